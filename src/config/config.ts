@@ -1,0 +1,157 @@
+import { readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { z } from 'zod'
+import { KiwiError, messageOf } from '../shared/errors.ts'
+import type { LogLevel } from '../shared/log.ts'
+import { LOG_LEVELS } from '../shared/log.ts'
+import type { Environment } from './environment.ts'
+
+/** A person's yes: this tool, in exactly this content, may read these variables. */
+const Grant = z.strictObject({
+  tool: z.string().min(1),
+  hash: z.string().regex(/^[0-9a-f]{64}$/, 'the content hash that load shows'),
+  names: z.array(z.string().min(1)),
+})
+export type Grant = z.infer<typeof Grant>
+
+/** The settings a person may give, in `kiwi.json` of the user space. A project's file may never widen them. */
+const Settings = z.strictObject({
+  store: z.string().min(1),
+  port: z.number().int().min(0).max(65_535),
+  log_level: z.enum(LOG_LEVELS),
+  allow_hosts: z.array(z.string().min(1)),
+  grants: z.array(Grant),
+})
+type Settings = z.infer<typeof Settings>
+
+type Source = 'default' | 'file' | 'environment' | 'flag'
+
+export interface Config {
+  /** Where the person's own items, settings, token and store live. */
+  readonly userSpace: string
+  /** Environments, work folders and kept results: everything here can be made again. */
+  readonly cache: string
+  readonly file: string
+  readonly token: string
+  readonly store: string
+  readonly port: number
+  readonly logLevel: LogLevel
+  readonly allowHosts: readonly string[]
+  readonly grants: readonly Grant[]
+  /** Where each setting came from, for `kiwi doctor`. */
+  readonly sources: Readonly<Sources & Record<'user_space', Source>>
+  readonly environment: Environment
+}
+
+export type Flags = Partial<Pick<Settings, 'port' | 'log_level'>>
+
+/** Defaults, then the file, then KIWI_* variables, then flags: the later wins. */
+export function loadConfig(environment: Environment, flags: Flags = {}): Config {
+  const home = environment['HOME'] ?? homedir()
+  const named =
+    environment['KIWI_USER_SPACE'] || environment['USER_SPACE'] || environment['AI_USER_SPACE'] || null
+  const userSpace = resolve(named === null ? join(home, '.ai') : expandHome(named, home))
+  const file = join(userSpace, 'kiwi.json')
+  const { settings, sources } = settle(join(userSpace, 'kiwi.db'), [
+    ['file', readFile(file)],
+    ['environment', readVariables(environment)],
+    ['flag', flags],
+  ])
+  return {
+    userSpace,
+    cache: join(environment['XDG_CACHE_HOME'] || join(home, '.cache'), 'kiwi'),
+    file,
+    token: join(userSpace, 'kiwi.token'),
+    store: resolve(userSpace, expandHome(settings.store, home)),
+    port: settings.port,
+    logLevel: settings.log_level,
+    allowHosts: settings.allow_hosts,
+    grants: settings.grants,
+    sources: { ...sources, user_space: named === null ? 'default' : 'environment' },
+    environment,
+  }
+}
+
+type Sources = Record<keyof Settings, Source>
+
+function settle(
+  store: string,
+  layers: readonly (readonly [Source, Partial<Settings>])[],
+): { settings: Settings; sources: Sources } {
+  let settings: Settings = { store, port: 7717, log_level: 'warn', allow_hosts: [], grants: [] }
+  let sources: Sources = {
+    store: 'default',
+    port: 'default',
+    log_level: 'default',
+    allow_hosts: 'default',
+    grants: 'default',
+  }
+  for (const [source, layer] of layers) {
+    settings = { ...settings, ...layer }
+    sources = { ...sources, ...Object.fromEntries(Object.keys(layer).map((key) => [key, source])) }
+  }
+  return { settings, sources }
+}
+
+/** The schema of `kiwi.json`, for the reference page. */
+export function describeSettings(): unknown {
+  return z.toJSONSchema(Settings.partial())
+}
+
+function expandHome(path: string, home: string): string {
+  return path === '~' || path.startsWith('~/') ? join(home, path.slice(1)) : path
+}
+
+function readFile(file: string): Partial<Settings> {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))
+      return {}
+    throw new KiwiError('INVALID_CONFIG', `Cannot read "${file}": ${messageOf(error)}`, { cause: error })
+  }
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw new KiwiError('INVALID_CONFIG', `Cannot read "${file}": ${messageOf(error)}`, {
+      hint: 'Correct the file: it must be JSON',
+      cause: error,
+    })
+  }
+  return check(value, `"${file}"`)
+}
+
+function readVariables(environment: Environment): Partial<Settings> {
+  const given: Record<string, unknown> = {}
+  if (environment['KIWI_STORE']) given['store'] = environment['KIWI_STORE']
+  if (environment['KIWI_PORT']) given['port'] = Number(environment['KIWI_PORT'])
+  if (environment['KIWI_LOG_LEVEL']) given['log_level'] = environment['KIWI_LOG_LEVEL']
+  if (environment['KIWI_ALLOW_HOSTS']) {
+    given['allow_hosts'] = environment['KIWI_ALLOW_HOSTS'].split(',').map((host) => host.trim())
+  }
+  return check(given, 'the KIWI_* variables')
+}
+
+function check(value: unknown, where: string): Partial<Settings> {
+  const parsed = Settings.partial().safeParse(value)
+  if (parsed.success) return dropUndefined(parsed.data)
+  const [first] = parsed.error.issues
+  const key = first?.path.join('.') ?? ''
+  throw new KiwiError(
+    'INVALID_CONFIG',
+    `Cannot use ${where}: ${key === '' ? '' : `"${key}": `}${first?.message}`,
+    {
+      hint: 'Correct the setting; docs/reference/config.md lists them all',
+      details: {
+        invalid: parsed.error.issues.map(({ path, message }) => ({ name: path.join('.'), reason: message })),
+      },
+    },
+  )
+}
+
+function dropUndefined(settings: { [K in keyof Settings]?: Settings[K] | undefined }): Partial<Settings> {
+  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
+}

@@ -1,0 +1,245 @@
+/** One row: what the code means, what to do when the error brings no hint of its own, whether trying again can help. */
+interface ErrorRow {
+  readonly means: string
+  readonly hint: string
+  readonly retryable: boolean
+  /** Exit code of the command line: see EXIT. */
+  readonly exit: number
+}
+
+/** 2 the request is wrong, 3 not there, 4 refused, 5 the tool failed, 6 try again later, 70 our fault. */
+const EXIT = { request: 2, absent: 3, refused: 4, failed: 5, later: 6, internal: 70 } as const
+
+const row = (kind: keyof typeof EXIT, means: string, hint: string): ErrorRow => ({
+  means,
+  hint,
+  retryable: kind === 'later',
+  exit: EXIT[kind],
+})
+
+/** Every way a call can fail. Codes are stable and never used again for something else. */
+export const ERRORS = {
+  UNKNOWN_ITEM_TYPE: row(
+    'request',
+    'The item_type is none of those Kiwi knows',
+    'Use tool, directive, knowledge or mcp',
+  ),
+  UNKNOWN_ACTION: row(
+    'request',
+    'This kind of item has no such action',
+    'Call help with topic "execute" for the actions of each kind',
+  ),
+  UNKNOWN_ARGUMENT: row(
+    'request',
+    'The call carries an argument that the tool does not have',
+    'Remove the argument, or correct its spelling',
+  ),
+  INVALID_PARAMETERS: row(
+    'request',
+    'A parameter is missing, of the wrong type, or outside what is allowed',
+    'Correct the parameters that details.missing and details.invalid name',
+  ),
+  INVALID_MANIFEST: row(
+    'request',
+    'A manifest lacks a field or holds a wrong one',
+    'Correct the fields that details.invalid names',
+  ),
+  INVALID_CONFIG: row(
+    'request',
+    'The config of a chain does not fit its primitive, or contradicts itself',
+    'Correct the config keys that the message names',
+  ),
+  PARSE_ERROR: row('request', 'A file or text cannot be read', 'Correct it at the line the message names'),
+  TOO_DEEP: row('request', 'A document or message is nested too deep', 'Flatten it'),
+  MESSAGE_TOO_LARGE: row(
+    'request',
+    'A request, answer or file is larger than its limit',
+    'Send less, or pass the path of a file',
+  ),
+  SCHEMA_TOO_COSTLY: row(
+    'request',
+    'A JSON Schema would take too long to check',
+    'Simplify its references and alternatives',
+  ),
+  CONFIRM_REQUIRED: row(
+    'request',
+    'The action removes something and was not confirmed',
+    'Send it again with parameters.confirm = true',
+  ),
+  PROJECT_PATH_REQUIRED: row(
+    'request',
+    'The call needs a project folder and none is known',
+    'Pass project_path with the absolute path of an existing folder',
+  ),
+  NO_PRIMITIVE: row(
+    'request',
+    'An executor chain does not end in a primitive',
+    'Give the last tool of the chain an executor: subprocess or http_client',
+  ),
+  EXECUTOR_CYCLE: row(
+    'request',
+    'An executor chain comes back to itself',
+    'Change the executor of one of the tools in details.chain',
+  ),
+  EXECUTOR_TOO_DEEP: row(
+    'request',
+    'An executor chain has too many links',
+    'Shorten the chain in details.chain',
+  ),
+  EXECUTOR_MISSING: row(
+    'absent',
+    'A tool names an executor that does not exist',
+    'Create the executor, or correct its name in the manifest',
+  ),
+  NOT_FOUND: row('absent', 'There is no such item', 'Call search to find what there is'),
+  AMBIGUOUS_ID: row(
+    'request',
+    'The id fits several items of one space',
+    'Use one of the ids in details.candidates',
+  ),
+  VERSION_EXISTS: row(
+    'refused',
+    'This version is already published and cannot change',
+    'Give a higher version',
+  ),
+  CONFLICT: row(
+    'refused',
+    'Something else already stands where this would be written',
+    'Choose another name, or remove what is there first',
+  ),
+  BUILTIN_PROTECTED: row(
+    'refused',
+    'The item is shipped with Kiwi and cannot be changed',
+    'Create an item of your own under another id',
+  ),
+  RESERVED_ID: row('refused', 'The id belongs to a tool that is shipped with Kiwi', 'Choose another id'),
+  PERMISSION_DENIED: row(
+    'refused',
+    'A layer of permissions does not allow this',
+    'Ask the person who keeps the layer named in details.layer',
+  ),
+  POLICY_ERROR: row(
+    'refused',
+    'The gate itself failed, so the call was refused',
+    'Run kiwi doctor, then send the call again',
+  ),
+  SECRET_NOT_GRANTED: row(
+    'refused',
+    'A tool asks for a variable that nobody granted to it',
+    'Ask the person to add the grant in details.required to their kiwi.json',
+  ),
+  MISSING_SECRET: row(
+    'refused',
+    'A granted variable is not set',
+    'Ask the person to set the variable where Kiwi is started',
+  ),
+  EGRESS_DENIED: row(
+    'refused',
+    'The address is private, local or otherwise not public',
+    'Ask the person to add the host to allow_hosts in their kiwi.json',
+  ),
+  SANDBOX_UNAVAILABLE: row(
+    'refused',
+    'The tool requires a sandbox that cannot be had here',
+    'Run it where the sandbox exists, or have its author lower sandbox.required',
+  ),
+  COMMAND_NOT_FOUND: row(
+    'absent',
+    'The program is not installed or not on the PATH',
+    'Install the program, or correct config.command',
+  ),
+  COMMAND_NOT_EXECUTABLE: row(
+    'refused',
+    'The program may not be started',
+    'Make the file executable, or correct config.command',
+  ),
+  TOOL_FAILED: row(
+    'failed',
+    'The tool ran and reported failure',
+    'Read data.stderr, correct the parameters and send the call again',
+  ),
+  HTTP_STATUS: row(
+    'failed',
+    'The service answered with a status that is not success',
+    'Read data.output and data.status_code',
+  ),
+  OUTCOME_UNKNOWN: row(
+    'failed',
+    'The connection broke after the request was sent, so the effect is not known',
+    'Check whether it took effect before you send it again',
+  ),
+  CANCELLED: row('failed', 'The caller went away or cancelled', 'Send the call again if it is still wanted'),
+  TIMEOUT: row(
+    'later',
+    'The call took longer than its timeout',
+    'Give it less to do, or raise config.timeout in the manifest',
+  ),
+  UPSTREAM_UNAVAILABLE: row(
+    'later',
+    'The service cannot be reached',
+    'Check the address and that the service runs, then try again',
+  ),
+  OVERLOADED: row('later', 'Too many calls are running', 'Wait a moment and send the call again'),
+  STORE_FULL: row('later', 'The disk of the store is full', 'Free space, then send the call again'),
+  STORE_UNAVAILABLE: row(
+    'later',
+    'The store cannot be read or written',
+    'Run kiwi doctor: it names the file and what is wrong with it',
+  ),
+  AUDIT_UNAVAILABLE: row(
+    'later',
+    'The call cannot be recorded, so it was not run',
+    'Make the store writable (kiwi doctor names it); shipped read-only tools still work',
+  ),
+  PORT_IN_USE: row(
+    'later',
+    'Another program listens on the port',
+    'Stop it, or choose another with kiwi serve --port N',
+  ),
+  INTERNAL: row(
+    'internal',
+    'A fault in Kiwi itself',
+    'Report it with the call id; kiwi audit shows the record',
+  ),
+} as const satisfies Record<string, ErrorRow>
+
+export type ErrorCode = keyof typeof ERRORS
+
+/** The very next call to make, ready to send. */
+export interface Fix {
+  readonly call: 'search' | 'load' | 'execute' | 'help'
+  readonly arguments: Readonly<Record<string, unknown>>
+}
+
+interface ErrorExtras {
+  readonly hint?: string
+  readonly details?: Readonly<Record<string, unknown>>
+  readonly fix?: Fix
+  /** What was finished before it failed. */
+  readonly partial?: Readonly<Record<string, unknown>>
+  readonly cause?: unknown
+}
+
+/** The one error class: what stops a call is thrown as this, and becomes the reply in `meta/reply.ts`. */
+export class KiwiError extends Error {
+  override readonly name = 'KiwiError'
+  readonly code: ErrorCode
+  readonly hint: string
+  readonly details: Readonly<Record<string, unknown>>
+  readonly fix: Fix | undefined
+  readonly partial: Readonly<Record<string, unknown>> | undefined
+
+  constructor(code: ErrorCode, message: string, extras: ErrorExtras = {}) {
+    super(message, extras.cause === undefined ? undefined : { cause: extras.cause })
+    this.code = code
+    this.hint = extras.hint ?? ERRORS[code].hint
+    this.details = extras.details ?? {}
+    this.fix = extras.fix
+    this.partial = extras.partial
+  }
+}
+
+/** The text of whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

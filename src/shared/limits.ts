@@ -1,0 +1,28 @@
+/** What the house bounds, in one place; `help` shows the same numbers. */
+export const LIMITS = {
+  /** Levels of any document or message. */
+  nesting: 64,
+  /** Bytes of a manifest, directive or knowledge file. */
+  itemBytes: 256 * 1024,
+  /** Bytes of all files of one item together, and their number. */
+  bundleBytes: 50 * 1024 * 1024,
+  bundleFiles: 2000,
+  /** Links of an executor chain. */
+  chainLinks: 10,
+  /** Bytes of one request over HTTP, and of one call's parameters over any transport. */
+  requestBytes: 4 * 1024 * 1024,
+  /** Bytes of a parameter that still goes into the environment of a child. */
+  environmentBytes: 32 * 1024,
+  /** Bytes of a result that still stand in a reply; what is larger is kept and paged by `load`. */
+  resultBytes: 32 * 1024,
+  /** Kept results of large output, newest first. */
+  keptResults: 100,
+  /** Bytes of a call's parameters in the journal; beyond it only their hash. */
+  journalBytes: 8 * 1024,
+  /** Cost of a JSON Schema that comes from data. */
+  schemaCost: 20_000,
+  /** Words of a search query. */
+  queryWords: 64,
+  /** Bytes of a description in the search index. */
+  descriptionBytes: 2048,
+} as const

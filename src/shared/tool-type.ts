@@ -1,0 +1,43 @@
+/** The ten types of tool. Everything that has an id is one of them. */
+export const TOOL_TYPES = [
+  'primitive',
+  'runtime',
+  'mcp_server',
+  'mcp_tool',
+  'script',
+  'api',
+  'directive',
+  'thread',
+  'knowledge',
+  'composite',
+] as const
+export type ToolType = (typeof TOOL_TYPES)[number]
+
+interface TypeRule {
+  /** What the executor must be: nothing, a tool of this type, or exactly this tool. */
+  readonly executor: { readonly type: ToolType } | { readonly id: string } | null
+  /** Whether the type may carry files beside its manifest. */
+  readonly hasFiles: boolean
+}
+
+export const TYPE_RULES: Readonly<Record<ToolType, TypeRule>> = {
+  primitive: { executor: null, hasFiles: false },
+  runtime: { executor: { type: 'primitive' }, hasFiles: true },
+  mcp_server: { executor: { type: 'primitive' }, hasFiles: true },
+  mcp_tool: { executor: { type: 'mcp_server' }, hasFiles: false },
+  script: { executor: { type: 'runtime' }, hasFiles: true },
+  api: { executor: { id: 'http_client' }, hasFiles: false },
+  directive: { executor: { id: 'llm_runtime' }, hasFiles: true },
+  thread: { executor: { id: 'llm_runtime' }, hasFiles: false },
+  knowledge: { executor: null, hasFiles: true },
+  composite: { executor: null, hasFiles: true },
+}
+
+/** How a caller names kinds of items: a tool is everything that is neither of the others. */
+export const ITEM_TYPES = ['tool', 'directive', 'knowledge', 'mcp'] as const
+export type ItemType = (typeof ITEM_TYPES)[number]
+
+export function itemTypeOf(toolType: ToolType): ItemType {
+  if (toolType === 'directive' || toolType === 'knowledge') return toolType
+  return toolType === 'mcp_server' ? 'mcp' : 'tool'
+}

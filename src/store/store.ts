@@ -1,0 +1,226 @@
+import type { JsonObject } from '../shared/json.ts'
+import type { ItemType, ToolType } from '../shared/tool-type.ts'
+
+/**
+ * Everything Kiwi keeps that is not a plain file: the registry, the search index of all spaces, the journal.
+ * Several processes open one store at once; nothing two of them must agree on lives in memory.
+ */
+export interface Store {
+  readonly registry: Registry
+  readonly index: SearchIndex
+  readonly journal: Journal
+  /** Why nothing can be written here, or null. A store that cannot be written still answers what it can. */
+  readonly readOnlyReason: string | null
+  /** A number that grows when the registry changed, in this process or another. Cheap enough for every call. */
+  generation(): number
+  close(): Promise<void>
+}
+
+/** A file an item carries beside its manifest. */
+export interface ItemFile {
+  /** Relative, with `/`, never leaving the item. */
+  readonly path: string
+  readonly content: Uint8Array
+  readonly isExecutable: boolean
+}
+
+/** One version of an item as it is handed to the registry. */
+export interface NewVersion {
+  readonly tool_id: string
+  readonly tool_type: ToolType
+  readonly executor_id: string | null
+  readonly version: string
+  readonly name: string
+  readonly description: string
+  readonly category: string | null
+  readonly tags: readonly string[]
+  readonly manifest: JsonObject
+  /** The text the manifest was read from, to be written back byte for byte. */
+  readonly manifest_yaml: string | null
+  readonly content_hash: string
+  readonly changelog: string | null
+  readonly files: readonly ItemFile[]
+  /** Path of the file that is started, when there is one. */
+  readonly entrypoint: string | null
+  /** What search reads besides name and description. */
+  readonly search_text: SearchText
+}
+
+export interface SearchText {
+  /** Names and descriptions of the parameters. */
+  readonly parameters: string
+  /** Text of a directive or a piece of knowledge. */
+  readonly body: string
+}
+
+/** A version as it stands in the registry; its files are read apart. */
+export interface StoredVersion {
+  readonly tool_id: string
+  readonly tool_type: ToolType
+  readonly executor_id: string | null
+  readonly version: string
+  readonly manifest: JsonObject
+  readonly manifest_yaml: string | null
+  readonly content_hash: string
+  readonly is_builtin: boolean
+  readonly is_official: boolean
+  readonly created_at: string
+}
+
+export interface VersionSummary {
+  readonly version: string
+  readonly content_hash: string
+  readonly changelog: string | null
+  readonly is_latest: boolean
+  readonly created_at: string
+}
+
+/** One link of an executor chain, leaf first. */
+export interface ChainLink {
+  readonly depth: number
+  readonly tool_id: string
+  readonly tool_type: ToolType
+  readonly executor_id: string | null
+}
+
+export interface Registry {
+  /**
+   * Adds a version that can never change again. The latest version moves only forward.
+   * VERSION_EXISTS when this version stands with other content; equal content is left as it is.
+   * BUILTIN_PROTECTED when the id belongs to a shipped tool.
+   */
+  publish(version: NewVersion): Promise<StoredVersion>
+  /** Removes an item with its versions and files. NOT_FOUND, BUILTIN_PROTECTED. */
+  remove(toolId: string): Promise<void>
+  /**
+   * Makes the shipped items equal to `items`. `digest` names their content: the same digest again writes nothing.
+   * Primitives and runtimes become builtin rows, the others official ones.
+   */
+  seed(items: readonly NewVersion[], digest: string): Promise<{ readonly written: number }>
+  /** The digest of the last seed, or null. */
+  seeded(): Promise<string | null>
+  /** Ids no other space may take. */
+  reserved(): Promise<ReadonlySet<string>>
+  /** The latest versions of these ids and of every executor they lead to: one query for any number of ids. */
+  nodes(toolIds: readonly string[]): Promise<ReadonlyMap<string, StoredVersion>>
+  /** The executor chain of an item. Ends early where a link is missing or the chain comes back to itself. */
+  chain(toolId: string): Promise<readonly ChainLink[]>
+  /** The highest version that satisfies a semver range; null = latest. */
+  version(toolId: string, range: string | null): Promise<StoredVersion | null>
+  /** Highest first. */
+  versions(toolId: string): Promise<readonly VersionSummary[]>
+  files(toolId: string, version: string): Promise<readonly ItemFile[]>
+}
+
+/** Where an item lives. Looked up in this order; the registry is the store itself. */
+export const SPACES = ['project', 'user', 'builtin', 'registry'] as const
+export type SpaceName = (typeof SPACES)[number]
+
+/** What search knows of one item in a file space. Registry items are indexed when they are published. */
+export interface IndexEntry {
+  readonly path: string
+  /** Changes when the file does: modification time, size and inode. */
+  readonly stamp: string
+  readonly item_id: string
+  readonly tool_type: ToolType
+  readonly name: string
+  readonly description: string
+  readonly category: string | null
+  readonly tags: readonly string[]
+  readonly version: string
+  readonly updated_at: string
+  readonly search_text: SearchText
+}
+
+/** A file space: its name and the absolute folder it reads. */
+export interface IndexedSpace {
+  readonly space: 'project' | 'user'
+  readonly root: string
+}
+
+export interface SearchQuery {
+  /** Words to find; none lists everything that fits the filters. */
+  readonly words: readonly string[]
+  readonly spaces: readonly SpaceName[]
+  /** Roots of the file spaces that may be searched. */
+  readonly roots: readonly IndexedSpace[]
+  readonly itemTypes: readonly ItemType[]
+  readonly toolTypes: readonly ToolType[]
+  /** A category also covers what is below it: `a` finds `a/b`. */
+  readonly category: string | null
+  readonly tags: readonly string[]
+  readonly sortBy: 'score' | 'name' | 'updated' | 'downloads'
+  readonly limit: number
+}
+
+export interface SearchHit {
+  readonly item_id: string
+  readonly name: string
+  readonly tool_type: ToolType
+  readonly description: string
+  readonly space: SpaceName
+  readonly path: string | null
+  readonly version: string
+  readonly updated_at: string
+  /** Higher is better; 0 when there were no words. */
+  readonly score: number
+  /** The fields that matched: name, description, category, tags, parameters, body. */
+  readonly why: readonly string[]
+}
+
+export interface SearchIndex {
+  /** What is indexed of this space: path to stamp. */
+  known(space: IndexedSpace): Promise<ReadonlyMap<string, string>>
+  /** Puts entries in place of those with the same path, and drops paths, in one transaction. */
+  update(space: IndexedSpace, put: readonly IndexEntry[], drop: readonly string[]): Promise<void>
+  /**
+   * Ranked hits and how many there are in all. An item that a nearer space also has (in the order of SPACES) is
+   * left out, unless only its own space is searched.
+   */
+  search(query: SearchQuery): Promise<{ readonly hits: readonly SearchHit[]; readonly total: number }>
+  /** How many items there are of each type. */
+  count(roots: readonly IndexedSpace[]): Promise<Readonly<Partial<Record<ToolType, number>>>>
+}
+
+/** One record of the journal, before it has its place in the chain. */
+export interface NewRecord {
+  readonly kind: 'decision' | 'outcome'
+  readonly call_id: string
+  readonly session: string
+  readonly principal: string
+  readonly operation: string
+  /** The item as it was asked for. */
+  readonly tool: string
+  /** Decision: allow or deny. Outcome: success, error, denied, timeout, cancelled, unknown. */
+  readonly status: string
+  readonly wall: number
+  readonly body: JsonObject
+}
+
+export interface JournalRecord extends NewRecord {
+  readonly seq: number
+  readonly prev: string
+  readonly hash: string
+}
+
+export interface JournalFilter {
+  readonly limit: number
+  /** Only records after this one, oldest first; without it the newest, newest first. */
+  readonly after?: number
+  readonly call_id?: string
+  readonly session?: string
+  readonly tool?: string
+  readonly status?: string
+}
+
+/** Append-only, hash-linked over all processes that share the store. */
+export interface Journal {
+  /**
+   * Resolves when the records are committed: they then survive the death of this process and, when `sync` is
+   * 'full', of the machine. Records given in one turn of the loop share a transaction.
+   */
+  append(records: readonly NewRecord[], sync: 'normal' | 'full'): Promise<void>
+  read(filter: JournalFilter): Promise<readonly JournalRecord[]>
+  /** Walks the whole chain. `brokenAt` is the first record that was changed, removed or moved, else null. */
+  verify(): Promise<{ readonly records: number; readonly brokenAt: number | null }>
+}
