@@ -127,7 +127,9 @@ function readFile(file: string): Partial<Settings> {
 function readVariables(environment: Environment): Partial<Settings> {
   const given: Record<string, unknown> = {}
   if (environment['KIWI_STORE']) given['store'] = environment['KIWI_STORE']
-  if (environment['KIWI_PORT']) given['port'] = Number(environment['KIWI_PORT'])
+  // A port is digits: `Number` would read a blank as 0.
+  const port = environment['KIWI_PORT']
+  if (port) given['port'] = /^\d+$/.test(port) ? Number(port) : port
   if (environment['KIWI_LOG_LEVEL']) given['log_level'] = environment['KIWI_LOG_LEVEL']
   if (environment['KIWI_ALLOW_HOSTS']) {
     given['allow_hosts'] = environment['KIWI_ALLOW_HOSTS'].split(',').map((host) => host.trim())

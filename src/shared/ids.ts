@@ -20,12 +20,13 @@ export function createIds(now: () => number, random: (bytes: number) => Uint8Arr
   }
 }
 
-const ITEM_NAME = /^[A-Za-z0-9_.-]{1,128}$/
+/** A name becomes a file name: with a dot in front it would be hidden, `..` would be a way out. */
+const ITEM_NAME = /^(?!\.)[A-Za-z0-9_.-]{1,128}$/
 
 /** The name of an item: ASCII, compared exactly, never folded. */
 export const ItemName = z
   .string()
-  .regex(ITEM_NAME, 'use letters, digits, "_", "-" and ".", at most 128')
+  .regex(ITEM_NAME, 'use letters, digits, "_", "-" and ".", at most 128, no "." in front')
   .brand<'ItemName'>()
 export type ItemName = z.infer<typeof ItemName>
 

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { ErrorCode } from './errors.ts'
 import { KiwiError } from './errors.ts'
 import { LIMITS } from './limits.ts'
 
@@ -11,6 +12,10 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
+  return isObject(value)
+}
+
 export function sha256(data: string | Uint8Array): string {
   return hash('sha256', data)
 }
@@ -20,8 +25,7 @@ export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`
   if (!isObject(value)) return JSON.stringify(value) ?? 'null'
   const parts: string[] = []
-  // oxlint-disable-next-line unicorn/no-array-sort -- a fresh array
-  for (const key of Object.keys(value).sort()) {
+  for (const key of Object.keys(value).toSorted()) {
     if (value[key] !== undefined) parts.push(`${JSON.stringify(key)}:${canonicalJson(value[key])}`)
   }
   return `{${parts.join(',')}}`
@@ -43,14 +47,22 @@ export function isUnsafeKey(key: string): boolean {
 
 /**
  * Refuses what no later step should have to think about: nesting over the limit, keys that reach a prototype,
- * NUL bytes. Walks with a stack of its own, so that depth cannot overflow ours.
+ * NUL bytes, numbers that would not come out as they went in. Walks with a stack of its own, so that depth cannot
+ * overflow ours.
  */
-export function assertPlain(value: unknown, what: string): void {
+export function assertPlain(value: unknown, what: string, code: ErrorCode = 'INVALID_PARAMETERS'): void {
+  const refused = (reason: string, name: string): KiwiError =>
+    new KiwiError(code, `Cannot read ${what}: ${reason}`, {
+      details: { missing: [], invalid: [{ name, reason }] },
+    })
   const open: { value: unknown; path: string; depth: number }[] = [{ value, path: '', depth: 0 }]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { value: inner, path, depth } = next
     if (typeof inner === 'string' && inner.includes('\0')) {
-      throw refused(what, `"${path || 'value'}" holds a NUL byte`, path)
+      throw refused(`"${path || 'value'}" holds a NUL byte`, path)
+    }
+    if (typeof inner === 'number' && !isExact(inner)) {
+      throw refused(`"${path || 'value'}" is a number that cannot be kept exactly; write it as text`, path)
     }
     if (typeof inner !== 'object' || inner === null) continue
     if (depth >= LIMITS.nesting) {
@@ -60,17 +72,16 @@ export function assertPlain(value: unknown, what: string): void {
       )
     }
     for (const [key, child] of Object.entries(inner)) {
-      if (!Array.isArray(inner) && isUnsafeKey(key)) {
-        throw refused(what, `"${key}" is not allowed as a key`, key)
-      }
-      open.push({ value: child, path: path === '' ? key : `${path}.${key}`, depth: depth + 1 })
+      if (isUnsafeKey(key)) throw refused(`"${key}" is not allowed as a key`, key)
+      const at = path === '' ? key : `${path}.${key}`
+      if (key.includes('\0')) throw refused(`the key "${at}" holds a NUL byte`, at)
+      open.push({ value: child, path: at, depth: depth + 1 })
     }
   }
 }
 
-function refused(what: string, reason: string, name: string): KiwiError {
-  return new KiwiError('INVALID_PARAMETERS', `Cannot read ${what}: ${reason}`, {
-    hint: 'Remove it and send the call again',
-    details: { missing: [], invalid: [{ name, reason }] },
-  })
+/** Whole numbers beyond 2^53 fall together with their neighbours. From 1e21 on people write powers, not digits. */
+function isExact(number: number): boolean {
+  if (!Number.isFinite(number)) return false
+  return !Number.isInteger(number) || Number.isSafeInteger(number) || Math.abs(number) >= 1e21
 }

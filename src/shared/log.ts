@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts'
+import { hideBySecretKey } from './redact.ts'
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
@@ -25,15 +26,17 @@ export function createLog({ level, clock, write }: LogMeans): Log {
     const isOn = LOG_LEVELS.indexOf(name) >= least
     return (event: string, fields: Fields = {}): void => {
       if (!isOn) return
-      const line = { time: new Date(clock.now()).toISOString(), level: name, event, ...fields }
-      write(`${JSON.stringify(line, hideSecrets)}\n`)
+      const own = { time: new Date(clock.now()).toISOString(), level: name, event }
+      write(`${oneLine(JSON.stringify({ ...own, ...fields, ...own }, hideBySecretKey))}\n`)
     }
   }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }
 
-const SECRET_KEY = /authorization|password|passwd|secret|token|api[_-]?key|cookie/i
-
-function hideSecrets(key: string, value: unknown): unknown {
-  return SECRET_KEY.test(key) && typeof value === 'string' ? '[REDACTED]' : value
+/** JSON leaves some signs as they are that a terminal or a reader of lines takes for a command or a line break. */
+function oneLine(json: string): string {
+  return json.replaceAll(
+    /[\u007F-\u009F\u2028\u2029]/g,
+    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }

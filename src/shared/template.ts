@@ -64,7 +64,7 @@ export function compileTemplate(source: string, parameters: ReadonlySet<string>)
 
 function readVariable(source: string, body: string | null): Segment {
   const [, name, sign, operand = ''] = VARIABLE.exec(body ?? '') ?? []
-  if (name === undefined || operand.includes('${')) {
+  if (name === undefined || operand.includes('{')) {
     throw new KiwiError('INVALID_CONFIG', `Cannot read template ${JSON.stringify(source.slice(0, 160))}`, {
       hint: 'Write ${NAME}, ${NAME:-default} or ${NAME:+alternate}, not nested; $${ stands for a plain ${',
     })
@@ -74,9 +74,9 @@ function readVariable(source: string, body: string | null): Segment {
 }
 
 /** A parameter as text: scalars as they are, objects and lists as JSON, absent as nothing. */
-export function textOf(value: JsonValue | undefined): string {
+export function textOf(value: unknown): string {
   if (value === undefined || value === null) return ''
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 export function renderText(template: Template, values: Values): string {

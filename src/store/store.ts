@@ -62,6 +62,7 @@ export interface StoredVersion {
   readonly manifest: JsonObject
   readonly manifest_yaml: string | null
   readonly content_hash: string
+  readonly category: string | null
   readonly is_builtin: boolean
   readonly is_official: boolean
   readonly created_at: string
@@ -87,7 +88,8 @@ export interface Registry {
   /**
    * Adds a version that can never change again. The latest version moves only forward.
    * VERSION_EXISTS when this version stands with other content; equal content is left as it is.
-   * BUILTIN_PROTECTED when the id belongs to a shipped tool.
+   * BUILTIN_PROTECTED when the id belongs to a shipped tool. CONFLICT when the id stands for another type of tool.
+   * INVALID_MANIFEST when version, executor or paths break the rules of the tables.
    */
   publish(version: NewVersion): Promise<StoredVersion>
   /** Removes an item with its versions and files. NOT_FOUND, BUILTIN_PROTECTED. */
@@ -221,6 +223,9 @@ export interface Journal {
    */
   append(records: readonly NewRecord[], sync: 'normal' | 'full'): Promise<void>
   read(filter: JournalFilter): Promise<readonly JournalRecord[]>
-  /** Walks the whole chain. `brokenAt` is the first record that was changed, removed or moved, else null. */
+  /**
+   * Walks the chain. `brokenAt` is the first record that was changed, removed or moved, else null; `records` are
+   * those before it that are sound. A tail that was cut off cannot be seen.
+   */
   verify(): Promise<{ readonly records: number; readonly brokenAt: number | null }>
 }

@@ -1,0 +1,105 @@
+import { spawn } from 'node:child_process'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import type { Kiwi } from '../src/kiwi.ts'
+import type { Client } from '../src/meta/meta.ts'
+import type { Figure } from './measure.ts'
+import { interleave, round, timed } from './measure.ts'
+
+const MANIFEST = {
+  tool_type: 'script',
+  executor: 'true_runtime',
+  description: 'does nothing',
+  mutates_state: false,
+}
+
+export async function execute(kiwi: Kiwi, client: Client, rounds: number): Promise<readonly Figure[]> {
+  const call = async (args: object): Promise<void> => {
+    const reply = await kiwi.call('execute', { item_type: 'tool', ...args }, client)
+    if (reply.status !== 'success') throw new Error(JSON.stringify(reply.error))
+  }
+  const create = (item_id: string, manifest: object, files = {}): Promise<void> =>
+    call({ action: 'create', item_id, parameters: { manifest, files } })
+  await create('true_runtime', {
+    tool_type: 'runtime',
+    executor: 'subprocess',
+    description: 'x',
+    config: { command: '/bin/true' },
+  })
+  await create('true_tool', MANIFEST)
+  await create('true_once', { ...MANIFEST, mutates_state: true })
+  await create(
+    'echo_tool',
+    {
+      tool_type: 'bash',
+      description: 'x',
+      mutates_state: false,
+      parameters: [{ name: 'n', type: 'integer' }],
+    },
+    { 'main.sh': 'echo $KIWI_PARAM_N' },
+  )
+  const times = await interleave(rounds, {
+    kiwi: () => timed(() => call({ action: 'run', item_id: 'true_tool' })),
+    node: () => timed(bareSpawn),
+    once: () => timed(() => call({ action: 'run', item_id: 'true_once' })),
+  })
+  return [
+    {
+      id: 'B8',
+      what: 'execute of /bin/true, end to end',
+      how: 'cached plan; resolve, gate, two committed records, spawn, capture; a read-only tool',
+      value: round(times.kiwi.p50 / times.node.p50),
+      unit: 'x',
+      detail: `p50 ${round(times.kiwi.p50)} ms against node's own spawn ${round(times.node.p50)} ms; added p10 ${round(times.kiwi.p10 - times.node.p10)} ms`,
+      target: { most: 1.3 },
+    },
+    {
+      id: 'B8',
+      what: 'the same for a call that must not be repeated',
+      how: 'its decision is written with full sync',
+      value: round(times.once.p50 / times.node.p50),
+      unit: 'x',
+      detail: `p50 ${round(times.once.p50)} ms`,
+      target: null,
+    },
+    await concurrent(kiwi, client),
+  ]
+}
+
+function bareSpawn(): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn('/bin/true', [], { stdio: ['pipe', 'pipe', 'pipe'] })
+    child.stdout.resume()
+    child.stderr.resume()
+    child.stdin.on('error', () => undefined).end('{}')
+    child.on('error', reject).on('close', () => resolve())
+  })
+}
+
+const AT_ONCE = 200
+
+async function concurrent(kiwi: Kiwi, client: Client): Promise<Figure> {
+  const delay = monitorEventLoopDelay({ resolution: 5 })
+  delay.enable()
+  const started = performance.now()
+  const replies = await Promise.all(
+    Array.from({ length: AT_ONCE }, (_, n) =>
+      kiwi.call(
+        'execute',
+        { item_type: 'tool', action: 'run', item_id: 'echo_tool', parameters: { n } },
+        client,
+      ),
+    ),
+  )
+  const seconds = (performance.now() - started) / 1000
+  delay.disable()
+  const right = replies.filter(({ data }, n) => (data as { output?: unknown } | null)?.output === n).length
+  return {
+    id: 'B10',
+    what: 'longest stall of the loop during 200 concurrent runs',
+    how: 'bash scripts that echo their parameter',
+    value: round(delay.max / 1e6),
+    unit: 'ms',
+    detail: `${right} of ${AT_ONCE} right, ${round(AT_ONCE / seconds)} runs/s`,
+    target: { most: right === AT_ONCE ? 100 : 0 },
+  }
+}

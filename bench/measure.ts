@@ -1,0 +1,68 @@
+/** One figure: what was measured against what, and the target it is held to. */
+export interface Figure {
+  readonly id: string
+  readonly what: string
+  /** How it was measured: cold or cached, with or without spawn, how many at once. */
+  readonly how: string
+  readonly value: number
+  readonly unit: 'x' | 'us' | 'ms' | 'MB' | 'bytes' | '/s'
+  /** What the value was divided by, or stands beside. */
+  readonly detail: string
+  readonly target: { readonly most?: number; readonly least?: number } | null
+}
+
+export function isMissed({ value, target }: Figure): boolean {
+  return (
+    (target?.most !== undefined && value > target.most) ||
+    (target?.least !== undefined && value < target.least)
+  )
+}
+
+export interface Sample {
+  readonly p10: number
+  readonly p50: number
+  readonly p95: number
+}
+
+export function summarize(values: readonly number[]): Sample {
+  const sorted = values.toSorted((a, b) => a - b)
+  const at = (part: number): number =>
+    sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN
+  return { p10: at(0.1), p50: at(0.5), p95: at(0.95) }
+}
+
+/** Runs the contestants in turn, in random order within each round, so that noise hits all of them alike. */
+export async function interleave<K extends string>(
+  rounds: number,
+  contestants: Readonly<Record<K, () => Promise<number> | number>>,
+): Promise<Record<K, Sample>> {
+  const names = Object.keys(contestants) as K[]
+  const times = Object.fromEntries(names.map((name) => [name, [] as number[]])) as Record<K, number[]>
+  for (const name of names) await contestants[name]()
+  for (let round = 0; round < rounds; round++) {
+    const order = names.map((name) => ({ name, key: Math.random() })).toSorted((a, b) => a.key - b.key)
+    for (const { name } of order) times[name].push(await contestants[name]())
+  }
+  return Object.fromEntries(names.map((name) => [name, summarize(times[name])])) as Record<K, Sample>
+}
+
+/** Milliseconds of one asynchronous run. */
+export async function timed(run: () => Promise<unknown>): Promise<number> {
+  const started = performance.now()
+  await run()
+  return performance.now() - started
+}
+
+/** Nanoseconds of one turn of a synchronous function, the best of several batches. */
+export function nanoseconds(run: () => unknown, batch = 100_000, batches = 15): number {
+  let best = Infinity
+  for (let round = 0; round < batches; round++) {
+    const started = process.hrtime.bigint()
+    for (let turn = 0; turn < batch; turn++) run()
+    best = Math.min(best, Number(process.hrtime.bigint() - started) / batch)
+  }
+  return best
+}
+
+export const round = (value: number): number =>
+  value >= 100 ? Math.round(value) : Number(value.toPrecision(3))

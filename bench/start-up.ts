@@ -1,0 +1,94 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Figure } from './measure.ts'
+import { interleave, round } from './measure.ts'
+import type { Place } from './place.ts'
+import { ROOT } from './place.ts'
+
+const MESSAGES = [
+  {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'initialize',
+    params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'bench', version: '1' } },
+  },
+  { jsonrpc: '2.0', method: 'notifications/initialized' },
+  { jsonrpc: '2.0', id: 2, method: 'tools/list' },
+]
+
+/** Starts a server and waits for its answer to `tools/list`. */
+async function firstList(
+  script: string,
+  place: Place,
+): Promise<{ ms: number; bytes: number; rssMb: number }> {
+  const started = performance.now()
+  const child = spawn(process.execPath, [script], {
+    cwd: place.project,
+    env: place.env,
+    stdio: ['pipe', 'pipe', 'ignore'],
+  })
+  child.stdin.write(MESSAGES.map((message) => `${JSON.stringify(message)}\n`).join(''))
+  let text = ''
+  for await (const chunk of child.stdout) {
+    text += String(chunk)
+    if (text.includes('"id":2') && text.endsWith('\n')) break
+  }
+  const ms = performance.now() - started
+  await sleep(300)
+  const rssMb =
+    Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0) / 1024
+  child.stdin.end()
+  await once(child, 'exit')
+  const [answer = ''] = text.split('\n').filter((line) => line.includes('"id":2'))
+  const { result } = JSON.parse(answer) as { result: { tools: unknown } }
+  return { ms, bytes: Buffer.byteLength(JSON.stringify(result.tools)), rssMb }
+}
+
+export async function startUp(place: Place, rounds: number): Promise<readonly Figure[]> {
+  const kiwi = join(ROOT, 'dist/cli.js')
+  const bare = join(ROOT, 'bench/bare-server.mjs')
+  const rss: number[] = []
+  let bytes = 0
+  const times = await interleave(rounds, {
+    kiwi: async () => {
+      const seen = await firstList(kiwi, place)
+      rss.push(seen.rssMb)
+      bytes = seen.bytes
+      return seen.ms
+    },
+    bare: async () => (await firstList(bare, place)).ms,
+  })
+  const idle = rss.toSorted((a, b) => a - b)[Math.floor(rss.length / 2)] ?? NaN
+  return [
+    {
+      id: 'B3',
+      what: 'cold start to the answered tools/list, stdio',
+      how: 'spawn of the built server; a bare SDK server, unbundled, with four static tools, is the denominator',
+      value: round(times.kiwi.p50 / times.bare.p50),
+      unit: 'x',
+      detail: `p50 ${round(times.kiwi.p50)} ms against ${round(times.bare.p50)} ms; p10 ${round(times.kiwi.p10)} against ${round(times.bare.p10)}`,
+      target: { most: 1.3 },
+    },
+    {
+      id: 'B4',
+      what: 'memory when idle',
+      how: 'resident set of the built stdio server, listed once, no call made',
+      value: round(idle),
+      unit: 'MB',
+      detail: 'no upstream is pooled yet',
+      target: { most: 90 },
+    },
+    {
+      id: 'B5',
+      what: 'tools/list of the four tools',
+      how: 'bytes of the tools as JSON',
+      value: bytes,
+      unit: 'bytes',
+      detail: 'one ordinary server needs 7.7 KB',
+      target: { most: 2560 },
+    },
+  ]
+}

@@ -1,0 +1,10 @@
+import type { BuildOptions } from 'rolldown'
+
+/** What developers start with plain Node: the benchmarks, the generator of the reference, the processes of tests. */
+export default {
+  input: { bench: 'bench/bench.ts', 'generate-docs': 'scripts/generate-docs.ts' },
+  platform: 'node',
+  external: [/^node:/, '@photostructure/sqlite'],
+  transform: { target: 'node20' },
+  output: { dir: 'dist-dev', format: 'esm', sourcemap: true, cleanDir: true },
+} satisfies BuildOptions

@@ -1,0 +1,45 @@
+import { openHttpClient } from '../primitives/http-client.ts'
+import { openSubprocess } from '../primitives/subprocess.ts'
+import type { Config } from '../config/config.ts'
+import type { Clock } from '../shared/clock.ts'
+import type { Draft, Request } from './draft.ts'
+import { draftCall } from './draft.ts'
+import type { Performed } from './perform.ts'
+import { perform } from './perform.ts'
+import type { Plan } from './plan.ts'
+import type { Resolver } from './resolve.ts'
+import { openResolver } from './resolve.ts'
+import { openSchemas } from './schemas.ts'
+import { openWorkFolders } from './work-folder.ts'
+
+/** From an id to an effect: resolve, draft, perform. It holds the only handles on the two primitives. */
+export interface Chain {
+  readonly resolver: Resolver
+  /** Works a call out without making it. */
+  draft(plan: Plan, request: Request): Draft
+  /** Makes it. */
+  perform(draft: Draft, signal?: AbortSignal): Promise<Performed>
+  close(): Promise<void>
+}
+
+export function openChain(config: Config, clock: Clock): Chain {
+  const subprocess = openSubprocess({ clock })
+  const workFolders = openWorkFolders(config.cache)
+  const httpClient = openHttpClient({ allowHosts: config.allowHosts, clock })
+  const means = { subprocess, workFolders, httpClient }
+  return {
+    resolver: openResolver(openSchemas()),
+    draft: (plan, request) =>
+      draftCall(plan, request, {
+        environment: config.environment,
+        grants: config.grants,
+        findProgram: (command, path) => subprocess.find(command, path),
+        workFolder: plan.hasFiles ? workFolders.place(plan.item) : null,
+      }),
+    perform: (draft, signal) => perform(draft, means, signal),
+    async close() {
+      await Promise.all([subprocess.close(), httpClient.close()])
+      await workFolders.close()
+    },
+  }
+}

@@ -1,0 +1,124 @@
+import { KiwiError } from '../shared/errors.ts'
+import type { JsonObject, JsonValue } from '../shared/json.ts'
+import { isObject } from '../shared/json.ts'
+import type { Template } from '../shared/template.ts'
+import { compileTemplate, textOf } from '../shared/template.ts'
+
+/** How parameters are put on the command line; the environment and standard input carry them in any case. */
+const ARGS_STYLES = ['none', 'flags', 'equals', 'positional'] as const
+type ArgsStyle = (typeof ARGS_STYLES)[number]
+
+/** The config of a chain that ends in `subprocess`, compiled. */
+export interface CommandTemplate {
+  readonly command: Template
+  readonly args: readonly Template[]
+  readonly env: readonly (readonly [string, Template])[]
+  readonly cwd: Template | null
+  readonly input: Template | null
+  readonly entrypoint: string | null
+  /** Texts and numbers of the merged config, which a runtime may place in its arguments: `{image}`. */
+  readonly words: Readonly<Record<string, string>>
+  readonly argsStyle: ArgsStyle
+  /** Names of the parameters in the order of the manifest. */
+  readonly parameterOrder: readonly string[]
+  readonly inheritEnv: boolean
+  readonly timeoutMs: number
+  readonly killGraceMs: number
+  readonly maxOutputBytes: number
+  readonly captureOutput: boolean
+}
+
+/** Words a runtime may use in its arguments besides the parameters of the tool. */
+const RUNTIME_WORDS = ['entrypoint', 'entrypoint_name', 'tool_path', 'project_path', 'params_json'] as const
+
+/** Types and defaults come from the primitive's schema; what is checked here is what a schema cannot say. */
+export function compileCommand(
+  config: JsonObject,
+  parameters: ReadonlySet<string>,
+  entrypoint: string | null,
+): CommandTemplate {
+  const own = configWords(config)
+  const words = new Set([...parameters, ...Object.keys(own), ...RUNTIME_WORDS])
+  const args = listOf(config['args']).map((arg) => compilePath(arg, words))
+  const isPlaced = args.some(holdsEntrypoint)
+  if (isPlaced && entrypoint === null) {
+    throw new KiwiError('INVALID_CONFIG', 'Cannot fill in "{entrypoint}": the item has no file to start', {
+      hint: 'Add the file to the item, and name it in config.entrypoint when there are several',
+    })
+  }
+  if (!isPlaced && entrypoint !== null) args.push(compileTemplate('{entrypoint}', words))
+  return {
+    command: compileProgram(textOf(config['command'])),
+    args,
+    env: Object.entries(isObject(config['env']) ? config['env'] : {}).map(
+      ([name, value]) => [name, compilePath(textOf(value), words)] as const,
+    ),
+    cwd: typeof config['cwd'] === 'string' ? compilePath(config['cwd'], words) : null,
+    input: typeof config['input_data'] === 'string' ? compileTemplate(config['input_data'], words) : null,
+    entrypoint,
+    words: own,
+    argsStyle: ARGS_STYLES.find((style) => style === config['args_style']) ?? 'none',
+    parameterOrder: [...parameters],
+    inheritEnv: config['inherit_env'] === true,
+    timeoutMs: timeoutMsOf(config),
+    killGraceMs: numberOf(config, 'kill_grace') * 1000,
+    maxOutputBytes: numberOf(config, 'max_output_bytes'),
+    captureOutput: config['capture_output'] !== false,
+  }
+}
+
+/** Keys the primitive itself reads: they are no words, so that a parameter may be called `timeout`. */
+const OWN_KEYS = new Set(
+  'command cwd timeout timeout_max max_output_bytes kill_grace args_style input_data entrypoint'.split(' '),
+)
+
+/** What the config fixes stays fixed: a parameter of the same name does not take its place. */
+function configWords(config: JsonObject): Readonly<Record<string, string>> {
+  const fixed = Object.entries(config).filter(
+    ([key, value]) => !OWN_KEYS.has(key) && (typeof value === 'string' || typeof value === 'number'),
+  )
+  return Object.fromEntries(fixed.map(([key, value]) => [key, textOf(value)]))
+}
+
+/** A leading `~` is the home folder. */
+function compilePath(source: string, words: ReadonlySet<string>): Template {
+  return compileTemplate(/^~(?:\/|$)/.test(source) ? `\${HOME}${source.slice(1)}` : source, words)
+}
+
+/** A parameter may fill an argument; it never chooses the program. */
+function compileProgram(command: string): Template {
+  if (/(?<!\$)\{[A-Za-z_][\w-]*\}/.test(command)) {
+    throw new KiwiError(
+      'INVALID_CONFIG',
+      `Cannot use command "${command}": a parameter may not choose the program`,
+      {
+        hint: 'Write the program out in config.command and put parameters into config.args',
+      },
+    )
+  }
+  return compilePath(command, new Set())
+}
+
+function holdsEntrypoint({ segments }: Template): boolean {
+  return segments.some(
+    (segment) =>
+      segment.kind === 'parameter' && (segment.name === 'entrypoint' || segment.name === 'entrypoint_name'),
+  )
+}
+
+function listOf(value: JsonValue | undefined): readonly string[] {
+  return Array.isArray(value) ? value.map((item: JsonValue) => textOf(item)) : []
+}
+
+/** A number of the config; the primitive's schema has a default for each, so that the code holds none. */
+export function numberOf(config: JsonObject, key: string): number {
+  const value = config[key]
+  if (typeof value === 'number') return value
+  throw new KiwiError('INVALID_CONFIG', `Cannot use the config: "${key}" is not a number`)
+}
+
+/** The time a call has. What fills in the default does not know of a ceiling. */
+export function timeoutMsOf(config: JsonObject): number {
+  const ceiling = typeof config['timeout_max'] === 'number' ? config['timeout_max'] : Infinity
+  return Math.min(numberOf(config, 'timeout'), ceiling) * 1000
+}

@@ -1,0 +1,108 @@
+import { KiwiError } from '../shared/errors.ts'
+import type { JsonObject } from '../shared/json.ts'
+import { deepFreeze, sha256 } from '../shared/json.ts'
+import { inputSchema, parameterNames } from '../spaces/input-schema.ts'
+import { selectPath } from '../shared/json-path.ts'
+import type { ToolType } from '../shared/tool-type.ts'
+import { TYPE_RULES } from '../shared/tool-type.ts'
+import type { Item } from '../spaces/item.ts'
+import { entrypointOf } from '../spaces/item.ts'
+import { compileCommand } from './command-template.ts'
+import { mergeConfigs } from './merge.ts'
+import type { Effect, Plan } from './plan.ts'
+import { compileRequest } from './request-template.ts'
+import type { Schemas } from './schemas.ts'
+
+/** What depends on the content of a chain alone, so that equal content shares it wherever it lies. */
+export type Compiled = Omit<Plan, 'item' | 'items' | 'links' | 'chain' | 'warnings'>
+
+/** What can be run by itself; the others are run through it, or are not run at all. */
+const RUNNABLE: ReadonlySet<ToolType> = new Set(['script', 'api', 'knowledge'])
+
+/** Merges, validates and compiles a chain. Every fault of its config is found here, before anything is run. */
+export async function compilePlan(items: readonly Item[], schemas: Schemas): Promise<Compiled> {
+  const [leaf] = items
+  if (leaf === undefined) throw new KiwiError('INTERNAL', 'Cannot compile an empty chain')
+  const { manifest } = leaf
+  const isRunnable = RUNNABLE.has(manifest.tool_type)
+  const config = isRunnable ? await checkedConfig(items, schemas) : {}
+  const files = TYPE_RULES[manifest.tool_type].hasFiles ? (await leaf.files()).map(({ path }) => path) : []
+  const isShipped = items.every(({ space }) => space === 'builtin')
+  return deepFreeze({
+    config,
+    hasFiles: files.length > 0,
+    effect: isRunnable ? await compileEffect(items, config, files) : { kind: 'none' },
+    checkParameters: await schemas.compile(inputSchema(manifest), `the parameters of "${leaf.id}"`),
+    checkOutput:
+      manifest.outputs === undefined
+        ? null
+        : await schemas.compile(manifest.outputs, `the outputs of "${leaf.id}"`),
+    secrets: new Set(items.flatMap((item) => item.manifest.secrets)),
+    digest: digestOf(items),
+    isReadOnly: manifest.mutates_state === false && isShipped,
+    isRepeatable: manifest.mutates_state === false || manifest.idempotent === true,
+  })
+}
+
+/** Hash of the leaf and of every executor that is not shipped: when one of them changes, its grants are void. */
+export function digestOf(items: readonly Item[]): string {
+  const own = items.filter(({ space }, at) => at === 0 || space !== 'builtin')
+  return sha256(own.map((item) => `${item.id} ${item.contentHash}`).join('\n'))
+}
+
+async function checkedConfig(items: readonly Item[], schemas: Schemas): Promise<JsonObject> {
+  const layers = items
+    .map(({ id, manifest }) => ({ id, config: manifest.config, locked: manifest.locked }))
+    .toReversed()
+  const config: JsonObject = structuredClone(mergeConfigs(layers))
+  for (const { id, manifest } of items.toReversed()) {
+    if (manifest.config_schema === undefined) continue
+    const check = await schemas.compile(manifest.config_schema, `the config_schema of "${id}"`)
+    const findings = check(config)
+    if (findings === null) continue
+    const faults = [
+      ...findings.missing.map((name) => `"${name}" is missing`),
+      ...findings.invalid.map(({ name, reason }) => `"${name}" ${reason}`),
+    ]
+    throw new KiwiError(
+      'INVALID_CONFIG',
+      `Cannot run "${items[0]?.id}": its config does not fit "${id}": ${faults.join('; ')}`,
+      {
+        hint: 'Correct these keys under "config" in the manifest',
+        details: { ...findings, tool: id },
+      },
+    )
+  }
+  return config
+}
+
+async function compileEffect(
+  items: readonly Item[],
+  config: JsonObject,
+  files: readonly string[],
+): Promise<Effect> {
+  const [leaf] = items
+  const end = items.at(-1)
+  if (leaf === undefined || end === undefined || end.manifest.tool_type !== 'primitive')
+    return { kind: 'content' }
+  const names = parameterNames(leaf.manifest)
+  switch (end.id) {
+    case 'subprocess': {
+      const entrypoint = entrypointOf({ ...leaf.manifest, config }, files)
+      if (entrypoint !== null && !files.includes(entrypoint)) {
+        throw new KiwiError('INVALID_CONFIG', `Cannot run "${leaf.id}": it has no file "${entrypoint}"`, {
+          hint: 'Add the file to the item, or correct config.entrypoint',
+        })
+      }
+      return { kind: 'subprocess', command: compileCommand(config, names, entrypoint) }
+    }
+    case 'http_client': {
+      const request = compileRequest(config, names)
+      // A path that cannot be read must not be found out after the request was sent.
+      if (request.transform !== null) await selectPath(null, request.transform)
+      return { kind: 'http_client', request }
+    }
+    default:
+      throw new KiwiError('NO_PRIMITIVE', `Cannot run "${leaf.id}": "${end.id}" is not a primitive of Kiwi`)
+  }
+}

@@ -1,0 +1,35 @@
+import type { ItemRef } from '../shared/ids.ts'
+import type { Lookup } from '../spaces/lookup.ts'
+import type { Plan } from './plan.ts'
+
+type Resolve = (ref: ItemRef, lookup: Lookup) => Plan | Promise<Plan>
+
+/** Resolves, and looks whether the files of the plan are still what was read; if not, they are read again. */
+export function createCurrent(resolve: Resolve): Resolve {
+  /** What is missing may have been made a moment ago, and what was read may have changed since. */
+  const settle = async (made: Promise<Plan>, ref: ItemRef, lookup: Lookup): Promise<Plan> => {
+    const before = lookup.generation
+    try {
+      const plan = await made
+      if (isCurrent(plan, lookup)) return plan
+      lookup.freshen(true)
+    } catch (error) {
+      lookup.freshen(true)
+      if (lookup.generation === before) throw error
+    }
+    return resolve(ref, lookup)
+  }
+
+  return (ref, lookup) => {
+    lookup.freshen()
+    const plan = resolve(ref, lookup)
+    if (plan instanceof Promise) return settle(plan, ref, lookup)
+    if (isCurrent(plan, lookup)) return plan
+    lookup.freshen(true)
+    return resolve(ref, lookup)
+  }
+}
+
+function isCurrent({ items }: Plan, lookup: Lookup): boolean {
+  return items.every((item) => lookup.isCurrent(item))
+}

@@ -1,0 +1,129 @@
+import { existsSync } from 'node:fs'
+import type { Command } from '../primitives/command.ts'
+import { candidates } from '../primitives/find-program.ts'
+import type { HttpRequest } from '../primitives/http-request.ts'
+import type { Grant } from '../config/config.ts'
+import type { Environment } from '../config/environment.ts'
+import { KiwiError } from '../shared/errors.ts'
+import type { JsonObject } from '../shared/json.ts'
+import { isObject } from '../shared/json.ts'
+import type { Redact } from '../shared/redact.ts'
+import { createRedact } from '../shared/redact.ts'
+import { textOf } from '../shared/template.ts'
+import { checkParameters } from './parameters.ts'
+import type { Plan } from './plan.ts'
+import { renderCommand } from './render-command.ts'
+import { renderRequest } from './render-request.ts'
+import { openVariables } from './variables.ts'
+
+/** One call of a plan, worked out to the last argument but not yet made: what is judged is what will run. */
+export interface Draft {
+  readonly plan: Plan
+  readonly parameters: JsonObject
+  readonly effect: DraftEffect
+  readonly redact: Redact
+  readonly warnings: readonly string[]
+}
+
+export type DraftEffect =
+  | {
+      readonly kind: 'subprocess'
+      readonly command: Command
+      /** The same command with its files in another folder. */
+      readonly inFolder: (folder: string) => Command
+    }
+  | { readonly kind: 'http_client'; readonly request: HttpRequest }
+  | { readonly kind: 'content' }
+
+export interface DraftMeans {
+  readonly environment: Environment
+  readonly grants: readonly Grant[]
+  readonly findProgram: (command: string, path: string) => string | null
+  readonly workFolder: string | null
+}
+
+/** Who asks, from where, with what. */
+export interface Request {
+  readonly callId: string
+  readonly parameters: JsonObject
+  readonly projectPath: string | null
+}
+
+export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draft {
+  if (plan.effect.kind === 'none') throw notRunnable(plan)
+  assertSandbox(plan)
+  const parameters = checkParameters(plan, request.parameters)
+  const variables = openVariables(plan, { ...means, projectPath: request.projectPath })
+  const base = { plan, parameters }
+  switch (plan.effect.kind) {
+    case 'content':
+      return { ...base, effect: { kind: 'content' }, redact: (value) => value, warnings: [] }
+    case 'subprocess': {
+      const template = plan.effect.command
+      const render = (workFolder: string | null): Command =>
+        renderCommand(template, { ...means, ...request, parameters, variables, workFolder })
+      const command = render(means.workFolder)
+      const redact = createRedact(variables.secrets)
+      const pin = (rendered: Command): Command => pinProgram(rendered, means, redact)
+      const inFolder = (folder: string): Command => pin(render(folder))
+      return {
+        ...base,
+        effect: { kind: 'subprocess', command: pin(command), inFolder },
+        redact,
+        warnings: [],
+      }
+    }
+    case 'http_client': {
+      const isIdempotent = plan.isRepeatable ? true : (plan.item.manifest.idempotent ?? null)
+      const { request: rendered, warnings } = renderRequest(
+        plan.effect.request,
+        parameters,
+        variables,
+        isIdempotent,
+      )
+      return {
+        ...base,
+        effect: { kind: 'http_client', request: rendered },
+        redact: createRedact(variables.secrets),
+        warnings,
+      }
+    }
+  }
+}
+
+function notRunnable({ item }: Plan): KiwiError {
+  const type = item.manifest.tool_type
+  const hint =
+    type === 'primitive' || type === 'runtime'
+      ? `Create a tool whose executor is "${item.id}" and run that`
+      : `A ${type} can be searched and loaded, not run`
+  return new KiwiError('UNKNOWN_ACTION', `Cannot run "${item.id}": a ${type} is not run by itself`, { hint })
+}
+
+/** The program is looked for once and named by its whole path, so that what was judged is what starts. */
+function pinProgram(command: Command, { findProgram, environment }: DraftMeans, redact: Redact): Command {
+  const path = command.env['PATH'] ?? environment['PATH'] ?? ''
+  const found = findProgram(command.command, path)
+  if (found !== null) return { ...command, command: found }
+  const name = textOf(redact(command.command))
+  const details = { command: name }
+  if (candidates(command.command, path).some((file) => existsSync(file))) {
+    throw new KiwiError('COMMAND_NOT_EXECUTABLE', `Cannot run "${name}": it may not be executed`, { details })
+  }
+  throw new KiwiError('COMMAND_NOT_FOUND', `Cannot run "${name}": it is not on the PATH`, {
+    hint: `Install ${name}, or correct config.command of the runtime`,
+    details,
+  })
+}
+
+/** No sandbox is built yet: what requires one is refused rather than run bare. */
+function assertSandbox({ item, items }: Plan): void {
+  const strict = items.find(({ manifest: { sandbox, config } }) =>
+    [sandbox, config['sandbox']].some((wanted) => isObject(wanted) && wanted['required'] === true),
+  )
+  if (strict === undefined) return
+  throw new KiwiError(
+    'SANDBOX_UNAVAILABLE',
+    `Cannot run "${item.id}": "${strict.id}" requires a sandbox, and there is none here`,
+  )
+}

@@ -1,0 +1,83 @@
+import { KiwiError } from '../shared/errors.ts'
+import type { JsonObject } from '../shared/json.ts'
+import { LIMITS } from '../shared/limits.ts'
+import { textOf } from '../shared/template.ts'
+import type { CommandTemplate } from './command-template.ts'
+import type { Plan } from './plan.ts'
+
+/** The parameters of a call, checked, with defaults filled in. Each missing or wrong one is named. */
+export function checkParameters(plan: Plan, given: JsonObject): JsonObject {
+  const parameters: JsonObject = structuredClone(given)
+  const findings = plan.checkParameters(parameters)
+  if (findings === null) return parameters
+  const { missing, invalid } = findings
+  const faults = [
+    ...missing.map((name) => `"${name}" is missing`),
+    ...invalid.map(({ name, reason }) => `"${name}" ${reason}`),
+  ]
+  throw new KiwiError('INVALID_PARAMETERS', `Cannot run "${plan.item.id}": ${faults.join('; ')}`, {
+    hint: `Correct ${faults.length === 1 ? 'it' : 'them'} and send the call again; load shows the schema`,
+    fix: { call: 'load', arguments: { item_type: 'tool', item_id: plan.item.id } },
+    details: { missing, invalid },
+  })
+}
+
+/** Parameters as variables of a child: `KIWI_PARAM_NAME`. Large ones come by standard input only. */
+export function parameterEnvironment(parameters: JsonObject): Readonly<Record<string, string>> {
+  const environment: Record<string, string> = {}
+  const owners = new Map<string, string>()
+  for (const [name, value] of Object.entries(parameters)) {
+    const variable = `KIWI_PARAM_${name.toUpperCase().replaceAll(/[^A-Z0-9_]/g, '_')}`
+    const owner = owners.get(variable)
+    if (owner !== undefined) {
+      throw new KiwiError(
+        'INVALID_PARAMETERS',
+        `Cannot pass "${name}" and "${owner}": both would be ${variable}`,
+        {
+          hint: 'Rename one of the parameters in the manifest',
+          details: { missing: [], invalid: [{ name, reason: `clashes with "${owner}"` }] },
+        },
+      )
+    }
+    owners.set(variable, name)
+    const text = textOf(value)
+    if (Buffer.byteLength(text) <= LIMITS.environmentBytes) environment[variable] = text
+  }
+  return environment
+}
+
+/** Parameters on the command line, in the manifest's order. A value can never be taken for an option of its own. */
+export function parameterArguments(
+  { argsStyle, parameterOrder }: Pick<CommandTemplate, 'argsStyle' | 'parameterOrder'>,
+  parameters: JsonObject,
+): readonly string[] {
+  const names = new Set([...parameterOrder, ...Object.keys(parameters)])
+  const entries = [...names]
+    .filter((name) => Object.hasOwn(parameters, name))
+    .map((name) => [name, textOf(parameters[name])] as const)
+  switch (argsStyle) {
+    case 'none':
+      return []
+    case 'equals':
+      return entries.map(([name, text]) => `--${name}=${text}`)
+    case 'flags':
+      return entries.flatMap(([name, text]) =>
+        text.startsWith('-') ? [`--${name}=${text}`] : [`--${name}`, text],
+      )
+    case 'positional':
+      for (const [name, text] of entries) assertNoOption(name, text)
+      return entries.map(([, text]) => text)
+  }
+}
+
+/** Refuses a text that the program would read as an option. Numbers below zero are values. */
+export function assertNoOption(name: string, text: string): void {
+  if (!text.startsWith('-') || /^-\d+(?:\.\d+)?$/.test(text)) return
+  throw new KiwiError(
+    'INVALID_PARAMETERS',
+    `Cannot pass "${name}": a value that starts with "-" would be read as an option`,
+    {
+      details: { missing: [], invalid: [{ name, reason: 'starts with "-"' }] },
+    },
+  )
+}

@@ -1,0 +1,50 @@
+import type { JsonObject } from '../shared/json.ts'
+import type { ToolType } from '../shared/tool-type.ts'
+import type { SpaceName } from '../store/store.ts'
+import type { Item } from '../spaces/item.ts'
+import type { CommandTemplate } from './command-template.ts'
+import type { RequestTemplate } from './request-template.ts'
+import type { Check } from './schemas.ts'
+
+/** One link of a plan, leaf first. */
+export interface PlanLink {
+  readonly depth: number
+  readonly tool_id: string
+  readonly tool_type: ToolType
+  readonly executor_id: string | null
+  readonly version: string
+  readonly space: SpaceName
+}
+
+/** What a plan ends in: a program to start, a request to send, content to hand over, or nothing that runs by itself. */
+export type Effect =
+  | { readonly kind: 'subprocess'; readonly command: CommandTemplate }
+  | { readonly kind: 'http_client'; readonly request: RequestTemplate }
+  | { readonly kind: 'content' }
+  | { readonly kind: 'none' }
+
+/** A chain resolved, merged, validated and compiled: frozen, so that every call of it can share it. */
+export interface Plan {
+  readonly item: Item
+  /** Everything the chain is made of, leaf first. */
+  readonly items: readonly Item[]
+  readonly links: readonly PlanLink[]
+  readonly chain: readonly string[]
+  readonly config: JsonObject
+  /** Whether the item carries files that a run needs on disk. */
+  readonly hasFiles: boolean
+  readonly effect: Effect
+  /** Checks the parameters and fills in their defaults. */
+  readonly checkParameters: Check
+  /** Checks what the tool gave back; null when the manifest promises nothing. */
+  readonly checkOutput: Check | null
+  /** Names the manifests of the chain say they need. */
+  readonly secrets: ReadonlySet<string>
+  /** Hash of everything in the chain that is not shipped with Kiwi: what a grant is bound to. */
+  readonly digest: string
+  /** A person said that a call changes nothing, and the whole chain is shipped with Kiwi. */
+  readonly isReadOnly: boolean
+  /** A call that was cut off may be made again. */
+  readonly isRepeatable: boolean
+  readonly warnings: readonly string[]
+}

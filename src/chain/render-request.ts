@@ -1,0 +1,115 @@
+import type { HttpRequest } from '../primitives/http-request.ts'
+import { KiwiError } from '../shared/errors.ts'
+import type { JsonObject, JsonValue } from '../shared/json.ts'
+import { isObject } from '../shared/json.ts'
+import type { Template, Values } from '../shared/template.ts'
+import { renderText, renderTree, textOf } from '../shared/template.ts'
+import type { AuthTemplate, RequestTemplate } from './request-template.ts'
+import { renderUrl } from './url-template.ts'
+import type { Variables } from './variables.ts'
+
+interface RenderedRequest {
+  readonly request: HttpRequest
+  readonly warnings: readonly string[]
+}
+
+/** A call as one request, with its address, headers and body filled in. */
+export function renderRequest(
+  template: RequestTemplate,
+  parameters: JsonObject,
+  variables: Variables,
+  isIdempotent: boolean | null,
+): RenderedRequest {
+  const parameter = (name: string): JsonValue | undefined =>
+    Object.hasOwn(parameters, name) ? parameters[name] : undefined
+  const strict: Values = { parameter, variable: variables.required }
+  const headers: Record<string, string> = {}
+  for (const [name, value] of template.headers) headers[name] = headerValue(name, renderText(value, strict))
+  const auth = renderAuth(template.auth, (text) => renderText(text, strict), variables)
+  if (auth.header !== null) headers[auth.header.name] = headerValue(auth.header.name, auth.header.value)
+  const body =
+    template.body === null ? null : renderTree(template.body, { parameter, variable: variables.optional })
+  return {
+    request: {
+      method: template.method,
+      url: renderUrl(template.url, strict),
+      headers: withContentType(headers, body),
+      body: body === null ? null : encodeBody(body, headers['content-type']),
+      timeoutMs: template.timeoutMs,
+      retries: template.retries,
+      retryDelayMs: template.retryDelayMs,
+      retryableStatuses: template.retryableStatuses,
+      isIdempotent,
+      maxResponseBytes: template.maxResponseBytes,
+      maxRedirects: template.maxRedirects,
+    },
+    warnings: auth.warnings,
+  }
+}
+
+/** A line break in a value would start a header of its own. */
+function headerValue(name: string, value: string): string {
+  if (!/[\r\n\0]/.test(value)) return value
+  throw new KiwiError('INVALID_PARAMETERS', `Cannot send header "${name}": its value holds a line break`, {
+    details: { missing: [], invalid: [{ name, reason: 'holds a line break' }] },
+  })
+}
+
+function renderAuth(
+  auth: AuthTemplate | null,
+  render: (template: Template) => string,
+  variables: Variables,
+): { header: { name: string; value: string } | null; warnings: readonly string[] } {
+  if (auth === null) return { header: null, warnings: [] }
+  const send = (name: string, value: string, isEmpty: boolean) =>
+    isEmpty
+      ? { header: null, warnings: [`auth "${auth.type}" is empty: no credentials were sent`] }
+      : { header: { name, value }, warnings: [] }
+  switch (auth.type) {
+    case 'bearer': {
+      const token = render(auth.token)
+      return send('authorization', `Bearer ${token}`, token === '')
+    }
+    case 'basic': {
+      const pair = `${render(auth.username)}:${render(auth.password)}`
+      const encoded = Buffer.from(pair).toString('base64')
+      variables.derive('authorization', encoded)
+      return send('authorization', `Basic ${encoded}`, pair === ':')
+    }
+    case 'api_key': {
+      const key = render(auth.key)
+      return send(auth.header, key, key === '')
+    }
+    case 'raw': {
+      const value = render(auth.value)
+      return send('authorization', value, value === '')
+    }
+  }
+}
+
+function withContentType(headers: Record<string, string>, body: JsonValue): Readonly<Record<string, string>> {
+  return body === null || headers['content-type'] !== undefined
+    ? headers
+    : { ...headers, 'content-type': 'application/json' }
+}
+
+function encodeBody(body: JsonValue, contentType: string | undefined): string {
+  if (isObject(body) && contentType?.startsWith('application/x-www-form-urlencoded')) {
+    const fields = Object.entries(body).map(([key, value]): [string, string] => [key, textOf(value)])
+    return new URLSearchParams(fields).toString()
+  }
+  return typeof body === 'string' && contentType !== undefined && !contentType.includes('json')
+    ? body
+    : jsonOf(body)
+}
+
+/** A text that is already JSON is sent as it is. */
+function jsonOf(body: JsonValue): string {
+  if (typeof body !== 'string') return JSON.stringify(body)
+  try {
+    JSON.parse(body)
+    return body
+  } catch {
+    return JSON.stringify(body)
+  }
+}

@@ -1,0 +1,104 @@
+import type { ItemRef } from '../shared/ids.ts'
+import { deepFreeze, sha256 } from '../shared/json.ts'
+import type { Item } from '../spaces/item.ts'
+import type { Lookup } from '../spaces/lookup.ts'
+import { notFound } from '../spaces/lookup.ts'
+import type { Compiled } from './compile-plan.ts'
+import { compilePlan } from './compile-plan.ts'
+import { createCurrent } from './current.ts'
+import type { Plan } from './plan.ts'
+import type { Schemas } from './schemas.ts'
+import { toLinks, walk } from './walk.ts'
+
+/** Turns ids into plans, and keeps them. */
+export interface Resolver {
+  /**
+   * The plan of an id: at once when it is kept, so that the common case costs a look into a map. NOT_FOUND and the
+   * faults of the chain are thrown. Freshness is the caller's: see `current`.
+   */
+  resolve(ref: ItemRef, lookup: Lookup): Plan | Promise<Plan>
+  /** The same after a look at whether the files and rows of the plan are still what they were. */
+  current(ref: ItemRef, lookup: Lookup): Plan | Promise<Plan>
+  /** Many at once: what is not kept comes in one query. An id that is not there maps to null. */
+  resolveBatch(names: readonly ItemRef[], lookup: Lookup): Promise<ReadonlyMap<string, Plan | null>>
+  /** The plan of an item that is in no space yet; it is not kept. */
+  plan(item: Item, lookup: Lookup): Promise<Plan>
+  /** Brings the executors that nearly every chain ends in into memory, in one query. */
+  preload(lookup: Lookup): Promise<void>
+  clear(): void
+}
+
+const COMMON = ['python_runtime', 'bash_runtime', 'node_runtime', 'subprocess', 'http_client']
+const MOST_COMPILED = 2000
+/** Ids of one look-up whose plans are kept: a version can be asked for in endless ways. */
+const MOST_KEPT = 10_000
+
+export function openResolver(schemas: Schemas): Resolver {
+  let kept = new WeakMap<Lookup, { generation: number; plans: Map<string, Plan> }>()
+  const compiled = new Map<string, Compiled>()
+
+  const plansOf = (lookup: Lookup): Map<string, Plan> => {
+    const known = kept.get(lookup)
+    if (known?.generation === lookup.generation) return known.plans
+    const fresh = { generation: lookup.generation, plans: new Map<string, Plan>() }
+    kept.set(lookup, fresh)
+    return fresh.plans
+  }
+
+  const compile = async (items: readonly Item[]): Promise<Compiled> => {
+    const key = sha256(items.map((item) => `${item.id} ${item.space} ${item.contentHash}`).join('\n'))
+    const known = compiled.get(key)
+    if (known !== undefined) return known
+    const plan = await compilePlan(items, schemas)
+    if (compiled.size >= MOST_COMPILED) compiled.clear()
+    compiled.set(key, plan)
+    return plan
+  }
+
+  const plan = async (item: Item, lookup: Lookup): Promise<Plan> => {
+    const items = Object.freeze(await walk(item, lookup))
+    const links = deepFreeze(toLinks(items))
+    const chain = Object.freeze(links.map(({ tool_id }) => tool_id))
+    return Object.freeze({ ...(await compile(items)), item, items, links, chain, warnings: item.warnings })
+  }
+
+  const make = async (ref: ItemRef, lookup: Lookup): Promise<Plan> => {
+    const plans = plansOf(lookup)
+    const item = await lookup.find(ref, 'tool')
+    if (item === null) throw notFound(ref, 'tool')
+    const made = await plan(item, lookup)
+    if (plans.size >= MOST_KEPT) plans.clear()
+    plans.set(keyOf(ref), made)
+    return made
+  }
+
+  const resolve = (ref: ItemRef, lookup: Lookup): Plan | Promise<Plan> =>
+    plansOf(lookup).get(keyOf(ref)) ?? make(ref, lookup)
+
+  return {
+    resolve,
+    current: createCurrent(resolve),
+    async resolveBatch(refs, lookup) {
+      const plans = plansOf(lookup)
+      await lookup.prefetch(refs.filter((ref) => !plans.has(keyOf(ref))).map(({ name }) => name))
+      const found = await Promise.all(
+        refs.map(async (ref) => {
+          const item = plans.get(keyOf(ref))?.item ?? (await lookup.find(ref, 'tool'))
+          return [keyOf(ref), item === null ? null : await resolve(ref, lookup)] as const
+        }),
+      )
+      return new Map(found)
+    },
+    plan,
+    preload: (lookup) => lookup.prefetch(COMMON),
+    clear() {
+      kept = new WeakMap()
+      compiled.clear()
+    },
+  }
+}
+
+function keyOf({ name, category, version }: ItemRef): string {
+  if (category === null && version === null) return name
+  return `${category ?? ''}/${name}@${version ?? ''}`
+}

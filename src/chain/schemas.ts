@@ -1,0 +1,115 @@
+import type { ErrorObject } from 'ajv/dist/2020.js'
+import { KiwiError, messageOf } from '../shared/errors.ts'
+import type { JsonObject } from '../shared/json.ts'
+import { canonicalJson, sha256 } from '../shared/json.ts'
+import { judgeSchema } from './schema-cost.ts'
+import type { Reach, SchemaEngine, Validate } from './schema-engine.ts'
+import { loadSchemaEngine } from './schema-engine.ts'
+
+/** What a value lacks or has wrong, by field. */
+export interface Findings {
+  readonly missing: readonly string[]
+  readonly invalid: readonly { readonly name: string; readonly reason: string }[]
+}
+
+/** Checks a value and fills in its defaults in place; null when nothing is wrong. */
+export type Check = (value: unknown) => Findings | null
+
+/** Compiles JSON Schemas that come from data: bounded in cost, patterns in linear time, once for each content. */
+export interface Schemas {
+  compile(schema: JsonObject, what: string): Promise<Check>
+}
+
+const MOST_COMPILED = 2000
+const MOST_FINDINGS = 20
+/** Values in a value that is still searched for all its faults; of a larger one the first is named. */
+const MOST_VALUES = 1000
+
+export function openSchemas(): Schemas {
+  let engine: Promise<SchemaEngine> | null = null
+  const compiled = new Map<string, Check>()
+  return {
+    async compile(schema, what) {
+      const key = sha256(canonicalJson(schema))
+      const known = compiled.get(key)
+      if (known !== undefined) return known
+      const recurring = judgeSchema(schema, what)
+      const loaded = await (engine ??= loadSchemaEngine())
+      const check = toCheck((reach) => named(what, () => loaded.compile(schema, recurring, reach)))
+      if (compiled.size >= MOST_COMPILED) {
+        compiled.clear()
+        // An engine keeps something of every schema it has ever compiled.
+        engine = null
+      }
+      compiled.set(key, check)
+      return check
+    },
+  }
+}
+
+function named(what: string, compile: () => Validate): Validate {
+  try {
+    return compile()
+  } catch (error) {
+    throw new KiwiError('INVALID_MANIFEST', `Cannot use ${what}: ${messageOf(error)}`, {
+      hint: 'Correct the JSON Schema',
+      cause: error,
+    })
+  }
+}
+
+function toCheck(compile: (reach: Reach) => Validate): Check {
+  const findFirst = compile('first')
+  let findAll: Validate | null = null
+  return (value) => {
+    const first = findFirst(value)
+    if (first === null) return null
+    if (!isSmall(value)) return toFindings(first)
+    findAll ??= compile('all')
+    return toFindings(findAll(value) ?? first)
+  }
+}
+
+function isSmall(value: unknown): boolean {
+  const open: unknown[] = [value]
+  for (let seen = 0; open.length > 0; seen++) {
+    const next = open.pop()
+    const inner = typeof next === 'object' && next !== null ? Object.values(next) : []
+    if (seen + open.length + inner.length > MOST_VALUES) return false
+    open.push(...inner)
+  }
+  return true
+}
+
+function toFindings(found: readonly ErrorObject[]): Findings {
+  const errors = found.slice(0, MOST_FINDINGS)
+  return {
+    missing: errors.filter(({ keyword }) => keyword === 'required').map((error) => fieldOf(error)),
+    invalid: errors
+      .filter(({ keyword }) => keyword !== 'required')
+      .map((error) => ({ name: fieldOf(error), reason: reasonOf(error) })),
+  }
+}
+
+function fieldOf({ keyword, instancePath, params }: ErrorObject): string {
+  const path = instancePath
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const last: unknown = params[NAMED_BY[keyword] ?? '']
+  return [...path, typeof last === 'string' ? last : ''].filter((part) => part !== '').join('.') || 'value'
+}
+
+/** Where an error names a property that its path does not. */
+const NAMED_BY: Readonly<Record<string, string>> = {
+  required: 'missingProperty',
+  additionalProperties: 'additionalProperty',
+  unevaluatedProperties: 'unevaluatedProperty',
+}
+
+function reasonOf({ keyword, message, params }: ErrorObject): string {
+  if (keyword === 'additionalProperties' || keyword === 'unevaluatedProperties') return 'is not known here'
+  if (keyword === 'enum') return `must be one of ${JSON.stringify(params['allowedValues'])}`
+  if (keyword === 'const') return `must be ${JSON.stringify(params['allowedValue'])}`
+  return message ?? `fails "${keyword}"`
+}

@@ -1,0 +1,64 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { z } from 'zod'
+import { KiwiError, messageOf } from '../shared/errors.ts'
+import { printReply } from './terminal.ts'
+import type { CommonOptions } from './with-kiwi.ts'
+import { withKiwi } from './with-kiwi.ts'
+
+const Created = z.looseObject({ output: z.string(), tool_id: z.string(), path: z.string().nullable() })
+
+interface CreateOptions extends CommonOptions {
+  readonly location: string
+  readonly id?: string
+  readonly dryRun?: boolean
+}
+
+/** `kiwi create <manifest.yaml | folder with tool.yaml>` */
+export function createCommand(source: string, options: CreateOptions): Promise<number> {
+  const { manifest, files } = readSource(source)
+  return withKiwi(options, async ({ call }) => {
+    const reply = await call('execute', {
+      item_type: 'tool',
+      action: 'create',
+      ...(options.id === undefined ? {} : { item_id: options.id }),
+      parameters: { manifest, files, location: options.location },
+      dry_run: options.dryRun === true,
+    })
+    return printReply(reply, options.json === true, (data, terminal) => {
+      if (reply.status === 'dry_run') return terminal.out(JSON.stringify(data, null, 2))
+      const { output, tool_id, path } = Created.parse(data)
+      terminal.out(output)
+      if (path !== null) terminal.note(path)
+      terminal.note(`Run it: kiwi run ${tool_id}`)
+    })
+  })
+}
+
+function readSource(source: string): { manifest: string; files: Record<string, unknown> } {
+  try {
+    if (!statSync(source).isDirectory()) return { manifest: readFileSync(source, 'utf8'), files: {} }
+    const files = readdirSync(source, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .filter((path) => relative(source, path) !== 'tool.yaml')
+      .map((path) => [
+        relative(source, path),
+        {
+          content: readFileSync(path).toString('base64'),
+          encoding: 'base64',
+          executable: isExecutable(path),
+        },
+      ])
+    return { manifest: readFileSync(join(source, 'tool.yaml'), 'utf8'), files: Object.fromEntries(files) }
+  } catch (error) {
+    throw new KiwiError('PARSE_ERROR', `Cannot read "${source}": ${messageOf(error)}`, {
+      hint: 'Give a manifest file, or a folder that holds tool.yaml',
+      cause: error,
+    })
+  }
+}
+
+function isExecutable(path: string): boolean {
+  return (statSync(path).mode & 0o100) !== 0
+}

@@ -1,0 +1,146 @@
+import { statSync } from 'node:fs'
+import type { Config } from '../config/config.ts'
+import { loadConfig } from '../config/config.ts'
+import { readEnvironment } from '../config/environment.ts'
+import { ERRORS, KiwiError, messageOf } from '../shared/errors.ts'
+import { VERSION } from '../shared/version.ts'
+import { openTerminal, table } from './terminal.ts'
+import type { CommonOptions, Session } from './with-kiwi.ts'
+import { withKiwi } from './with-kiwi.ts'
+
+/** One thing that was looked at; a fault comes with what to do about it. */
+interface Finding {
+  readonly name: string
+  readonly state: 'ok' | 'warn' | 'fail'
+  readonly detail: string
+  readonly fix?: string
+}
+
+/** Samples that show whether a runtime works here, and what to install when it does not. */
+const RUNTIMES = [
+  ['hello_world', 'python', 'Install Python 3 and put python3 on the PATH'],
+  ['hello_bash', 'bash', 'Install bash'],
+  ['hello_node', 'node', 'Put node on the PATH'],
+] as const
+
+/** `kiwi doctor`: what works here, what does not, and where each setting came from. */
+export async function doctorCommand(options: CommonOptions): Promise<number> {
+  const findings = [nodeFinding()]
+  const config = readConfig(findings)
+  if (config !== null) {
+    findings.push(tokenFinding(config))
+    try {
+      findings.push(...(await withKiwi(options, look)))
+    } catch (error) {
+      const fix = error instanceof KiwiError ? error.hint : ERRORS.INTERNAL.hint
+      findings.push({ name: 'store', state: 'fail', detail: messageOf(error), fix })
+    }
+  }
+  print(findings, config, options.json === true)
+  return findings.some(({ state }) => state === 'fail') ? 1 : 0
+}
+
+function nodeFinding(): Finding {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  const isKnown = major > 20 || (major === 20 && minor >= 19)
+  const detail = `${process.version}, kiwi ${VERSION}`
+  if (!isKnown)
+    return { name: 'node', state: 'fail', detail, fix: 'Install Node.js 20.19 or newer; 22 is advised' }
+  return major === 20
+    ? { name: 'node', state: 'warn', detail, fix: 'Node.js 20 is past its end of life; 22 is advised' }
+    : { name: 'node', state: 'ok', detail }
+}
+
+function readConfig(findings: Finding[]): Config | null {
+  try {
+    return loadConfig(readEnvironment())
+  } catch (error) {
+    const fix = error instanceof KiwiError ? error.hint : ERRORS.INTERNAL.hint
+    findings.push({ name: 'settings', state: 'fail', detail: messageOf(error), fix })
+    return null
+  }
+}
+
+function tokenFinding({ token }: Config): Finding {
+  const stat = statSync(token, { throwIfNoEntry: false })
+  if (stat === undefined) return { name: 'token', state: 'ok', detail: 'made at the first kiwi serve' }
+  const isPrivate = (stat.mode & 0o077) === 0
+  return isPrivate
+    ? { name: 'token', state: 'ok', detail: token }
+    : { name: 'token', state: 'fail', detail: `${token} can be read by others`, fix: `chmod 600 ${token}` }
+}
+
+async function look({ kiwi, project, call }: Session): Promise<readonly Finding[]> {
+  const { store, config, spaces } = kiwi
+  const findings: Finding[] = []
+  const { records, brokenAt } = await store.journal.verify()
+  findings.push(
+    store.readOnlyReason === null
+      ? { name: 'store', state: 'ok', detail: config.store }
+      : { name: 'store', state: 'fail', detail: store.readOnlyReason, fix: `Make ${config.store} writable` },
+    brokenAt === null
+      ? { name: 'journal', state: 'ok', detail: `${records} records, the chain is whole` }
+      : {
+          name: 'journal',
+          state: 'fail',
+          detail: `broken at record ${brokenAt}`,
+          fix: 'Compare with a backup: somebody changed the store',
+        },
+  )
+  for (const [sample, name, fix] of RUNTIMES) {
+    const { error } = await call('execute', {
+      item_type: 'tool',
+      action: 'run',
+      item_id: sample,
+      dry_run: true,
+    })
+    findings.push(
+      error === null
+        ? { name, state: 'ok', detail: `${sample} can run` }
+        : { name, state: 'warn', detail: error.message, fix },
+    )
+  }
+  const lookup = spaces.at(project)
+  lookup.freshen()
+  const faults = await lookup.syncIndex()
+  const counts = Object.values(await store.index.count(lookup.roots)).reduce((sum, count) => sum + count, 0)
+  findings.push({ name: 'items', state: 'ok', detail: `${counts} found from ${project}` })
+  for (const { path, reason } of faults)
+    findings.push({ name: 'item', state: 'warn', detail: reason, fix: `Correct or remove ${path}` })
+  return findings
+}
+
+function print(findings: readonly Finding[], config: Config | null, isJson: boolean): void {
+  const terminal = openTerminal()
+  const settings = config === null ? [] : settingsOf(config)
+  if (isJson) {
+    terminal.out(JSON.stringify({ findings, settings }, null, 2))
+    return
+  }
+  terminal.out(
+    table(
+      findings.flatMap(({ name, state, detail, fix }) => [
+        [state, name, detail],
+        ...(fix === undefined ? [] : [['', '', `> ${fix}`]]),
+      ]),
+    ),
+  )
+  if (settings.length > 0)
+    terminal.out(`\n${table(settings.map(({ name, value, from }) => [name, value, terminal.dim(from)]))}`)
+}
+
+function settingsOf(config: Config): readonly { name: string; value: string; from: string }[] {
+  const { sources } = config
+  return [
+    { name: 'user_space', value: config.userSpace, from: sources.user_space },
+    { name: 'store', value: config.store, from: sources.store },
+    { name: 'port', value: String(config.port), from: sources.port },
+    { name: 'log_level', value: config.logLevel, from: sources.log_level },
+    { name: 'allow_hosts', value: config.allowHosts.join(', ') || '-', from: sources.allow_hosts },
+    {
+      name: 'grants',
+      value: config.grants.map(({ tool, names }) => `${tool}: ${names.join(', ')}`).join('; ') || '-',
+      from: sources.grants,
+    },
+  ]
+}

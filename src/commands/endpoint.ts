@@ -1,0 +1,48 @@
+import type { Config } from '../config/config.ts'
+import type { Kiwi } from '../kiwi.ts'
+import type { Endpoint } from '../server/build-server.ts'
+import { createIds } from '../shared/ids.ts'
+import { VERSION } from '../shared/version.ts'
+
+/** What a started server holds: the endpoint, and the kernel once a first call opened it. */
+export interface Served {
+  readonly endpoint: Endpoint
+  close(): Promise<void>
+}
+
+/** The kernel is opened by the first call and imported only then. */
+export function createServed(config: () => Config, principal: string): Served {
+  let opening: Promise<Kiwi> | null = null
+  const open = async (): Promise<Kiwi> => {
+    const { openKiwi } = await import('../kiwi.ts')
+    return openKiwi(config())
+  }
+  return {
+    endpoint: {
+      version: VERSION,
+      open: () => {
+        opening ??= open().catch((error: unknown) => {
+          opening = null
+          throw error
+        })
+        return opening
+      },
+      principal,
+      newSession: createIds(Date.now),
+      folder: workingFolder(),
+    },
+    async close() {
+      const kiwi = await opening?.catch(() => null)
+      await kiwi?.close()
+    },
+  }
+}
+
+/** The folder a server was started in may be gone. */
+function workingFolder(): string | null {
+  try {
+    return process.cwd()
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,63 @@
+import { loadConfig } from '../config/config.ts'
+import { readEnvironment } from '../config/environment.ts'
+import { openHttp } from '../server/http.ts'
+import { readOrMakeToken } from '../server/token.ts'
+import { systemClock } from '../shared/clock.ts'
+import { createServed } from './endpoint.ts'
+import type { Terminal } from './terminal.ts'
+import { openTerminal } from './terminal.ts'
+import { untilEnded } from './until-ended.ts'
+
+interface ServeOptions {
+  readonly port?: string
+  readonly auth: boolean
+  readonly json?: boolean
+}
+
+/** `kiwi serve`: the endpoint over HTTP on this machine. */
+export async function serveCommand(options: ServeOptions): Promise<number> {
+  const flags = options.port === undefined ? {} : { port: Number(options.port) }
+  const config = loadConfig(readEnvironment(), flags)
+  const token = options.auth ? await readOrMakeToken(config.token) : null
+  const served = createServed(() => config, token === null ? 'local' : 'bearer')
+  const http = await openHttp(served.endpoint, {
+    port: config.port,
+    token: token?.token ?? null,
+    clock: systemClock,
+  })
+  const terminal = openTerminal()
+  if (options.json === true)
+    terminal.out(JSON.stringify({ url: http.url, token_file: token === null ? null : config.token }))
+  else welcome(terminal, http.url, token === null ? null : { ...token, file: config.token })
+  await untilEnded(new Promise(() => undefined), async () => {
+    await http.close()
+    await served.close()
+  })
+  return 0
+}
+
+function welcome(
+  terminal: Terminal,
+  url: string,
+  token: { token: string; isNew: boolean; file: string } | null,
+): void {
+  const bearer = token === null ? '' : ` --header "Authorization: Bearer $(cat ${token.file})"`
+  terminal.out(`${terminal.bold('Kiwi MCP')} listens on ${terminal.bold(url)}`)
+  if (token === null) terminal.out('Without authentication: every program on this machine may call it.')
+  else if (token.isNew)
+    terminal.out(`Token, shown this once: ${token.token}\nIt is kept in ${token.file}, readable by you only.`)
+  else terminal.out(`Token: in ${token.file}`)
+  terminal.out(`
+Connect a client
+  Claude Code   claude mcp add --transport http kiwi ${url}${bearer}
+  any other     streamable HTTP, ${url}${token === null ? '' : ', header Authorization: Bearer <token>'}
+
+Try (in your client, or in another terminal)
+  search   {"query": "say hello"}
+  execute  {"item_type": "tool", "action": "run", "item_id": "hello_world", "parameters": {"name": "Ada"}}
+  help     {}
+
+  node dist/cli.js demo      a real client drives all four tools and prints each exchange
+  node dist/cli.js audit     every call is on record
+Ctrl-C ends it.`)
+}

@@ -1,0 +1,47 @@
+import { userInfo } from 'node:os'
+import { resolve } from 'node:path'
+import { loadConfig } from '../config/config.ts'
+import { readEnvironment } from '../config/environment.ts'
+import type { Kiwi } from '../kiwi.ts'
+import { openKiwi } from '../kiwi.ts'
+import type { MetaTool } from '../meta/arguments.ts'
+import { createIds } from '../shared/ids.ts'
+import type { Reply } from '../shared/reply.ts'
+
+/** Options every command takes. */
+export interface CommonOptions {
+  readonly json?: boolean
+  readonly project?: string
+}
+
+/** A person at the command line: the same four tools, the same gate. */
+export interface Session {
+  readonly kiwi: Kiwi
+  readonly project: string
+  readonly call: (tool: MetaTool, args: Readonly<Record<string, unknown>>) => Promise<Reply>
+}
+
+export async function withKiwi<T>(
+  { project }: CommonOptions,
+  use: (session: Session) => Promise<T>,
+): Promise<T> {
+  const kiwi = await openKiwi(loadConfig(readEnvironment()))
+  const folder = resolve(project ?? '.')
+  const client = {
+    principal: `user:${userInfo().username}`,
+    session: createIds(Date.now)(),
+    kind: 'person',
+    defaultProject: () => Promise.resolve(folder),
+  } as const
+  const cancel = new AbortController()
+  process.once('SIGINT', () => cancel.abort())
+  try {
+    return await use({
+      kiwi,
+      project: folder,
+      call: (tool, args) => kiwi.call(tool, args, client, cancel.signal),
+    })
+  } finally {
+    await kiwi.close()
+  }
+}

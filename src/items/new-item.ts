@@ -1,0 +1,115 @@
+import { z } from 'zod'
+import type { NewItem } from '../kernel/call.ts'
+import { KiwiError } from '../shared/errors.ts'
+import type { JsonObject } from '../shared/json.ts'
+import { canonicalJson, isObject } from '../shared/json.ts'
+import { textOf } from '../shared/template.ts'
+import { parseDocument } from '../spaces/parse-document.ts'
+import type { ItemFile } from '../store/store.ts'
+import type { Kind } from './actions.ts'
+
+const File = z.union([
+  z.string(),
+  z.strictObject({
+    content: z.string(),
+    encoding: z.enum(['utf8', 'base64']).default('utf8'),
+    executable: z.boolean().optional(),
+  }),
+])
+
+/** What `create` takes: a manifest by itself, or its parts beside each other, and files by path. */
+const CreateParameters = z.looseObject({
+  content: z.union([z.string(), z.record(z.string(), z.json())]).optional(),
+  manifest: z.union([z.string(), z.record(z.string(), z.json())]).optional(),
+  files: z.record(z.string(), File).optional(),
+  location: z.enum(['project', 'user', 'registry']).default('project'),
+})
+
+interface Created {
+  readonly item: NewItem
+  readonly location: 'project' | 'user' | 'registry'
+}
+
+/** Reads every form in which an item is described; what it says is checked where it is made. */
+export async function readNewItem(
+  kind: Kind,
+  itemId: string | undefined,
+  given: JsonObject,
+): Promise<Created> {
+  const parsed = CreateParameters.safeParse(given)
+  if (!parsed.success) {
+    const invalid = parsed.error.issues.map(({ path, message }) => ({
+      name: path.join('.'),
+      reason: message,
+    }))
+    throw new KiwiError(
+      'INVALID_PARAMETERS',
+      `Cannot create "${itemId ?? 'item'}": ${invalid.map(({ name, reason }) => `"${name}" ${reason}`).join('; ')}`,
+      {
+        details: { missing: [], invalid },
+      },
+    )
+  }
+  const { content, manifest, files = {}, location } = parsed.data
+  const { content: _c, manifest: _m, files: _f, location: _l, ...beside } = given
+  const isBody = kind === 'knowledge' && typeof content === 'string'
+  const source = manifest ?? (isBody ? undefined : content) ?? {}
+  const declared =
+    typeof source === 'string' ? await parseDocument(source, `manifest of ${itemId ?? 'item'}`) : source
+  const raw = complete({ ...declared, ...beside }, kind, itemId)
+  const carried = Object.entries(files).map(([path, file]) => toFile(path, file))
+  return {
+    item: {
+      raw,
+      text: typeof source === 'string' && canonicalJson(raw) === canonicalJson(declared) ? source : null,
+      files: isBody ? [...carried, toFile('content.md', content)] : carried,
+    },
+    location,
+  }
+}
+
+/** What a type of item is in the tables; a tool says it itself. */
+const IMPLIED: Readonly<Partial<Record<Kind, string>>> = {
+  directive: 'directive',
+  knowledge: 'knowledge',
+  mcp: 'mcp_server',
+  thread: 'thread',
+}
+
+/** The id of the call is the id of the item, and what is new starts at 1.0.0. */
+function complete(raw: JsonObject, kind: Kind, itemId: string | undefined): JsonObject {
+  const { tool_id, id, name, tool_type, version = '1.0.0', ...rest } = raw
+  const declared = tool_id ?? id ?? (itemId === undefined ? name : undefined)
+  const type = tool_type ?? IMPLIED[kind]
+  const wanted = itemId ?? declared ?? null
+  if (wanted !== (declared ?? wanted))
+    throw mismatch(textOf(wanted), 'tool_id', `its manifest says "${textOf(declared)}"`)
+  if (type !== (IMPLIED[kind] ?? type)) {
+    throw mismatch(textOf(wanted), 'tool_type', `a ${kind} is not of type "${textOf(type)}"`)
+  }
+  return {
+    tool_id: wanted,
+    ...(type === undefined ? {} : { tool_type: type }),
+    version,
+    ...(name === undefined || name === declared ? {} : { name }),
+    ...rest,
+  }
+}
+
+function mismatch(itemId: string, name: string, reason: string): KiwiError {
+  return new KiwiError('INVALID_PARAMETERS', `Cannot create "${itemId}": ${reason}`, {
+    hint: 'Say the same in the call and in the manifest',
+    details: { missing: [], invalid: [{ name, reason }] },
+  })
+}
+
+function toFile(path: string, file: z.infer<typeof File>): ItemFile {
+  const { content, encoding, executable } = isObject(file)
+    ? file
+    : { content: file, encoding: 'utf8' as const, executable: undefined }
+  return {
+    path,
+    content: Buffer.from(content, encoding),
+    isExecutable: executable ?? content.startsWith('#!'),
+  }
+}

@@ -1,0 +1,46 @@
+import { KiwiError, messageOf } from '../shared/errors.ts'
+import type { Call, Outcome } from './call.ts'
+import type { Stage } from './gate.ts'
+import type { Means } from './means.ts'
+import { decisionRecord, outcomeRecord } from './records.ts'
+
+/** Stands outside of all others: whatever they do, a call has one decision and one outcome on record. */
+export const audit: Stage = async (call, next, means) => {
+  const started = means.clock.monotonic()
+  try {
+    const outcome = await next()
+    const isRecorded = outcome.status === 'dry_run' || (await record(call, means, started, outcome))
+    return isRecorded
+      ? outcome
+      : { ...outcome, warnings: [...outcome.warnings, 'the outcome could not be recorded'] }
+  } catch (error) {
+    const failure = error instanceof KiwiError ? error : unexpected(error, call)
+    if (!call.isDryRun) await record(call, means, started, failure)
+    throw failure
+  }
+}
+
+/** The call is over: a journal that cannot be written now changes nothing about it. */
+async function record(
+  call: Call,
+  { store, clock, log }: Means,
+  started: number,
+  end: Outcome | KiwiError,
+): Promise<boolean> {
+  const wall = clock.now()
+  const outcome = outcomeRecord(call, wall, Math.round(clock.monotonic() - started), end)
+  const refusal = call.isDecided || !(end instanceof KiwiError) ? [] : [decisionRecord(call, wall, end)]
+  try {
+    await store.journal.append([...refusal, outcome], 'normal')
+    return true
+  } catch (error) {
+    log.error('journal.unwritable', { call_id: call.ticket.callId, reason: messageOf(error) })
+    return false
+  }
+}
+
+/** The gate fails closed: what it did not expect is a refusal; what the work did not expect is our fault. */
+function unexpected(error: unknown, { isDecided, ticket }: Call): KiwiError {
+  const code = isDecided ? 'INTERNAL' : 'POLICY_ERROR'
+  return new KiwiError(code, `Cannot run "${ticket.subject}": ${messageOf(error)}`, { cause: error })
+}

@@ -1,0 +1,106 @@
+import type { ItemRef } from '../shared/ids.ts'
+import type { JsonObject } from '../shared/json.ts'
+import type { Status } from '../shared/reply.ts'
+import type { ItemType } from '../shared/tool-type.ts'
+import type { Item } from '../spaces/item.ts'
+import type { Lookup } from '../spaces/lookup.ts'
+import type { ItemFile, SpaceName } from '../store/store.ts'
+import type { Demand, Verdict } from './policy/rule.ts'
+
+/** Who calls, and from where. */
+export interface Caller {
+  readonly principal: string
+  readonly session: string
+  /** An agent, or a person at the command line. */
+  readonly kind: 'agent' | 'person'
+}
+
+/** A request as it came in: enough to record it, whatever becomes of it. */
+export interface Ticket {
+  readonly callId: string
+  /** `execute.run`, `load.copy`, `search`. */
+  readonly operation: string
+  /** The item as it was asked for. */
+  readonly subject: string
+  readonly parameters: unknown
+  readonly caller: Caller
+  readonly signal?: AbortSignal
+}
+
+/** What a request means, once it is understood. */
+export type Wish =
+  | {
+      readonly kind: 'run'
+      readonly ref: ItemRef
+      readonly itemType: ItemType
+      readonly parameters: JsonObject
+    }
+  | { readonly kind: 'create'; readonly item: NewItem; readonly location: Location }
+  | {
+      readonly kind: 'delete'
+      readonly ref: ItemRef
+      readonly itemType: ItemType
+      readonly source: SpaceName | null
+    }
+  | {
+      readonly kind: 'copy'
+      readonly item: Item
+      readonly destination: 'project' | 'user'
+      readonly overwrite: boolean
+    }
+
+export interface Understood {
+  readonly wish: Wish
+  readonly lookup: Lookup
+  readonly isDryRun: boolean
+}
+
+export type Location = 'project' | 'user' | 'registry'
+
+/** An item that somebody wants to exist. */
+export interface NewItem {
+  readonly raw: JsonObject
+  /** The manifest text as it was given, when it was given as text. */
+  readonly text: string | null
+  readonly files: readonly ItemFile[]
+}
+
+/** A wish worked out: what it demands, and how it is done once nothing stands against it. */
+export interface Work {
+  readonly item: { readonly id: string; readonly version: string | null; readonly space: string | null }
+  readonly action: string
+  readonly chain: readonly string[]
+  readonly demands: readonly Demand[]
+  /** A call that was cut off may be made again, so its record need not survive a power cut. */
+  readonly isRepeatable: boolean
+  /** It changes nothing and is shipped with Kiwi, so it may go on when the journal cannot be written. */
+  readonly isReadOnly: boolean
+  /** The parameters without live secrets. */
+  readonly parameters: JsonObject
+  /** What a dry run shows. */
+  readonly preview: JsonObject
+  readonly warnings: readonly string[]
+  readonly perform: (
+    signal?: AbortSignal,
+  ) => Promise<{ readonly data: JsonObject; readonly warnings: readonly string[] }>
+}
+
+/** One call on its way through the gate. The stages fill in what they find out. */
+export interface Call {
+  readonly ticket: Ticket
+  readonly understand: () => Promise<Understood>
+  work: Work | null
+  verdict: Verdict | null
+  isDryRun: boolean
+  isDecided: boolean
+  readonly warnings: string[]
+}
+
+export interface Outcome {
+  readonly status: Extract<Status, 'success' | 'dry_run'>
+  readonly data: JsonObject
+  readonly itemId: string
+  readonly action: string
+  readonly chain: readonly string[]
+  readonly warnings: readonly string[]
+}

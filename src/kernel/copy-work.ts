@@ -1,0 +1,63 @@
+import { KiwiError } from '../shared/errors.ts'
+import type { JsonObject } from '../shared/json.ts'
+import type { Item } from '../spaces/item.ts'
+import type { Lookup } from '../spaces/lookup.ts'
+import { removeItem, targetOf, writeItem } from '../spaces/write.ts'
+import type { Wish, Work } from './call.ts'
+import { writeOf } from './create-work.ts'
+import type { Means } from './means.ts'
+
+/** An item to be copied into a file space, with its category and all its files. The same again changes nothing. */
+export async function copyWork(
+  { item, destination, overwrite }: Extract<Wish, { kind: 'copy' }>,
+  lookup: Lookup,
+  means: Means,
+): Promise<Work> {
+  if (item.isReserved) {
+    throw new KiwiError('RESERVED_ID', `Cannot copy "${item.id}": its id cannot be taken by another space`)
+  }
+  lookup.freshen(true)
+  const there = await lookup.find({ name: item.id, category: null, version: null }, 'tool', destination)
+  const isSame = there?.contentHash === item.contentHash
+  if (there !== null && !isSame && !overwrite) throw conflict(item, there)
+  const write = { ...(await writeOf(item, destination, lookup, means)), overwrite }
+  const target = targetOf(write)
+  const result = (path: string | null, isChanged: boolean): JsonObject => ({
+    destination,
+    path,
+    changed: isChanged,
+  })
+  return {
+    item: { id: item.id, version: item.manifest.version, space: destination },
+    action: 'copy',
+    chain: [item.id],
+    demands: [
+      { op: 'tool', id: item.id, action: 'copy' },
+      { op: 'write', path: target },
+    ],
+    isRepeatable: true,
+    isReadOnly: false,
+    parameters: { item_id: item.id, source: item.space, destination, content_hash: item.contentHash },
+    preview: { would_write: target },
+    warnings: [],
+    async perform() {
+      if (isSame) return { data: result(there.path, false), warnings: [] }
+      const path = await writeItem(write)
+      if (there !== null && there.path !== null && there.path !== path)
+        await removeItem(there.path, write.within)
+      lookup.freshen(true)
+      return { data: result(path, true), warnings: [] }
+    },
+  }
+}
+
+function conflict(item: Item, there: Item): KiwiError {
+  return new KiwiError(
+    'CONFLICT',
+    `Cannot copy "${item.id}": another "${item.id}" is already there at "${there.path}"`,
+    {
+      hint: 'Send it again with overwrite = true to replace it, or delete it first',
+      details: { path: there.path, content_hash: there.contentHash, wanted: item.contentHash },
+    },
+  )
+}

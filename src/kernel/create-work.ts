@@ -1,0 +1,151 @@
+import { join } from 'node:path'
+import { KiwiError } from '../shared/errors.ts'
+import type { ItemName } from '../shared/ids.ts'
+import type { JsonObject } from '../shared/json.ts'
+import { LIMITS } from '../shared/limits.ts'
+import { TYPE_RULES } from '../shared/tool-type.ts'
+import { checkBundle } from '../spaces/bundle.ts'
+import { toNewVersion } from '../spaces/describe.ts'
+import type { Item } from '../spaces/item.ts'
+import type { Lookup } from '../spaces/lookup.ts'
+import type { Manifest, ManifestFault } from '../spaces/manifest.ts'
+import { checkExecutor, invalidManifest, readManifest } from '../spaces/manifest.ts'
+import { readyCall } from '../spaces/ready-call.ts'
+import type { ItemWrite } from '../spaces/write.ts'
+import { targetOf, writeItem } from '../spaces/write.ts'
+import type { Location, Ticket, Wish, Work } from './call.ts'
+import type { Means } from './means.ts'
+import { documentText, unplacedItem } from './new-item.ts'
+
+/** An item to be made: everything about it is checked before the first byte is written. */
+export async function createWork(
+  { item: given, location }: Extract<Wish, { kind: 'create' }>,
+  lookup: Lookup,
+  ticket: Ticket,
+  means: Means,
+): Promise<Work> {
+  const { raw, files } = given
+  const { manifest, warnings } = readManifest(raw, { stem: null, category: null })
+  const faults = [...checkExecutor(manifest), ...checkAuthored(manifest, files.length, ticket)]
+  if (faults.length > 0) throw invalidManifest(manifest.tool_id, faults)
+  checkBundle(manifest.tool_id, files)
+  const text = given.text ?? (await textOf(manifest, raw, files))
+  if (Buffer.byteLength(text) > LIMITS.itemBytes) {
+    throw new KiwiError(
+      'MESSAGE_TOO_LARGE',
+      `Cannot create "${manifest.tool_id}": its manifest is over ${LIMITS.itemBytes} bytes`,
+    )
+  }
+  const item = unplacedItem({ raw, manifest, text, files }, location)
+  await assertFree(item.id, location, lookup, means)
+  const { chain } = await means.chain.resolver.plan(item, lookup)
+  const write = location === 'registry' ? null : await writeOf(item, location, lookup, means)
+  return {
+    item: { id: item.id, version: manifest.version, space: location },
+    action: 'create',
+    chain,
+    demands: [
+      { op: 'tool', id: item.id, action: 'create' },
+      ...(write === null ? [] : [{ op: 'write', path: targetOf(write) } as const]),
+    ],
+    isRepeatable: false,
+    isReadOnly: false,
+    parameters: { tool_id: item.id, location, content_hash: item.contentHash },
+    preview: {
+      executor_chain: chain,
+      tool_type: manifest.tool_type,
+      would_write: write === null ? 'registry' : targetOf(write),
+    },
+    warnings,
+    async perform() {
+      if (write === null) await means.store.registry.publish(await toNewVersion(item, null))
+      else await writeItem(write)
+      lookup.freshen(true)
+      const placed = await lookup.find({ name: item.id, category: null, version: null }, 'tool', location)
+      return { data: createdData(placed ?? item, location), warnings: [] }
+    },
+  }
+}
+
+function createdData({ id, manifest, contentHash, path }: Item, location: Location): JsonObject {
+  return {
+    output: `Created ${manifest.tool_type} "${id}" ${manifest.version} in ${location}`,
+    tool_id: id,
+    version: manifest.version,
+    source: location,
+    path,
+    content_hash: contentHash,
+    call: readyCall(manifest),
+  }
+}
+
+/** What an author must give, and what only a person may. */
+function checkAuthored(manifest: Manifest, files: number, { caller }: Ticket): readonly ManifestFault[] {
+  const faults: ManifestFault[] = []
+  if (manifest.tool_type === 'primitive')
+    faults.push({ name: 'tool_type', reason: 'primitives are code; they cannot be created' })
+  if (manifest.description.trim() === '')
+    faults.push({ name: 'description', reason: 'missing; search finds items by it' })
+  if (manifest.config['inherit_env'] === true && caller.kind === 'agent') {
+    faults.push({ name: 'config.inherit_env', reason: 'only a person may set it, by editing the file' })
+  }
+  if (files > 0 && !TYPE_RULES[manifest.tool_type].hasFiles) {
+    faults.push({ name: 'files', reason: `type ${manifest.tool_type} carries none` })
+  }
+  return faults
+}
+
+/** Ids of shipped executors cannot be taken, and an item that is there is never replaced by another. */
+async function assertFree(id: ItemName, location: Location, lookup: Lookup, { store }: Means): Promise<void> {
+  if ((await store.registry.reserved()).has(id)) {
+    throw new KiwiError(
+      'RESERVED_ID',
+      `Cannot create "${id}": the id belongs to a tool that is shipped with Kiwi`,
+    )
+  }
+  if (location === 'registry') return
+  lookup.freshen(true)
+  const there = await lookup.find({ name: id, category: null, version: null }, 'tool', location)
+  if (there === null) return
+  throw new KiwiError('CONFLICT', `Cannot create "${id}": it is already there at "${there.path}"`, {
+    hint: 'Choose another id, or delete it first with parameters.confirm = true',
+    fix: { call: 'load', arguments: { item_type: 'tool', item_id: id, source: location } },
+    details: { path: there.path },
+  })
+}
+
+/** Where and how an item is written to a file space. */
+export async function writeOf(
+  item: Item,
+  location: 'project' | 'user',
+  { projectPath }: Lookup,
+  { userSpace }: Means,
+): Promise<ItemWrite> {
+  if (location === 'project' && projectPath === null) {
+    throw new KiwiError('PROJECT_PATH_REQUIRED', `Cannot write "${item.id}": no project folder is known`)
+  }
+  const isDocument = item.manifest.tool_type === 'knowledge'
+  return {
+    root: location === 'user' || projectPath === null ? userSpace : join(projectPath, '.ai'),
+    within: location === 'user' ? null : projectPath,
+    id: item.id,
+    category: item.manifest.category,
+    isDocument,
+    text: item.text ?? (await textOf(item.manifest, item.raw, await item.files())),
+    files: isDocument ? [] : await item.files(),
+    overwrite: false,
+  }
+}
+
+async function textOf(
+  manifest: Manifest,
+  raw: JsonObject,
+  files: Parameters<typeof checkBundle>[1],
+): Promise<string> {
+  if (manifest.tool_type === 'knowledge') {
+    const [content] = files
+    return documentText(raw, content === undefined ? '' : Buffer.from(content.content).toString('utf8'))
+  }
+  const { stringify } = await import('yaml')
+  return stringify(raw)
+}

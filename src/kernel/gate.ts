@@ -1,0 +1,32 @@
+import { arrive } from './arrive.ts'
+import { audit } from './audit.ts'
+import type { Call, Outcome } from './call.ts'
+import { commit } from './commit.ts'
+import type { Means } from './means.ts'
+import { permission } from './permission.ts'
+
+/** One step of the gate: it may refuse, and what it lets through goes on to the next. */
+export type Stage = (call: Call, next: Next, means: Means) => Promise<Outcome>
+export type Next = () => Promise<Outcome>
+
+/** Outermost first: audit stands outside, so that refusals are recorded too. */
+const STAGES: readonly Stage[] = [audit, arrive, permission, commit]
+
+/** The one door to side effects. */
+export function gate(call: Call, means: Means): Promise<Outcome> {
+  const perform: Next = () => performWork(call)
+  return STAGES.reduceRight<Next>((next, stage) => () => stage(call, next, means), perform)()
+}
+
+async function performWork({ work, ticket, warnings }: Call): Promise<Outcome> {
+  if (work === null) throw new TypeError('a call without work came through the gate')
+  const { data, warnings: found } = await work.perform(ticket.signal)
+  return {
+    status: 'success',
+    data,
+    itemId: work.item.id,
+    action: work.action,
+    chain: work.chain,
+    warnings: [...work.warnings, ...warnings, ...found],
+  }
+}

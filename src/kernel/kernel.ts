@@ -1,0 +1,60 @@
+import { openChain } from '../chain/chain.ts'
+import type { PlanLink } from '../chain/plan.ts'
+import { digestOf } from '../chain/compile-plan.ts'
+import { toLinks, walk } from '../chain/walk.ts'
+import type { Config } from '../config/config.ts'
+import type { Clock } from '../shared/clock.ts'
+import type { Log } from '../shared/log.ts'
+import type { Item } from '../spaces/item.ts'
+import type { Lookup } from '../spaces/lookup.ts'
+import type { Store } from '../store/store.ts'
+import type { Outcome, Ticket, Understood } from './call.ts'
+import { gate } from './gate.ts'
+import type { Means } from './means.ts'
+import { machineLayer } from './policy/machine-layer.ts'
+import type { Page } from './results.ts'
+import { openResults } from './results.ts'
+
+/** What stands between a wish and its effect. Nobody outside holds a handle that leads past it. */
+export interface Kernel {
+  /** Takes a request through the gate. `understand` says what it means; when it throws, that is the refusal on record. */
+  admit(ticket: Ticket, understand: () => Promise<Understood>): Promise<Outcome>
+  /** The links an item would run through, and the hash a grant for it is bound to. */
+  chainOf(
+    item: Item,
+    lookup: Lookup,
+  ): Promise<{ readonly links: readonly PlanLink[]; readonly digest: string }>
+  /** A page of a result that was too large for its reply. */
+  resultPage(callId: string, offset: number, limit: number): Promise<Page>
+  /** Brings what nearly every chain ends in into memory. */
+  preload(lookup: Lookup): Promise<void>
+  close(): Promise<void>
+}
+
+interface KernelMeans {
+  readonly config: Config
+  readonly store: Store
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export function openKernel({ config, store, clock, log }: KernelMeans): Kernel {
+  const chain = openChain(config, clock)
+  const results = openResults(config.cache)
+  const layers = [machineLayer({ store: config.store, token: config.token, config: config.file })]
+  const means: Means = { chain, store, results, clock, log, layers, userSpace: config.userSpace }
+  return {
+    admit: (ticket, understand) =>
+      gate(
+        { ticket, understand, work: null, verdict: null, isDryRun: false, isDecided: false, warnings: [] },
+        means,
+      ),
+    async chainOf(item, lookup) {
+      const items = await walk(item, lookup)
+      return { links: toLinks(items), digest: digestOf(items) }
+    },
+    resultPage: (callId, offset, limit) => results.page(callId, offset, limit),
+    preload: (lookup) => chain.resolver.preload(lookup),
+    close: () => chain.close(),
+  }
+}

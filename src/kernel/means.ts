@@ -1,0 +1,18 @@
+import type { Chain } from '../chain/chain.ts'
+import type { Clock } from '../shared/clock.ts'
+import type { Log } from '../shared/log.ts'
+import type { Store } from '../store/store.ts'
+import type { Layer } from './policy/rule.ts'
+import type { Results } from './results.ts'
+
+/** What the stages and the work behind them need. */
+export interface Means {
+  readonly chain: Chain
+  readonly store: Store
+  readonly results: Results
+  readonly clock: Clock
+  readonly log: Log
+  /** Every layer a call is judged by. */
+  readonly layers: readonly Layer[]
+  readonly userSpace: string
+}

@@ -1,0 +1,53 @@
+import { KiwiError } from '../shared/errors.ts'
+import type { Outcome } from './call.ts'
+import type { Stage } from './gate.ts'
+import { decide } from './policy/decide.ts'
+import type { Verdict } from './policy/rule.ts'
+import { resourceOf } from './policy/rule.ts'
+
+/** Every layer must agree. A dry run ends here, with what would have been decided. */
+export const permission: Stage = async (call, next, { layers }) => {
+  const { work } = call
+  if (work === null) throw new TypeError('a call came to be judged before it was worked out')
+  const verdict = decide(layers, work.demands)
+  call.verdict = verdict
+  if (call.isDryRun) return rehearsal(work, verdict)
+  if (verdict.effect !== 'allow') throw denied(verdict, work.item.id)
+  return next()
+}
+
+function rehearsal(work: NonNullable<Parameters<Stage>[0]['work']>, verdict: Verdict): Outcome {
+  const isDenied = verdict.effect === 'deny'
+  return {
+    status: 'dry_run',
+    data: {
+      message: isDenied
+        ? `"${work.item.id}" would be refused`
+        : `"${work.item.id}" is ready: everything was checked, nothing was run`,
+      ...work.preview,
+      would_ask: verdict.effect === 'ask',
+      denied_by: isDenied ? { layer: verdict.layer, rule: verdict.rule, remedy: verdict.remedy } : null,
+    },
+    itemId: work.item.id,
+    action: work.action,
+    chain: work.chain,
+    warnings: work.warnings,
+  }
+}
+
+function denied({ layer, rule, demand, remedy }: Verdict, id: string): KiwiError {
+  const resource = resourceOf(demand)
+  const reason = rule === null ? `has no rule for it` : `denies it by rule "${rule}"`
+  return new KiwiError(
+    'PERMISSION_DENIED',
+    `Cannot ${verbOf(demand.op)} "${resource}" for "${id}": layer "${layer}" ${reason}`,
+    {
+      hint: remedy,
+      details: { layer, rule, op: demand.op, resource, required: remedy },
+    },
+  )
+}
+
+function verbOf(op: Verdict['demand']['op']): string {
+  return { tool: 'use', exec: 'start', net: 'reach', write: 'write' }[op]
+}

@@ -1,0 +1,160 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { decide } from './decide.ts'
+import { machineLayer } from './machine-layer.ts'
+import type { Demand, Effect, Layer, Rule } from './rule.ts'
+import { resourceOf } from './rule.ts'
+
+const exec = (program: string): Demand => ({ op: 'exec', program })
+const rule = (id: string, effect: Effect, names?: readonly string[]): Rule => ({
+  id,
+  op: 'exec',
+  match: names === undefined ? { kind: 'any' } : { kind: 'program', names },
+  effect,
+  remedy: `ask about ${id}`,
+})
+const layer = (name: string, ...rules: Rule[]): Layer => ({ name, rules })
+
+describe('one layer', () => {
+  test('PRM-01: without a rule for it, a demand is denied, and the layer is named', () => {
+    const verdict = decide([layer('empty')], [exec('/bin/ls')])
+    expect(verdict).toMatchObject({ effect: 'deny', layer: 'empty', rule: null })
+    expect(verdict.remedy).toContain('empty')
+  })
+
+  test('any deny beats any ask, and any ask beats any allow, in whatever order they stand', () => {
+    const rules = [rule('a', 'allow'), rule('b', 'ask'), rule('c', 'deny')]
+    for (const order of [rules, rules.toReversed()]) {
+      expect(decide([layer('l', ...order)], [exec('/bin/ls')])).toMatchObject({ effect: 'deny', rule: 'c' })
+    }
+    expect(decide([layer('l', ...rules.slice(0, 2))], [exec('/bin/ls')])).toMatchObject({
+      effect: 'ask',
+      rule: 'b',
+    })
+  })
+
+  test('a rule speaks only of its own operation and of what it matches', () => {
+    const rules = [rule('git', 'allow', ['git'])]
+    expect(decide([layer('l', ...rules)], [exec('/usr/bin/git')]).effect).toBe('allow')
+    expect(decide([layer('l', ...rules)], [exec('/usr/bin/gitk')]).effect).toBe('deny')
+    expect(decide([layer('l', ...rules)], [{ op: 'tool', id: 'git', action: 'run' }]).effect).toBe('deny')
+  })
+})
+
+describe('many layers and demands', () => {
+  test('every layer must agree, and the one that refuses is named', () => {
+    const yes = layer('yes', rule('y', 'allow'))
+    const no = layer('no', rule('n', 'deny', ['rm']))
+    expect(decide([yes, no], [exec('/bin/rm')])).toMatchObject({ effect: 'deny', layer: 'no', rule: 'n' })
+  })
+
+  test('every demand must be agreed to', () => {
+    const careful = layer('careful', rule('y', 'allow', ['ls']))
+    expect(decide([careful], [exec('/bin/ls'), exec('/bin/rm')])).toMatchObject({
+      effect: 'deny',
+      demand: exec('/bin/rm'),
+    })
+  })
+
+  test('FS-08: no layer, or nothing to judge, is a refusal', () => {
+    expect(decide([], [exec('/bin/ls')]).effect).toBe('deny')
+    expect(decide([layer('l', rule('y', 'allow'))], []).effect).toBe('deny')
+  })
+
+  const effects = fc.constantFrom<Effect>('allow', 'ask', 'deny')
+  const names = fc.constantFrom('git', 'rm', 'ls')
+  const rules = fc.array(fc.tuple(effects, fc.option(names)), { maxLength: 5 })
+  const layers = fc
+    .array(rules, { maxLength: 4 })
+    .map((all) =>
+      all.map((each, at) =>
+        layer(
+          `l${at}`,
+          ...each.map(([effect, name], n) => rule(`r${n}`, effect, name === null ? undefined : [name])),
+        ),
+      ),
+    )
+  const rank = (effect: Effect): number => ['deny', 'ask', 'allow'].indexOf(effect)
+
+  test('K3: adding a layer never allows more', () => {
+    fc.assert(
+      fc.property(layers, rules, names, (before, added, name) => {
+        const more = layer(
+          'more',
+          ...added.map(([effect, of], n) => rule(`m${n}`, effect, of === null ? undefined : [of])),
+        )
+        const demand = [exec(`/bin/${name}`)]
+        if (before.length > 0) {
+          expect(rank(decide([...before, more], demand).effect)).toBeLessThanOrEqual(
+            rank(decide(before, demand).effect),
+          )
+        }
+      }),
+    )
+  })
+
+  test('the order of layers and rules never matters', () => {
+    fc.assert(
+      fc.property(layers, names, (given, name) => {
+        const turned = given.toReversed().map((each) => layer(each.name, ...each.rules.toReversed()))
+        const demand = [exec(`/bin/${name}`)]
+        expect(decide(turned, demand).effect).toBe(decide(given, demand).effect)
+      }),
+    )
+  })
+})
+
+describe('the machine layer', () => {
+  const machine = machineLayer({ store: '/u/kiwi.db', token: '/u/kiwi.token', config: '/u/kiwi.json' })
+  const judge = (demand: Demand) => decide([machine], [demand])
+
+  test.each([
+    '/u/kiwi.db',
+    '/u/kiwi.db-wal',
+    '/u/kiwi.db-shm',
+    '/u/kiwi.token',
+    '/u/kiwi.json',
+    '/u/kiwi.json/x',
+  ])('writing to %s is refused: Kiwi cannot be turned against itself', (path) => {
+    expect(judge({ op: 'write', path })).toMatchObject({ effect: 'deny', rule: 'machine/own-files' })
+  })
+
+  test('a neighbour with a longer name is not one of its files', () => {
+    expect(judge({ op: 'write', path: '/u/kiwi.database' }).effect).toBe('allow')
+  })
+
+  test('APR-04: no tool starts kiwi', () => {
+    expect(judge(exec('/usr/local/bin/kiwi'))).toMatchObject({ effect: 'deny', rule: 'machine/own-program' })
+  })
+
+  test('N6: the rest is allowed, by rules that are named', () => {
+    expect(judge(exec('/bin/ls'))).toMatchObject({ effect: 'allow', rule: 'machine/allow-exec' })
+    expect(judge({ op: 'net', host: 'example.org', method: 'GET' })).toMatchObject({
+      rule: 'machine/allow-net',
+    })
+    expect(judge({ op: 'tool', id: 'x', action: 'run' })).toMatchObject({ rule: 'machine/allow-tool' })
+  })
+
+  test('nobody can change it afterwards', () => {
+    expect(Object.isFrozen(machine.rules)).toBe(true)
+  })
+
+  test('a folder that ends in a slash covers what is below it, the root too', () => {
+    const root: Layer = layer('root', {
+      ...rule('r', 'deny'),
+      op: 'write',
+      match: { kind: 'under', paths: ['/'] },
+    })
+    expect(decide([root], [{ op: 'write', path: '/etc/passwd' }])).toMatchObject({
+      effect: 'deny',
+      rule: 'r',
+    })
+  })
+})
+
+test('each kind of demand names what it is about', () => {
+  expect(resourceOf(exec('/bin/ls'))).toBe('/bin/ls')
+  expect(resourceOf({ op: 'tool', id: 'x', action: 'run' })).toBe('x')
+  expect(resourceOf({ op: 'net', host: 'h:1', method: 'GET' })).toBe('h:1')
+  expect(resourceOf({ op: 'write', path: '/p' })).toBe('/p')
+})

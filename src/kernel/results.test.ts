@@ -1,0 +1,70 @@
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createIds } from '../shared/ids.ts'
+import { LIMITS } from '../shared/limits.ts'
+import { openResults } from './results.ts'
+
+let cache: string
+let time = 0
+const ids = createIds(() => (time += 1))
+beforeEach(() => {
+  cache = mkdtempSync(join(tmpdir(), 'kiwi-results-'))
+})
+afterEach(() => rmSync(cache, { recursive: true, force: true }))
+
+test('a result that fits is handed on as it is, and nothing is kept', async () => {
+  const data = { output: 'small', stdout: 'small' }
+  expect(await openResults(cache).fit(ids(), 'tool', data)).toBe(data)
+  expect(readdirSync(cache)).toEqual([])
+})
+
+test('L8: 5 MB become a preview under 40 KB, and every byte can be paged', async () => {
+  const results = openResults(cache)
+  const whole = 'zwölf Boxkämpfer 🥊 '.repeat(250_000)
+  const callId = ids()
+  const shown = await results.fit(callId, 'tool', { output: whole, stdout: whole, return_code: 0 })
+  expect(Buffer.byteLength(JSON.stringify(shown))).toBeLessThan(40_000)
+  expect(shown).toMatchObject({ truncated: true, return_code: 0, output_bytes: Buffer.byteLength(whole) })
+  let read = ''
+  for (let offset: number | null = 0; offset !== null;) {
+    const page = await results.page(callId, offset, 100_003)
+    read += page.text
+    offset = page.next_offset
+  }
+  expect(read === whole).toBe(true)
+})
+
+test('a large value that is not text is kept as JSON', async () => {
+  const results = openResults(cache)
+  const callId = ids()
+  const output = Array.from({ length: 20_000 }, (_, n) => n)
+  await results.fit(callId, 'tool', { output })
+  const page = await results.page(callId, 0, 1_000_000)
+  expect(JSON.parse(page.text)).toEqual(output)
+})
+
+test('kept results are private, and only the newest stay', async () => {
+  const results = openResults(cache)
+  const first = ids()
+  await results.fit(first, 'tool', { output: 'x'.repeat(LIMITS.resultBytes + 1) })
+  expect(statSync(join(cache, 'results', first)).mode & 0o777).toBe(0o600)
+  for (let n = 0; n < LIMITS.keptResults; n++) {
+    await results.fit(ids(), 'tool', { output: 'x'.repeat(LIMITS.resultBytes + 1) })
+  }
+  expect(readdirSync(join(cache, 'results')).length).toBe(LIMITS.keptResults)
+  await expect(results.page(first, 0, 10)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+})
+
+test('a handle names a result, never a path', async () => {
+  writeFileSync(join(cache, 'secret'), 'secret')
+  await expect(openResults(cache).page('../secret', 0, 10)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+})
+
+test('when nothing can be kept the reply still has its preview', async () => {
+  const blocked = join(cache, 'file')
+  writeFileSync(blocked, '')
+  const shown = await openResults(blocked).fit(ids(), 'tool', { output: 'x'.repeat(LIMITS.resultBytes + 1) })
+  expect(shown).toMatchObject({ truncated: true, rest: null })
+})

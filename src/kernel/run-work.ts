@@ -1,0 +1,87 @@
+import type { Draft } from '../chain/draft.ts'
+import type { Plan } from '../chain/plan.ts'
+import type { JsonObject } from '../shared/json.ts'
+import { itemTypeOf } from '../shared/tool-type.ts'
+import type { Lookup } from '../spaces/lookup.ts'
+import { notFound } from '../spaces/lookup.ts'
+import type { Ticket, Wish, Work } from './call.ts'
+import type { Means } from './means.ts'
+import type { Demand } from './policy/rule.ts'
+
+/** A tool to be run, worked out to its last argument. */
+export async function runWork(
+  wish: Extract<Wish, { kind: 'run' }>,
+  lookup: Lookup,
+  ticket: Ticket,
+  { chain, results }: Means,
+): Promise<Work> {
+  const plan = await chain.resolver.current(wish.ref, lookup)
+  if (wish.itemType !== 'tool' && itemTypeOf(plan.item.manifest.tool_type) !== wish.itemType) {
+    throw notFound(wish.ref, wish.itemType)
+  }
+  const { projectPath } = lookup
+  const draft = chain.draft(plan, { callId: ticket.callId, parameters: wish.parameters, projectPath })
+  return {
+    item: { id: plan.item.id, version: plan.item.manifest.version, space: plan.item.space },
+    action: 'run',
+    chain: plan.chain,
+    demands: demandsOf(draft),
+    isRepeatable: plan.isRepeatable,
+    isReadOnly: plan.isReadOnly,
+    parameters: withoutSecrets(draft),
+    preview: previewOf(draft),
+    warnings: [...plan.warnings, ...draft.warnings],
+    async perform(signal) {
+      const { data, warnings } = await chain.perform(draft, signal)
+      return { data: await results.fit(ticket.callId, plan.item.id, data), warnings }
+    },
+  }
+}
+
+function withoutSecrets({ parameters, redact }: Draft): JsonObject {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- redacting an object gives an object
+  return redact(parameters) as JsonObject
+}
+
+function demandsOf({ plan, effect }: Draft): readonly Demand[] {
+  const tool: Demand = { op: 'tool', id: plan.item.id, action: 'run' }
+  switch (effect.kind) {
+    case 'content':
+      return [tool]
+    case 'subprocess':
+      return [tool, { op: 'exec', program: effect.command.command }]
+    case 'http_client':
+      return [tool, { op: 'net', host: new URL(effect.request.url).host, method: effect.request.method }]
+  }
+}
+
+/** What would happen, without values that could be secret. */
+function previewOf({ plan, effect, redact }: Draft): JsonObject {
+  return {
+    executor_chain: plan.chain,
+    tool_type: plan.item.manifest.tool_type,
+    ...effectPreview(plan, effect, redact),
+  }
+}
+
+function effectPreview(plan: Plan, effect: Draft['effect'], redact: Draft['redact']): JsonObject {
+  switch (effect.kind) {
+    case 'content':
+      return {}
+    case 'subprocess': {
+      const { command, args, cwd, env } = effect.command
+      return { would_run: { command, args: redact(args), cwd, env: Object.keys(env).toSorted() } }
+    }
+    case 'http_client': {
+      const { method, url, headers } = effect.request
+      return {
+        would_send: {
+          method,
+          url: redact(url),
+          headers: Object.keys(headers).toSorted(),
+          retries: effect.request.retries,
+        },
+      }
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import { fileURLToPath } from 'node:url'
+import type { Config } from './config/config.ts'
+import { openKernel } from './kernel/kernel.ts'
+import type { Meta } from './meta/meta.ts'
+import { openMeta } from './meta/meta.ts'
+import type { Clock } from './shared/clock.ts'
+import { systemClock } from './shared/clock.ts'
+import { createIds } from './shared/ids.ts'
+import type { Log } from './shared/log.ts'
+import { createLog } from './shared/log.ts'
+import type { Spaces } from './spaces/spaces.ts'
+import { openSpaces } from './spaces/spaces.ts'
+import { openSqliteStore } from './store/sqlite/open.ts'
+import type { Store } from './store/store.ts'
+
+/** Everything wired together: the four tools, and what the command line reads beside them. */
+export interface Kiwi extends Meta {
+  readonly config: Config
+  readonly store: Store
+  readonly spaces: Spaces
+  close(): Promise<void>
+}
+
+interface KiwiMeans {
+  readonly clock?: Clock
+  readonly log?: Log
+}
+
+/** Shipped beside the bundle, and beside the sources. */
+const BUILTIN = fileURLToPath(new URL('../builtin', import.meta.url))
+
+export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<Kiwi> {
+  const { clock = systemClock, log = standardErrorLog(config, clock) } = means
+  const store = await openSqliteStore({ path: config.store, clock })
+  if (store.readOnlyReason !== null) log.warn('store.read_only', { reason: store.readOnlyReason })
+  try {
+    const spaces = await openSpaces({ store, clock, userSpace: config.userSpace, builtinFolder: BUILTIN })
+    const kernel = openKernel({ config, store, clock, log })
+    await kernel.preload(spaces.at(null))
+    return {
+      ...openMeta({ kernel, spaces, store, clock, ids: createIds(() => clock.now()) }),
+      config,
+      store,
+      spaces,
+      async close() {
+        await kernel.close()
+        await store.close()
+      },
+    }
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+function standardErrorLog(config: Config, clock: Clock): Log {
+  return createLog({ level: config.logLevel, clock, write: (line) => process.stderr.write(line) })
+}

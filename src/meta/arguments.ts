@@ -1,0 +1,134 @@
+import { z } from 'zod'
+import { KiwiError } from '../shared/errors.ts'
+import type { JsonObject } from '../shared/json.ts'
+import { assertPlain } from '../shared/json.ts'
+import { LIMITS } from '../shared/limits.ts'
+import type { ItemType } from '../shared/tool-type.ts'
+import { ITEM_TYPES, TOOL_TYPES } from '../shared/tool-type.ts'
+
+const text = z.string().max(4096)
+const id = z.string().min(1).max(512)
+const optionalText = text.optional()
+
+/** The arguments of the four tools. The wire schemas in `tools.ts` say the same in the form clients read. */
+const ARGUMENTS = {
+  search: z.strictObject({
+    query: text,
+    item_type: optionalText,
+    source: z.enum(['project', 'user', 'registry', 'mcp', 'local', 'builtin', 'all']).default('all'),
+    limit: z.int().min(1).max(100).default(10),
+    tool_type: z.enum(TOOL_TYPES).optional(),
+    category: optionalText,
+    tags: z.array(z.string().min(1).max(64)).max(16).default([]),
+    sort_by: z.enum(['score', 'name', 'updated', 'downloads']).default('score'),
+    project_path: optionalText,
+  }),
+  load: z.strictObject({
+    item_type: text,
+    item_id: id,
+    source: z.enum(['project', 'user', 'builtin', 'registry', 'mcp']).optional(),
+    destination: z.enum(['project', 'user']).optional(),
+    version: optionalText,
+    overwrite: z.boolean().default(false),
+    path: z.string().min(1).max(1024).optional(),
+    offset: z.int().min(0).default(0),
+    limit: z
+      .int()
+      .min(1)
+      .max(LIMITS.resultBytes)
+      .default(LIMITS.resultBytes / 2),
+    project_path: optionalText,
+  }),
+  execute: z.strictObject({
+    item_type: text,
+    action: text,
+    item_id: id.optional(),
+    parameters: z.record(z.string(), z.json()).default({}),
+    version: optionalText,
+    dry_run: z.boolean().default(false),
+    project_path: optionalText,
+  }),
+  help: z.strictObject({
+    topic: optionalText,
+    error_code: optionalText,
+    item_id: id.optional(),
+    project_path: optionalText,
+  }),
+} as const
+
+export type MetaTool = keyof typeof ARGUMENTS
+export type Arguments<T extends MetaTool> = z.infer<(typeof ARGUMENTS)[T]>
+
+export const META_TOOLS: readonly MetaTool[] = ['search', 'load', 'execute', 'help']
+
+/** Names of the arguments of a tool, for the wire schema to be held against. */
+export function argumentNames(tool: MetaTool): readonly string[] {
+  return Object.keys(ARGUMENTS[tool].shape)
+}
+
+/** Bounds what came in, then reads it. Every unknown, missing or wrong argument is named. */
+export function readArguments<T extends MetaTool>(tool: T, given: unknown): Arguments<T> {
+  const size = Buffer.byteLength(JSON.stringify(given ?? {}))
+  if (size > LIMITS.requestBytes) {
+    throw new KiwiError(
+      'MESSAGE_TOO_LARGE',
+      `Cannot read the arguments of ${tool}: ${size} bytes are more than ${LIMITS.requestBytes}`,
+    )
+  }
+  assertPlain(given, `the arguments of ${tool}`)
+  const parsed = ARGUMENTS[tool].safeParse(given ?? {}, { reportInput: true })
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema of this very tool parsed it
+  if (parsed.success) return parsed.data as Arguments<T>
+  throw wrongArguments(tool, parsed.error.issues)
+}
+
+function wrongArguments(tool: MetaTool, issues: readonly z.core.$ZodIssue[]): KiwiError {
+  const unknown = issues.flatMap((issue) => (issue.code === 'unrecognized_keys' ? issue.keys : []))
+  const known = argumentNames(tool).join(', ')
+  if (unknown.length > 0) {
+    return new KiwiError(
+      'UNKNOWN_ARGUMENT',
+      `Cannot call ${tool}: it has no argument ${unknown.map((key) => `"${key}"`).join(', ')}`,
+      {
+        hint: `${tool} takes ${known}${tool === 'execute' ? '; what the tool itself takes goes into parameters' : ''}`,
+        details: { unknown, known: argumentNames(tool) },
+      },
+    )
+  }
+  const missing = issues.filter(isMissing).map(({ path }) => path.join('.'))
+  const invalid = issues
+    .filter((issue) => !isMissing(issue))
+    .map(({ path, message }) => ({ name: path.join('.'), reason: message }))
+  const faults = [
+    ...missing.map((name) => `"${name}" is missing`),
+    ...invalid.map(({ name, reason }) => `"${name}": ${reason}`),
+  ]
+  return new KiwiError('INVALID_PARAMETERS', `Cannot call ${tool}: ${faults.join('; ')}`, {
+    hint: `${tool} takes ${known}`,
+    details: { missing, invalid },
+  })
+}
+
+function isMissing(issue: z.core.$ZodIssue): boolean {
+  return issue.code === 'invalid_type' && issue.input === undefined
+}
+
+/** `script` and `mcp_tool` are other words for a tool. */
+const ALIASES: Readonly<Record<string, ItemType>> = { script: 'tool', mcp_tool: 'tool' }
+
+export function readItemType(given: string): ItemType {
+  const type = ITEM_TYPES.find((known) => known === given) ?? ALIASES[given]
+  if (type !== undefined) return type
+  throw new KiwiError(
+    'UNKNOWN_ITEM_TYPE',
+    `Cannot use item_type "${given.slice(0, 64)}": it is none of ${ITEM_TYPES.join(', ')}`,
+    {
+      details: { supported: ITEM_TYPES },
+    },
+  )
+}
+
+export function objectOf(value: Record<string, unknown>): JsonObject {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- parsed as JSON by its schema
+  return value as JsonObject
+}

@@ -1,0 +1,97 @@
+import type { ErrorCode } from '../shared/errors.ts'
+import { ERRORS, KiwiError } from '../shared/errors.ts'
+import { ItemName, parseItemRef } from '../shared/ids.ts'
+import type { JsonObject } from '../shared/json.ts'
+import { itemTypeOf } from '../shared/tool-type.ts'
+import { inputSchema } from '../spaces/input-schema.ts'
+import type { Lookup } from '../spaces/lookup.ts'
+import { notFound } from '../spaces/lookup.ts'
+import { readyCall } from '../spaces/ready-call.ts'
+import type { Arguments } from './arguments.ts'
+import type { MetaCall } from './context.ts'
+
+/** The topics, each a piece of knowledge shipped as `kiwi-<topic>`. */
+const TOPICS = [
+  'overview',
+  'search',
+  'load',
+  'execute',
+  'directives',
+  'tools',
+  'knowledge',
+  'mcp',
+  'sign',
+  'permissions',
+  'threads',
+  'limits',
+] as const
+
+/** Guidance from the shipped knowledge, from the table of errors, or about one item. */
+export async function help(args: Arguments<'help'>, call: MetaCall): Promise<JsonObject> {
+  if (args.error_code !== undefined) return aboutError(args.error_code)
+  const lookup = await call.lookupAt(args.project_path)
+  if (args.item_id !== undefined) return aboutItem(args.item_id, lookup)
+  return aboutTopic(args.topic ?? 'overview', lookup, call)
+}
+
+function aboutError(given: string): JsonObject {
+  const wanted = given.toUpperCase()
+  const codes = Object.keys(ERRORS)
+  const code = codes.find((known): known is ErrorCode => known === wanted)
+  if (code === undefined) {
+    throw new KiwiError('NOT_FOUND', `Cannot explain "${given.slice(0, 64)}": there is no such error code`, {
+      hint: `Known codes: ${codes.join(', ')}`,
+      details: { codes },
+    })
+  }
+  const { means, hint, retryable } = ERRORS[code]
+  return { error_code: code, text: `${code}: ${means}. ${hint}.`, means, hint, retryable }
+}
+
+async function aboutItem(itemId: string, lookup: Lookup): Promise<JsonObject> {
+  lookup.freshen()
+  const ref = parseItemRef(itemId)
+  const item = await lookup.find(ref, 'tool')
+  if (item === null) throw notFound(ref, 'tool')
+  const { manifest } = item
+  return {
+    item_id: item.id,
+    item_type: itemTypeOf(manifest.tool_type),
+    text: `${manifest.description}\nSend this to execute, with the values filled in: ${JSON.stringify(readyCall(manifest))}`,
+    parameters: inputSchema(manifest),
+    call: readyCall(manifest),
+  }
+}
+
+async function aboutTopic(topic: string, lookup: Lookup, { store }: MetaCall): Promise<JsonObject> {
+  const known = TOPICS.find((name) => name === topic)
+  if (known === undefined) {
+    throw new KiwiError('NOT_FOUND', `Cannot explain "${topic.slice(0, 64)}": there is no such topic`, {
+      hint: `Topics: ${TOPICS.join(', ')}; or give error_code or item_id`,
+      fix: { call: 'search', arguments: { query: topic.slice(0, 256), item_type: 'knowledge' } },
+      details: { topics: TOPICS },
+    })
+  }
+  const item = await lookup.find(
+    { name: ItemName.parse(`kiwi-${known}`), category: null, version: null },
+    'knowledge',
+    'builtin',
+  )
+  const [content] = (await item?.files()) ?? []
+  const text = content === undefined ? '' : Buffer.from(content.content).toString('utf8').trim()
+  if (known !== 'overview') return { topic: known, text, topics: TOPICS }
+  await lookup.syncIndex()
+  const items = await store.index.count(lookup.roots)
+  const { hits } = await store.index.search({
+    words: [],
+    spaces: ['project', 'user', 'builtin', 'registry'],
+    roots: lookup.roots,
+    itemTypes: ['mcp'],
+    toolTypes: [],
+    category: null,
+    tags: [],
+    sortBy: 'name',
+    limit: 50,
+  })
+  return { topic: known, text, topics: TOPICS, items, servers: hits.map(({ item_id }) => item_id) }
+}

@@ -1,0 +1,128 @@
+import type { Understood } from '../kernel/call.ts'
+import { RESULT_PREFIX, pageArguments } from '../kernel/results.ts'
+import { KiwiError, messageOf } from '../shared/errors.ts'
+import { parseItemRef } from '../shared/ids.ts'
+import type { JsonObject } from '../shared/json.ts'
+import { LIMITS } from '../shared/limits.ts'
+import { itemTypeOf } from '../shared/tool-type.ts'
+import { inputSchema } from '../spaces/input-schema.ts'
+import type { Item } from '../spaces/item.ts'
+import { entrypointOf } from '../spaces/item.ts'
+import type { Lookup } from '../spaces/lookup.ts'
+import { notFound } from '../spaces/lookup.ts'
+import { readyCall } from '../spaces/ready-call.ts'
+import type { Arguments } from './arguments.ts'
+import { objectOf, readItemType } from './arguments.ts'
+import type { MetaCall } from './context.ts'
+
+interface Loaded {
+  readonly data: JsonObject
+  readonly warnings: readonly string[]
+}
+
+/** Shows an item whole, a page of one of its files, or a page of a large result. */
+export async function load(args: Arguments<'load'>, call: MetaCall): Promise<Loaded> {
+  if (args.path?.startsWith(RESULT_PREFIX)) return loadResult(args, call)
+  const { item, lookup } = await findItem(args, call)
+  if (args.path !== undefined) return loadFile(args, item, args.path)
+  const { data, warnings } = await describe(item, lookup, call)
+  return { data, warnings: [...item.warnings, ...warnings] }
+}
+
+/** What `load` with a destination asks for. */
+export async function understandCopy(args: Arguments<'load'>, call: MetaCall): Promise<Understood> {
+  const { item, lookup } = await findItem(args, call)
+  const { destination = 'project', overwrite } = args
+  return { wish: { kind: 'copy', item, destination, overwrite }, lookup, isDryRun: false }
+}
+
+async function findItem(
+  args: Arguments<'load'>,
+  { lookupAt }: MetaCall,
+): Promise<{ item: Item; lookup: Lookup }> {
+  const itemType = readItemType(args.item_type)
+  const lookup = await lookupAt(args.project_path)
+  lookup.freshen()
+  const ref = parseItemRef(args.item_id, args.version)
+  const item = await lookup.find(ref, itemType, args.source === 'mcp' ? undefined : args.source)
+  if (item === null) throw notFound(ref, itemType)
+  return { item, lookup }
+}
+
+async function describe(item: Item, lookup: Lookup, { kernel, store }: MetaCall): Promise<Loaded> {
+  const { manifest } = item
+  const files = await item.files()
+  const bytes = files.reduce((sum, { content }) => sum + content.length, 0)
+  const entrypoint = entrypointOf(
+    manifest,
+    files.map(({ path }) => path),
+  )
+  const isInline = bytes <= LIMITS.resultBytes
+  const warnings: string[] = []
+  const chain = await kernel.chainOf(item, lookup).catch((error: unknown) => {
+    warnings.push(messageOf(error))
+    return null
+  })
+  const versions = await store.registry.versions(item.id)
+  return {
+    data: {
+      name: item.id,
+      item_type: itemTypeOf(manifest.tool_type),
+      tool_type: manifest.tool_type,
+      description: manifest.description,
+      version: manifest.version,
+      source: item.space,
+      path: item.path,
+      metadata: item.raw,
+      content: item.text,
+      files: files.map(({ path, content }) => ({
+        path,
+        bytes: content.length,
+        is_entrypoint: path === entrypoint,
+        ...(isInline ? { content: Buffer.from(content).toString('utf8') } : {}),
+      })),
+      parameters: inputSchema(manifest),
+      versions: versions.map(({ version, is_latest, created_at }) => ({ version, is_latest, created_at })),
+      chain: chain === null ? null : chain.links.map((link) => objectOf({ ...link })),
+      content_hash: item.contentHash,
+      grant_hash: chain?.digest ?? null,
+      trust: item.space === 'builtin' ? 'builtin' : 'local',
+      signature: 'unsigned',
+      call_example: readyCall(manifest),
+    },
+    warnings: isInline
+      ? warnings
+      : [...warnings, 'the files are large: read each with path, offset and limit'],
+  }
+}
+
+async function loadFile({ offset, limit }: Arguments<'load'>, item: Item, path: string): Promise<Loaded> {
+  const file = (await item.files()).find((candidate) => candidate.path === path)
+  if (file === undefined) {
+    throw new KiwiError('NOT_FOUND', `Cannot find the file "${path}" in "${item.id}"`, {
+      fix: { call: 'load', arguments: { item_type: itemTypeOf(item.manifest.tool_type), item_id: item.id } },
+    })
+  }
+  const end = Math.min(offset + limit, file.content.length)
+  const page = {
+    path,
+    text: Buffer.from(file.content.subarray(offset, end)).toString('utf8'),
+    offset,
+    bytes: file.content.length,
+    next_offset: end < file.content.length ? end : null,
+  }
+  return { data: page, warnings: [] }
+}
+
+async function loadResult(
+  { item_id, path = '', offset, limit }: Arguments<'load'>,
+  { kernel }: MetaCall,
+): Promise<Loaded> {
+  const callId = path.slice(RESULT_PREFIX.length)
+  const page = await kernel.resultPage(callId, offset, limit)
+  const next =
+    page.next_offset === null
+      ? null
+      : { call: 'load', arguments: pageArguments(item_id, callId, page.next_offset) }
+  return { data: objectOf({ path, ...page, next }), warnings: [] }
+}

@@ -1,0 +1,80 @@
+import type { JsonObject } from '../shared/json.ts'
+import { ItemName } from '../shared/ids.ts'
+import type { ItemType, ToolType } from '../shared/tool-type.ts'
+import { ITEM_TYPES, itemTypeOf } from '../shared/tool-type.ts'
+import { MCP_TYPES, parseQuery, spacesOf } from '../search/parse-query.ts'
+import type { Fault } from '../spaces/file-space.ts'
+import type { Lookup } from '../spaces/lookup.ts'
+import { readyCall } from '../spaces/ready-call.ts'
+import type { SearchHit } from '../store/store.ts'
+import { SPACES } from '../store/store.ts'
+import type { Arguments } from './arguments.ts'
+import { readItemType } from './arguments.ts'
+import type { MetaCall } from './context.ts'
+
+interface Found {
+  readonly data: JsonObject
+  readonly warnings: readonly string[]
+}
+
+const MOST_FAULTS = 5
+
+/** Finds items in all spaces by one index. Nothing of them is run. */
+export async function search(args: Arguments<'search'>, { store, lookupAt }: MetaCall): Promise<Found> {
+  const lookup = await lookupAt(args.project_path)
+  lookup.freshen()
+  const faults = await lookup.syncIndex()
+  const query = parseQuery(args.query)
+  const { hits, total } = await store.index.search({
+    words: query.words,
+    spaces: query.spaces ?? spacesOf(args.source) ?? SPACES,
+    roots: lookup.roots,
+    itemTypes: itemTypesOf(args),
+    toolTypes: toolTypesOf(args, query.toolTypes),
+    category: args.category ?? null,
+    tags: [...query.tags, ...args.tags],
+    sortBy: args.sort_by,
+    limit: args.limit,
+  })
+  await lookup.prefetch(hits.filter(({ path }) => path === null).map(({ item_id }) => item_id))
+  const results = await Promise.all(hits.map((hit) => toResult(hit, lookup)))
+  return { data: { results, total, query: args.query }, warnings: faultWarnings(faults) }
+}
+
+function toolTypesOf(
+  { tool_type, source }: Arguments<'search'>,
+  asked: readonly ToolType[],
+): readonly ToolType[] {
+  if (tool_type !== undefined) return [tool_type]
+  return source === 'mcp' ? MCP_TYPES : asked
+}
+
+function itemTypesOf({ item_type }: Arguments<'search'>): readonly ItemType[] {
+  return item_type === undefined || item_type === 'all' ? ITEM_TYPES : [readItemType(item_type)]
+}
+
+async function toResult(hit: SearchHit, lookup: Lookup): Promise<JsonObject> {
+  const item_type = itemTypeOf(hit.tool_type)
+  const ref = { name: ItemName.parse(hit.item_id), category: null, version: null }
+  const item = await lookup.find(ref, item_type, hit.space).catch(() => null)
+  return {
+    id: hit.item_id,
+    name: hit.name,
+    item_type,
+    tool_type: hit.tool_type,
+    description: hit.description,
+    source: hit.space,
+    path: hit.path,
+    version: hit.version,
+    score: hit.score,
+    why: hit.why,
+    call: item === null ? { item_type, item_id: hit.item_id } : readyCall(item.manifest),
+  }
+}
+
+function faultWarnings(faults: readonly Fault[]): readonly string[] {
+  const shown = faults.slice(0, MOST_FAULTS).map(({ reason }) => reason)
+  return faults.length > MOST_FAULTS
+    ? [...shown, `${faults.length - MOST_FAULTS} more files cannot be read`]
+    : shown
+}

@@ -1,0 +1,98 @@
+import type { Readable } from 'node:stream'
+import { createBytePile } from './byte-pile.ts'
+
+/** The lines of a stream, for one reader. Reading stops while many wait to be taken, so the writer has to wait too. */
+export interface Lines extends AsyncIterable<string> {
+  /** All writers are gone: the lines end when nothing more comes, even if somebody still holds the pipe. */
+  finish(): void
+  /** The lines end now; what still comes is read and dropped. */
+  drop(): void
+}
+
+interface LineLimits {
+  readonly maxLineBytes: number
+  readonly onTooLong: () => void
+}
+
+const NEWLINE = 0x0a
+const MAX_WAITING_CHARACTERS = 256 * 1024
+const QUIET_MS = 250
+
+export function readLines(stream: Readable, { maxLineBytes, onTooLong }: LineLimits): Lines {
+  /** The beginning of a line whose end has not come. */
+  const open = createBytePile()
+  const waiting: string[] = []
+  let waitingCharacters = 0
+  let isOver = false
+  let hasNews = false
+  let wake: (() => void) | null = null
+
+  const end = (): void => {
+    isOver = true
+    open.take()
+    wake?.()
+  }
+
+  /** False when the line is longer than allowed. */
+  const add = (piece: Buffer): boolean => {
+    if (open.size + piece.length > maxLineBytes) {
+      end()
+      onTooLong()
+      return false
+    }
+    open.add(piece)
+    return true
+  }
+
+  const read = (chunk: Buffer): void => {
+    hasNews = true
+    if (isOver) return
+    let from = 0
+    for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, from)) {
+      if (!add(chunk.subarray(from, at))) return
+      const line = open.take().toString('utf8')
+      waiting.push(line)
+      waitingCharacters += line.length
+      from = at + 1
+    }
+    if (from < chunk.length && !add(chunk.subarray(from))) return
+    if (waitingCharacters > MAX_WAITING_CHARACTERS) stream.pause()
+    wake?.()
+  }
+
+  stream.on('data', read)
+  stream.once('close', end)
+
+  return {
+    async *[Symbol.asyncIterator]() {
+      for (;;) {
+        const line = waiting.shift()
+        if (line !== undefined) {
+          waitingCharacters -= line.length
+          yield line
+          continue
+        }
+        if (isOver) return
+        stream.resume()
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+      }
+    },
+    finish() {
+      const timer = setInterval(() => {
+        const isStill = !hasNews && !stream.isPaused()
+        hasNews = false
+        if (!isOver && !isStill) return
+        clearInterval(timer)
+        stream.destroy()
+      }, QUIET_MS)
+      timer.unref()
+    },
+    drop() {
+      waiting.length = 0
+      end()
+      stream.resume()
+    },
+  }
+}

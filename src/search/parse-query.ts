@@ -1,0 +1,74 @@
+import { LIMITS } from '../shared/limits.ts'
+import type { ToolType } from '../shared/tool-type.ts'
+import { TOOL_TYPES } from '../shared/tool-type.ts'
+import type { SpaceName } from '../store/store.ts'
+
+/** What a query asks for: words to rank by, and what its modifiers narrow it to. */
+export interface Query {
+  readonly words: readonly string[]
+  readonly spaces: readonly SpaceName[] | null
+  readonly toolTypes: readonly ToolType[]
+  readonly tags: readonly string[]
+}
+
+/** Servers and what they offer. */
+export const MCP_TYPES: readonly ToolType[] = ['mcp_server', 'mcp_tool']
+
+const MODIFIER = /^(mcp|local|type|in|tag):(\S+)$/
+/** Words of questions that say nothing about a tool. */
+const STOP_WORDS = new Set(
+  'a an and are as at be by can do for from get have how i in into is it me my need of on or please some that the this to use want what with you'.split(
+    ' ',
+  ),
+)
+
+const SPACES_BY_WORD: ReadonlyMap<string, readonly SpaceName[]> = new Map([
+  ['project', ['project']],
+  ['user', ['user']],
+  ['local', ['project', 'user']],
+  ['builtin', ['builtin']],
+  ['registry', ['builtin', 'registry']],
+])
+
+/** Spaces that a word such as `local` or `registry` stands for; null for one that names none. */
+export function spacesOf(word: string): readonly SpaceName[] | null {
+  return SPACES_BY_WORD.get(word) ?? null
+}
+
+/** Takes the modifiers out of a query; a repeated one: the last wins. The rest is text, cut into words. */
+export function parseQuery(text: string): Query {
+  const given = new Map<string, string>()
+  const rest: string[] = []
+  for (const part of text.split(/\s+/)) {
+    const [, name, value] = MODIFIER.exec(part) ?? []
+    if (name !== undefined && value !== undefined) given.set(name, value)
+    else rest.push(part)
+  }
+  const server = given.get('mcp')
+  const kind = kindOf(given.get('type'))
+  const tag = given.get('tag')
+  return {
+    words: wordsOf([...rest, server === undefined || server === '*' ? '' : server].join(' ')),
+    spaces: spacesOf(given.has('local') ? 'local' : (given.get('in') ?? '')),
+    toolTypes: server === undefined ? kind.toolTypes : MCP_TYPES,
+    tags: [...kind.tags, ...(tag === undefined ? [] : [tag])],
+  }
+}
+
+/** A type of tool, `mcp` for the tools of servers, or the language of a script. */
+function kindOf(type: string | undefined): Pick<Query, 'toolTypes' | 'tags'> {
+  if (type === undefined) return { toolTypes: [], tags: [] }
+  const known = TOOL_TYPES.find((candidate) => candidate === (type === 'mcp' ? 'mcp_tool' : type))
+  return known === undefined ? { toolTypes: ['script'], tags: [type] } : { toolTypes: [known], tags: [] }
+}
+
+/** Lower case, identifiers split, stop words out unless nothing else is there, bounded in number. */
+export function wordsOf(text: string): readonly string[] {
+  const words = text
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== '')
+  const telling = words.filter((word) => !STOP_WORDS.has(word))
+  return [...new Set(telling.length > 0 ? telling : words)].slice(0, LIMITS.queryWords)
+}

@@ -1,0 +1,87 @@
+import { fileURLToPath } from 'node:url'
+import type { McpServerFactory, ServerContext } from '@modelcontextprotocol/server'
+import { ProtocolError, Server } from '@modelcontextprotocol/server'
+import type { Client, Meta } from '../meta/meta.ts'
+import { errorReply } from '../meta/reply.ts'
+import { INSTRUCTIONS, TOOLS } from '../meta/tools.ts'
+import type { Reply } from '../shared/reply.ts'
+
+/** What the endpoint needs to know besides the protocol. */
+export interface Endpoint {
+  readonly version: string
+  /** Opened with the first call, so that listing the tools waits for nothing. */
+  readonly open: () => Promise<Meta>
+  readonly principal: string
+  readonly newSession: () => string
+  /** Where the server was started: the project when a client names none. */
+  readonly folder: string | null
+}
+
+const INVALID_PARAMS = -32_602
+const ROOTS_TIMEOUT_MS = 2000
+const TOOL_NAMES: ReadonlySet<string> = new Set(TOOLS.map(({ name }) => name))
+
+/** One factory for both protocol eras and both transports. */
+export function buildServer(endpoint: Endpoint): McpServerFactory {
+  /** Requests of the newer era stand alone; together they are one session. */
+  const shared = endpoint.newSession()
+  return ({ era }) => {
+    const server = new Server(
+      { name: 'kiwi', version: endpoint.version },
+      {
+        capabilities: { tools: {} },
+        instructions: INSTRUCTIONS,
+        cacheHints: { 'tools/list': { ttlMs: 3_600_000, cacheScope: 'public' } },
+      },
+    )
+    const session = era === 'modern' ? shared : endpoint.newSession()
+    let root: Promise<string | null> | null = null
+    server.setNotificationHandler('notifications/roots/list_changed', () => {
+      root = null
+    })
+    const defaultProject = (): Promise<string | null> => {
+      if (era !== 'legacy' || server.getClientCapabilities()?.roots === undefined)
+        return Promise.resolve(endpoint.folder)
+      return (root ??= firstRoot(server, endpoint.folder))
+    }
+    server.setRequestHandler('tools/list', () => ({ tools: TOOLS.map((tool) => ({ ...tool })) }))
+    server.setRequestHandler('tools/call', async ({ params }, ctx) => {
+      const client = { principal: endpoint.principal, session, kind: 'agent' as const, defaultProject }
+      const reply = await answer(endpoint, params, client, ctx)
+      if (!TOOL_NAMES.has(params.name))
+        throw new ProtocolError(INVALID_PARAMS, reply.error?.message ?? 'Unknown tool', reply.error)
+      return {
+        content: [{ type: 'text' as const, text: JSON.stringify(reply, null, 2) }],
+        structuredContent: { ...reply },
+        isError: reply.status === 'error',
+      }
+    })
+    return server
+  }
+}
+
+/** Even a store that cannot be opened is an answer. */
+async function answer(
+  endpoint: Endpoint,
+  params: { name: string; arguments?: Record<string, unknown> | undefined },
+  client: Client,
+  ctx: ServerContext,
+): Promise<Reply> {
+  try {
+    const meta = await endpoint.open()
+    return await meta.call(params.name, params.arguments, client, ctx.mcpReq.signal)
+  } catch (error) {
+    return errorReply(error, { call_id: 'unrecorded', duration_ms: 0 })
+  }
+}
+
+/** The client's first root that is a folder; a client that does not answer has none. */
+async function firstRoot(server: Server, otherwise: string | null): Promise<string | null> {
+  try {
+    const { roots } = await server.listRoots(undefined, { timeout: ROOTS_TIMEOUT_MS })
+    const uri = roots.map((candidate) => candidate.uri).find((candidate) => candidate.startsWith('file:'))
+    return uri === undefined ? otherwise : fileURLToPath(uri)
+  } catch {
+    return otherwise
+  }
+}

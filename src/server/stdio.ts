@@ -1,0 +1,8 @@
+import { serveStdio } from '@modelcontextprotocol/server/stdio'
+import type { Endpoint } from './build-server.ts'
+import { buildServer } from './build-server.ts'
+
+/** Speaks the protocol on standard input and output, in whichever era the client opens. */
+export function openStdio(endpoint: Endpoint): { close(): Promise<void> } {
+  return serveStdio(buildServer(endpoint))
+}

@@ -1,0 +1,168 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { JsonValue } from './json.ts'
+import { createRedact, hideBySecretKey } from './redact.ts'
+import { textOf } from './template.ts'
+
+const SECRET = 'kiwi-canary+0123/ä"\\&'
+const redact = createRedact(new Map([['TOKEN', SECRET]]))
+
+/** Every way in which a tool may write the secret down. */
+const ENCODINGS: Readonly<Record<string, (text: string) => string>> = {
+  raw: (text) => text,
+  'JSON-escaped': (text) => JSON.stringify(text).slice(1, -1),
+  'JSON-escaped to ASCII': (text) =>
+    JSON.stringify(text)
+      .slice(1, -1)
+      .replaceAll(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  'JSON-escaped with slashes': (text) => JSON.stringify(text).slice(1, -1).replaceAll('/', '\\/'),
+  'URL-encoded': encodeURIComponent,
+  'URL-encoded in lower case': (text) =>
+    encodeURIComponent(text).replaceAll(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()),
+  'form-encoded': (text) => new URLSearchParams({ a: text }).toString().slice(2),
+  hex: (text) => Buffer.from(text).toString('hex'),
+  'hex in upper case': (text) => Buffer.from(text).toString('hex').toUpperCase(),
+  base64: (text) => Buffer.from(text).toString('base64'),
+  base64url: (text) => Buffer.from(text).toString('base64url'),
+}
+
+describe('X7, RED-01: a secret is taken out', () => {
+  test.each(Object.entries(ENCODINGS))('%s', (_, encode) => {
+    const text = redact(`before ${encode(SECRET)} after`)
+    expect(text).toContain('[REDACTED:TOKEN]')
+    expect(text).toMatch(/^before .* after$/)
+    expect(text).not.toContain(encode(SECRET))
+  })
+
+  test.each(['base64', 'base64url', 'hex'] as const)(
+    '%s of a text around it, wherever it begins in a group of three',
+    (encoding) => {
+      for (const before of ['', 'a', 'ab', 'abc', 'user:']) {
+        for (const after of ['', 'y', 'yz', 'xyz']) {
+          const text = textOf(redact(Buffer.from(`${before}${SECRET}${after}`).toString(encoding)))
+          expect(text).toContain('[REDACTED:TOKEN]')
+          expect(Buffer.from(text.replaceAll(/\[.*?\]/g, ''), encoding).toString()).not.toContain('canary')
+        }
+      }
+    },
+  )
+
+  test('it never survives in any wrapping of random text', () => {
+    const secret = fc.string({ unit: 'grapheme-ascii', minLength: 8, maxLength: 40 })
+    const around = fc.string({ unit: 'grapheme', maxLength: 20 })
+    const encodings = fc.constantFrom(...Object.values(ENCODINGS))
+    fc.assert(
+      fc.property(secret, around, around, encodings, (value, before, after, encode) => {
+        // What is left of the text around may hold it by chance only when it is made of very little.
+        fc.pre(!before.includes(value) && !after.includes(value) && !'[REDACTED:S]'.includes(value))
+        const take = createRedact(new Map([['S', value]]))
+        const wrapped: JsonValue = {
+          [`k${encode(value)}`]: [`${before}${encode(value)}${after}`, { a: encode(value) }],
+        }
+        const text = JSON.stringify(take(wrapped))
+        expect(text.split('[REDACTED:S]').length - 1).toBeGreaterThanOrEqual(3)
+        expect(take(`${before}${encode(value)}${after}`)).not.toContain(encode(value))
+      }),
+    )
+  })
+
+  test('it is found in keys, lists and objects, and everything else stays as it was', () => {
+    expect(redact({ a: [SECRET, 1, null, true], [`k-${SECRET}`]: { b: `${SECRET}${SECRET}` } })).toEqual({
+      a: ['[REDACTED:TOKEN]', 1, null, true],
+      'k-[REDACTED:TOKEN]': { b: '[REDACTED:TOKEN][REDACTED:TOKEN]' },
+    })
+  })
+
+  test('a secret of digits is found when it comes back as a number', () => {
+    const take = createRedact(new Map([['PIN', '1234567890']]))
+    expect(take({ pin: 1234567890, other: 12345, list: [-1234567890] })).toEqual({
+      pin: '[REDACTED:PIN]',
+      other: 12345,
+      list: ['-[REDACTED:PIN]'],
+    })
+  })
+
+  test('of two secrets the longer one is named, though it holds the other', () => {
+    const take = createRedact(
+      new Map([
+        ['SHORT', 'abcdefgh'],
+        ['LONG', 'abcdefgh-ijkl'],
+      ]),
+    )
+    expect(take('abcdefgh-ijkl abcdefgh')).toBe('[REDACTED:LONG] [REDACTED:SHORT]')
+  })
+})
+
+describe('ENV-09, BEN-11: what is no secret is not touched', () => {
+  test('a value of fewer than eight characters never mangles output', () => {
+    const take = createRedact(
+      new Map([
+        ['A', 'abc'],
+        ['B', '1234567'],
+        ['EMPTY', ''],
+      ]),
+    )
+    const output: JsonValue = { a: 'abc 1234567 YWJj 616263', n: 1234567 }
+    expect(take(output)).toBe(output)
+    expect(createRedact(new Map([['A', '12345678']]))('12345678')).toBe('[REDACTED:A]')
+  })
+
+  test('without secrets the value itself comes back', () => {
+    const output: JsonValue = { a: ['x'] }
+    expect(createRedact(new Map())(output)).toBe(output)
+  })
+
+  test.each([
+    '123e4567-e89b-12d3-a456-426614174000',
+    'da39a3ee5e6b4b0d3255bfef95601890afd80709',
+    'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+    Buffer.from('The quick brown fox jumps over the lazy dog').toString('base64'),
+    'kiwi-canary is a word of its own, and +0123 is a number',
+    'Authorization: Bearer, password, token',
+  ])('%s', (text) => {
+    expect(redact(text)).toBe(text)
+  })
+
+  test('a mark holds no part of the secret, not even when its name does', () => {
+    const take = createRedact(new Map([['NAME', 'REDACTED:NAME']]))
+    expect(take('x REDACTED:NAME y')).toBe('x [REDACTED:NAME] y')
+  })
+})
+
+const written = (value: unknown): unknown => JSON.parse(JSON.stringify(value, hideBySecretKey))
+
+describe('a text under a key that is named like a secret', () => {
+  test.each([
+    'authorization',
+    'Authorization',
+    'password',
+    'db_passwd',
+    'client_secret',
+    'access_token',
+    'api_key',
+    'apiKey',
+    'x-api-key',
+    'cookie',
+    'Set-Cookie',
+    'credentials',
+  ])('is hidden: %s', (key) => {
+    expect(written({ a: { [key]: 'hush', other: 'seen' } })).toEqual({
+      a: { [key]: '[REDACTED]', other: 'seen' },
+    })
+  })
+
+  test('is hidden in a list as well', () => {
+    expect(written({ 'set-cookie': ['sid=1', 'b=2'], tags: ['a'] })).toEqual({
+      'set-cookie': ['[REDACTED]', '[REDACTED]'],
+      tags: ['a'],
+    })
+  })
+
+  test('numbers and switches are no secrets', () => {
+    expect(written({ max_tokens: 4096, token: null, has_password: true })).toEqual({
+      max_tokens: 4096,
+      token: null,
+      has_password: true,
+    })
+  })
+})

@@ -1,0 +1,73 @@
+import type { JsonValue } from './json.ts'
+import { isObject } from './json.ts'
+
+/** Takes live secrets out of whatever leaves a call, by value and in the common encodings. */
+export type Redact = (value: JsonValue) => JsonValue
+
+/** Shorter values would turn ordinary text into marks. */
+const SHORTEST = 8
+
+/** A secret inside a larger text looks different in each encoding; each look is replaced by `[REDACTED:name]`. */
+export function createRedact(secrets: ReadonlyMap<string, string>): Redact {
+  const marks: (readonly [string, string])[] = []
+  for (const [name, value] of secrets) {
+    if (value.length < SHORTEST) continue
+    for (const look of looksOf(value)) marks.push([look, `[REDACTED:${name}]`])
+  }
+  if (marks.length === 0) return (value) => value
+  const ordered = marks.toSorted(([a], [b]) => b.length - a.length)
+  const text = (value: string): string =>
+    ordered.reduce((left, [look, mark]) => left.replaceAll(look, mark), value)
+  /** A secret made of digits comes back as a number from a service that reads it so. */
+  const number = (value: number): JsonValue => {
+    const written = String(value)
+    const left = text(written)
+    return left === written ? value : left
+  }
+  const redact = (value: JsonValue): JsonValue => {
+    if (typeof value === 'string') return text(value)
+    if (typeof value === 'number') return number(value)
+    if (Array.isArray(value)) return value.map((item: JsonValue) => redact(item))
+    if (isObject(value))
+      return Object.fromEntries(Object.entries(value).map(([key, item]) => [text(key), redact(item)]))
+    return value
+  }
+  return redact
+}
+
+function looksOf(value: string): ReadonlySet<string> {
+  const bytes = Buffer.from(value)
+  const json = JSON.stringify(value).slice(1, -1)
+  const url = encodeURIComponent(value)
+  return new Set([
+    value,
+    json,
+    json.replaceAll('/', '\\/'),
+    json.replaceAll(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+    url,
+    url.replaceAll('%2F', '/'),
+    url.replaceAll(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()),
+    new URLSearchParams({ v: value }).toString().slice(2),
+    bytes.toString('hex'),
+    bytes.toString('hex').toUpperCase(),
+    ...[0, 1, 2].flatMap((shift) => base64Looks(bytes, shift)),
+  ])
+}
+
+/** Base64 depends on where the value starts in its group of three; only the characters it alone decides are taken. */
+function base64Looks(bytes: Buffer, shift: number): readonly string[] {
+  const padded = Buffer.concat([Buffer.alloc(shift), bytes])
+  const from = Math.ceil((shift * 8) / 6)
+  const to = Math.floor((padded.length * 8) / 6)
+  return (['base64', 'base64url'] as const).map((encoding) => padded.toString(encoding).slice(from, to))
+}
+
+const SECRET_KEY = /authorization|password|passwd|secret|token|api[_-]?key|cookie|credential/i
+
+/** For `JSON.stringify`: a text, or a list of them, under a key that is named like a secret is not written out. */
+export function hideBySecretKey(key: string, value: unknown): unknown {
+  if (!SECRET_KEY.test(key)) return value
+  if (Array.isArray(value))
+    return value.map((item: unknown) => (typeof item === 'string' ? '[REDACTED]' : item))
+  return typeof value === 'string' ? '[REDACTED]' : value
+}

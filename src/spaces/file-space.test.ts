@@ -1,0 +1,218 @@
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Clock } from '../shared/clock.ts'
+import { parseItemRef } from '../shared/ids.ts'
+import type { ItemType } from '../shared/tool-type.ts'
+import type { FileSpace } from './file-space.ts'
+import { openFileSpace } from './file-space.ts'
+import type { Item } from './item.ts'
+
+let root: string
+let now: number
+let space: FileSpace
+const clock: Clock = { now: () => 0, monotonic: () => now }
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'kiwi-space-'))
+  now = 0
+  space = openFileSpace('project', root, clock)
+})
+afterEach(() => rmSync(root, { recursive: true, force: true }))
+
+/** Every file gets a time of its own, so that no change is too quick to be seen. */
+let time = 1_700_000_000
+function put(path: string, text: string): string {
+  const at = join(root, path)
+  mkdirSync(dirname(at), { recursive: true })
+  writeFileSync(at, text)
+  time += 1
+  utimesSync(at, time, time)
+  return at
+}
+
+const manifest = (id: string | null, description = 'd'): string =>
+  `${id === null ? '' : `tool_id: ${id}\n`}tool_type: script\nexecutor: bash_runtime\nversion: 1.0.0\ndescription: ${description}\n`
+
+function find(id: string, itemType: ItemType = 'tool'): Promise<Item | null> {
+  space.freshen(true)
+  return space.find(parseItemRef(id), itemType)
+}
+const pathOf = async (id: string, itemType: ItemType = 'tool'): Promise<string | undefined> =>
+  (await find(id, itemType))?.path?.slice(root.length + 1)
+
+describe('L1: an id leads to', () => {
+  test('the file in the root, though there is another of its name below', async () => {
+    put('tools/web/a.yaml', manifest('a'))
+    put('tools/a.yaml', manifest('a'))
+    expect(await pathOf('a')).toBe('tools/a.yaml')
+    expect(await pathOf('web/a')).toBe('tools/web/a.yaml')
+  })
+
+  test('the one file of its name, however far down', async () => {
+    put('tools/web/mail/a.yaml', manifest('a'))
+    put('tools/web/mail/b/tool.yaml', manifest('b'))
+    expect(await pathOf('a')).toBe('tools/web/mail/a.yaml')
+    expect(await pathOf('web/mail/b')).toBe('tools/web/mail/b/tool.yaml')
+    expect(await pathOf('web/a')).toBe(undefined)
+    expect(await pathOf('mail/a')).toBe(undefined)
+    expect(await pathOf('A')).toBe(undefined)
+  })
+
+  test('nothing, with both paths named, when two files have the name', async () => {
+    const paths = [put('tools/web/a.yaml', manifest('a')), put('tools/mail/a/tool.yaml', manifest('a'))]
+    await expect(find('a')).rejects.toMatchObject({
+      code: 'AMBIGUOUS_ID',
+      message: expect.stringContaining(paths[0] ?? ''),
+    })
+    await expect(find('a')).rejects.toMatchObject({
+      message: expect.stringContaining(paths[1] ?? ''),
+      details: {
+        candidates: expect.arrayContaining([
+          { id: 'web/a', path: paths[0] },
+          { id: 'mail/a', path: paths[1] },
+        ]),
+      },
+    })
+    expect(await pathOf('web/a')).toBe('tools/web/a.yaml')
+    expect(await pathOf('mail/a')).toBe('tools/mail/a/tool.yaml')
+  })
+
+  test('nothing in a library', async () => {
+    put('tools/lib/a.yaml', manifest('a'))
+    expect(await find('a')).toBe(null)
+  })
+
+  test('the document when knowledge was asked for, else the tool', async () => {
+    put('tools/a.yaml', manifest('a'))
+    put('knowledge/a.md', '# A')
+    expect(await pathOf('a', 'tool')).toBe('tools/a.yaml')
+    expect(await pathOf('a', 'knowledge')).toBe('knowledge/a.md')
+  })
+
+  test('a document when there is nothing else, and knowledge among the tools', async () => {
+    put('knowledge/a.md', '# A')
+    put('tools/b.yaml', 'tool_type: knowledge\nversion: 1.0.0\ndescription: d')
+    expect(await pathOf('a', 'tool')).toBe('knowledge/a.md')
+    expect(await pathOf('b', 'knowledge')).toBe('tools/b.yaml')
+  })
+
+  test('the item that declares it, though its file is named otherwise', async () => {
+    put('tools/file.yaml', manifest('declared'))
+    expect(await find('declared')).toMatchObject({
+      id: 'declared',
+      warnings: ['its file is named "file", not "declared"'],
+    })
+    expect((await find('file'))?.id).toBe('declared')
+  })
+
+  test('nothing when two files declare it', async () => {
+    put('tools/x.yaml', manifest('declared'))
+    put('tools/y.yaml', manifest('declared'))
+    await expect(find('declared')).rejects.toMatchObject({ code: 'AMBIGUOUS_ID' })
+  })
+
+  test('the file of its name before a file that declares it', async () => {
+    put('tools/other.yaml', manifest('a'))
+    put('tools/a.yaml', manifest('a'))
+    expect(await pathOf('a')).toBe('tools/a.yaml')
+  })
+
+  test('an error when its file cannot be read: that is no absence', async () => {
+    put('tools/a.yaml', 'a: [')
+    await expect(find('a')).rejects.toMatchObject({
+      code: 'PARSE_ERROR',
+      message: expect.stringContaining('tools/a.yaml'),
+    })
+  })
+
+  test('what it leads to beside broken files', async () => {
+    put('tools/broken.yaml', 'a: [')
+    put('tools/file.yaml', manifest('declared'))
+    expect((await find('declared'))?.id).toBe('declared')
+    expect(await find('nobody')).toBe(null)
+  })
+})
+
+describe('C1, C14: changes', () => {
+  test('an edited file is seen, and a new generation says so', async () => {
+    put('tools/a.yaml', manifest('a', 'before'))
+    const before = await find('a')
+    const { generation } = space
+    expect(await find('a')).toBe(before)
+    expect(space.generation).toBe(generation)
+    put('tools/a.yaml', manifest('a', 'after'))
+    expect(before !== null && space.isCurrent(before)).toBe(false)
+    expect((await find('a'))?.manifest.description).toBe('after')
+    expect(space.generation).toBe(generation + 1)
+  })
+
+  test('a file of a folder is part of it', async () => {
+    put('tools/a/tool.yaml', manifest('a'))
+    put('tools/a/main.sh', 'one')
+    const before = await find('a')
+    put('tools/a/main.sh', 'two')
+    expect(before !== null && space.isCurrent(before)).toBe(false)
+    expect((await find('a'))?.contentHash).not.toBe(before?.contentHash)
+  })
+
+  test('a file that is new or gone is seen', async () => {
+    expect(await find('a')).toBe(null)
+    const path = put('tools/a.yaml', manifest('a'))
+    const item = await find('a')
+    expect(item !== null && space.isCurrent(item)).toBe(true)
+    rmSync(path)
+    expect(item !== null && space.isCurrent(item)).toBe(false)
+    expect(await find('a')).toBe(null)
+  })
+
+  test('a declared id that changed is seen', async () => {
+    put('tools/file.yaml', manifest('one'))
+    expect((await find('one'))?.id).toBe('one')
+    put('tools/file.yaml', manifest('two'))
+    expect(await find('one')).toBe(null)
+    expect((await find('two'))?.id).toBe('two')
+  })
+
+  test('a broken file that was mended is read', async () => {
+    put('tools/a.yaml', 'a: [')
+    await expect(find('a')).rejects.toMatchObject({ code: 'PARSE_ERROR' })
+    put('tools/a.yaml', manifest('a'))
+    expect((await find('a'))?.id).toBe('a')
+  })
+
+  test('the files are looked at once a second, unless it has to be now', async () => {
+    space.freshen()
+    put('tools/a.yaml', manifest('a'))
+    now = 999
+    space.freshen()
+    expect(space.generation).toBe(0)
+    now = 1000
+    space.freshen()
+    expect(space.generation).toBe(1)
+    put('tools/b.yaml', manifest('b'))
+    space.freshen(true)
+    expect(space.generation).toBe(2)
+  })
+
+  test('before the first look there is nothing', async () => {
+    put('tools/a.yaml', manifest('a'))
+    expect(await space.find(parseItemRef('a'), 'tool')).toBe(null)
+    expect(space.stamps().size).toBe(0)
+  })
+})
+
+test('a broken file is a fault by name and does not hide the others', async () => {
+  const good = put('tools/good.yaml', manifest('good'))
+  const faulty = {
+    [put('tools/broken.yaml', 'a: [')]: 'Cannot read',
+    [put('tools/untyped.json', '{"name": "x"}')]: 'tool_type',
+    [put('knowledge/bad.md', '---\na: [\n---\n')]: 'Cannot read',
+  }
+  space.freshen(true)
+  const { items, faults } = await space.read([...space.stamps().keys(), join(root, 'tools/gone.yaml')])
+  expect(items.map(({ path }) => path)).toEqual([good])
+  expect(new Set(faults.map(({ path }) => path))).toEqual(new Set(Object.keys(faulty)))
+  for (const { path, reason } of faults) expect(reason).toContain(faulty[path])
+})

@@ -1,0 +1,149 @@
+import type { Clock } from '../shared/clock.ts'
+import { KiwiError, messageOf } from '../shared/errors.ts'
+import type { ItemRef } from '../shared/ids.ts'
+import type { ItemType } from '../shared/tool-type.ts'
+import type { Item } from './item.ts'
+import { readItem } from './read-item.ts'
+import type { Entry } from './scan.ts'
+import { scan, stampAt } from './scan.ts'
+
+/** A space of plain files: a project's `.ai` or the user's. */
+export interface FileSpace {
+  readonly space: 'project' | 'user'
+  readonly root: string
+  /** Grows whenever a file was seen to have changed. */
+  readonly generation: number
+  /** Looks at the files again, at most once a second unless `now`. */
+  freshen(now?: boolean): void
+  /** Whether the files of this item are still what was read. */
+  isCurrent(item: Item): boolean
+  /** One item, or null. AMBIGUOUS_ID when several fit. A file that cannot be read is an error, not an absence. */
+  find(ref: ItemRef, itemType: ItemType): Promise<Item | null>
+  /** The readable ones of these items, and what could not be read. */
+  read(paths: readonly string[]): Promise<{ items: readonly Item[]; faults: readonly Fault[] }>
+  /** Path to stamp of everything that looks like an item. */
+  stamps(): ReadonlyMap<string, string>
+}
+
+/** A file that is no item, and why. */
+export interface Fault {
+  readonly path: string
+  readonly reason: string
+}
+
+const FRESH_MS = 1000
+
+export function openFileSpace(space: 'project' | 'user', root: string, clock: Clock): FileSpace {
+  let entries: ReadonlyMap<string, Entry> = new Map()
+  let byStem: ReadonlyMap<string, readonly Entry[]> = new Map()
+  /** Items whose id is not their file's name: known only once everything was read, so read only on a miss. */
+  let byDeclaredId: Promise<ReadonlyMap<string, readonly Entry[]>> | null = null
+  let lookedAt = -Infinity
+  let generation = 0
+  const known = new Map<string, { stamp: string; item: Promise<Item> }>()
+
+  const itemAt = (entry: Entry): Promise<Item> => {
+    const before = known.get(entry.path)
+    if (before?.stamp === entry.stamp) return before.item
+    const item = readItem(entry, space)
+    known.set(entry.path, { stamp: entry.stamp, item })
+    return item
+  }
+
+  return {
+    space,
+    root,
+    get generation() {
+      return generation
+    },
+    freshen(now = false) {
+      if (!now && clock.monotonic() - lookedAt < FRESH_MS) return
+      lookedAt = clock.monotonic()
+      const seen = scan(root)
+      if (isSame(entries, seen)) return
+      entries = seen
+      byStem = groupByStem(seen.values())
+      byDeclaredId = null
+      generation += 1
+      for (const path of known.keys()) if (!seen.has(path)) known.delete(path)
+    },
+    isCurrent(item) {
+      const entry = item.path === null ? undefined : entries.get(item.path)
+      return entry !== undefined && stampAt(entry) === entry.stamp
+    },
+    async find(ref, itemType) {
+      const named = choose(ref, itemType, byStem.get(ref.name) ?? [])
+      if (named !== null) return itemAt(named)
+      byDeclaredId ??= readDeclaredIds(entries, itemAt)
+      const declared = choose(ref, itemType, (await byDeclaredId).get(ref.name) ?? [])
+      return declared === null ? null : itemAt(declared)
+    },
+    async read(paths) {
+      const items: Item[] = []
+      const faults: Fault[] = []
+      for (const path of paths) {
+        const entry = entries.get(path)
+        if (entry === undefined) continue
+        try {
+          items.push(await itemAt(entry))
+        } catch (error) {
+          faults.push({ path, reason: messageOf(error) })
+        }
+      }
+      return { items, faults }
+    },
+    stamps: () => new Map([...entries.values()].map(({ path, stamp }) => [path, stamp])),
+  }
+}
+
+function groupByStem(entries: Iterable<Entry>): ReadonlyMap<string, readonly Entry[]> {
+  const groups = new Map<string, Entry[]>()
+  for (const entry of entries) {
+    const group = groups.get(entry.stem)
+    if (group === undefined) groups.set(entry.stem, [entry])
+    else group.push(entry)
+  }
+  return groups
+}
+
+async function readDeclaredIds(
+  entries: ReadonlyMap<string, Entry>,
+  itemAt: (entry: Entry) => Promise<Item>,
+): Promise<ReadonlyMap<string, readonly Entry[]>> {
+  const declared = new Map<string, Entry[]>()
+  for (const entry of entries.values()) {
+    const item = await itemAt(entry).catch(() => null)
+    if (item === null || item.id === entry.stem) continue
+    declared.set(item.id, [...(declared.get(item.id) ?? []), entry])
+  }
+  return declared
+}
+
+/** The one entry that is meant: of the category asked for, a document only when knowledge was, the root's first. */
+function choose(ref: ItemRef, itemType: ItemType, entries: readonly Entry[]): Entry | null {
+  const placed = entries.filter(({ category }) => ref.category === null || category === ref.category)
+  const wanted = placed.filter(({ kind }) => (kind === 'document') === (itemType === 'knowledge'))
+  const near = wanted.length > 0 ? wanted : placed
+  const atRoot = near.filter(({ category }) => category === null)
+  const fitting = atRoot.length > 0 ? atRoot : near
+  const [only = null, another] = fitting
+  if (another !== undefined) throw ambiguous(ref, fitting)
+  return only
+}
+
+function ambiguous(ref: ItemRef, entries: readonly Entry[]): KiwiError {
+  const candidates = entries.map(({ category, stem, path }) => ({
+    id: category === null ? stem : `${category}/${stem}`,
+    path,
+  }))
+  const paths = candidates.map(({ path }) => path).join(', ')
+  return new KiwiError('AMBIGUOUS_ID', `Cannot choose "${ref.name}": several files have this id: ${paths}`, {
+    details: { candidates },
+  })
+}
+
+function isSame(before: ReadonlyMap<string, Entry>, after: ReadonlyMap<string, Entry>): boolean {
+  if (before.size !== after.size) return false
+  for (const [path, { stamp }] of after) if (before.get(path)?.stamp !== stamp) return false
+  return true
+}

@@ -1,0 +1,96 @@
+import type { Document, LineCounter, Node } from 'yaml'
+import { KiwiError } from '../shared/errors.ts'
+import type { JsonObject } from '../shared/json.ts'
+import { assertPlain, isObject } from '../shared/json.ts'
+import { LIMITS } from '../shared/limits.ts'
+import { textOf } from '../shared/template.ts'
+
+/** Reads YAML or JSON (which is YAML) strictly: no aliases, no tags, no key twice, nothing repaired. */
+export async function parseDocument(text: string, where: string): Promise<JsonObject> {
+  if (Buffer.byteLength(text) > LIMITS.itemBytes) {
+    throw new KiwiError(
+      'MESSAGE_TOO_LARGE',
+      `Cannot read "${where}": it is larger than ${LIMITS.itemBytes} bytes`,
+    )
+  }
+  const { document, lines } = await compose(text, where)
+  const fault = await findFault(document)
+  if (fault !== null) {
+    const { line, col } = lines.linePos(fault.offset)
+    throw parseError(where, `${fault.reason} (line ${line}, column ${col})`)
+  }
+  const value: unknown = document.toJS({ maxAliasCount: 0 })
+  if (!isObject(value)) throw parseError(where, 'it is not a mapping of keys to values')
+  assertPlain(value, `\"${where}\"`, 'PARSE_ERROR')
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the core schema yields JSON values only
+  return value as JsonObject
+}
+
+/**
+ * The package's composer recurses, and deep input takes the whole process down inside V8. Its parser does not
+ * recurse, so the depth of its stack is watched before anything is composed. Its own search for keys that are
+ * there twice takes minutes over many keys, and its known tags make dates and sets: both are off.
+ */
+async function compose(text: string, where: string): Promise<{ document: Document; lines: LineCounter }> {
+  const { Composer, Lexer, LineCounter: Lines, Parser } = await import('yaml')
+  const lines = new Lines()
+  lines.addNewLine(0)
+  const parser = new Parser(lines.addNewLine)
+  const tokens = []
+  for (const lexeme of new Lexer().lex(text)) {
+    for (const token of parser.next(lexeme)) tokens.push(token)
+    if (stackOf(parser).length > LIMITS.nesting + 2) {
+      throw new KiwiError(
+        'TOO_DEEP',
+        `Cannot read "${where}": it is nested deeper than ${LIMITS.nesting} levels`,
+      )
+    }
+  }
+  for (const token of parser.end()) tokens.push(token)
+  const composer = new Composer({ schema: 'core', resolveKnownTags: false, uniqueKeys: false })
+  const [document, second] = composer.compose(tokens, true, text.length)
+  if (document === undefined || second !== undefined)
+    throw parseError(where, 'it holds more than one document')
+  return { document, lines }
+}
+
+/** The stack is there at run time and missing from the package's types. */
+function stackOf(parser: object): readonly unknown[] {
+  if ('stack' in parser && Array.isArray(parser.stack)) return parser.stack
+  throw new KiwiError('INTERNAL', 'Cannot measure nesting: the YAML parser has no stack')
+}
+
+interface DocumentFault {
+  readonly reason: string
+  readonly offset: number
+}
+
+/** What the package found wrong, else the first thing that it would let pass and we do not. */
+async function findFault(document: Document): Promise<DocumentFault | null> {
+  const [wrong] = [...document.errors, ...document.warnings]
+  if (wrong !== undefined) return { reason: wrong.message, offset: wrong.pos[0] }
+  const { isNode, isScalar, visit } = await import('yaml')
+  const faults: DocumentFault[] = []
+  const add = (reason: string, node: Node): symbol => {
+    faults.push({ reason, offset: node.range?.[0] ?? 0 })
+    return visit.BREAK
+  }
+  visit(document, {
+    Alias: (_, alias) => add('it uses a YAML alias', alias),
+    Map: (_, map) => {
+      const seen = new Set<string>()
+      for (const { key } of map.items) {
+        if (isNode(key) && !isScalar(key)) return add('a key is not a plain text', key)
+        const name = textOf(isScalar(key) ? key.value : key)
+        if (isNode(key) && seen.has(name)) return add(`the key "${name}" is there twice`, key)
+        seen.add(name)
+      }
+      return undefined
+    },
+  })
+  return faults[0] ?? null
+}
+
+function parseError(where: string, reason: string): KiwiError {
+  return new KiwiError('PARSE_ERROR', `Cannot read "${where}": ${reason}`)
+}

@@ -1,0 +1,28 @@
+import type { JsonObject, JsonValue } from '../shared/json.ts'
+import { isObject } from '../shared/json.ts'
+import { itemTypeOf } from '../shared/tool-type.ts'
+import { inputSchema } from './input-schema.ts'
+import type { Manifest } from './manifest.ts'
+
+/** The `execute` arguments that run an item, with its parameters named and their values left to fill in. */
+export function readyCall(manifest: Manifest): JsonObject {
+  const { properties } = inputSchema(manifest)
+  const parameters = Object.entries(isObject(properties) ? properties : {}).map(([name, schema]) => [
+    name,
+    exampleOf(schema),
+  ])
+  return {
+    item_type: itemTypeOf(manifest.tool_type),
+    action: 'run',
+    item_id: manifest.tool_id,
+    parameters: Object.fromEntries(parameters),
+  }
+}
+
+function exampleOf(schema: unknown): JsonValue {
+  if (!isObject(schema)) return '<any>'
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a schema is JSON
+  if (schema['default'] !== undefined) return schema['default'] as JsonValue
+  if (Array.isArray(schema['enum'])) return `<${schema['enum'].join('|')}>`
+  return `<${typeof schema['type'] === 'string' ? schema['type'] : 'any'}>`
+}

@@ -1,0 +1,109 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { StoreFolder } from '../../../test/fixtures/store-folder.ts'
+import { makeStoreFolder } from '../../../test/fixtures/store-folder.ts'
+import { sampleRecord } from '../../../test/fixtures/store-samples.ts'
+import { canonicalJson, sha256 } from '../../shared/json.ts'
+
+let place: StoreFolder
+beforeEach(async () => {
+  place = await makeStoreFolder()
+})
+afterEach(() => place.dispose())
+
+const outcomes = async (work: readonly Promise<void>[]): Promise<string[]> =>
+  (await Promise.allSettled(work)).map((result) =>
+    result.status === 'fulfilled' ? 'ok' : String(result.reason.code),
+  )
+
+test('H7: records given in one turn share a transaction: all are written or all are told', async () => {
+  const { journal } = await place.open()
+  const [a, b] = [sampleRecord('a'), sampleRecord('b')]
+  const together = [journal.append([a], 'normal'), journal.append([b], 'full'), journal.append([a], 'normal')]
+  expect(await outcomes(together)).toEqual(['CONFLICT', 'CONFLICT', 'CONFLICT'])
+  expect(await journal.read({ limit: 10 })).toEqual([])
+  expect(await outcomes([journal.append([a], 'normal'), journal.append([b], 'normal')])).toEqual(['ok', 'ok'])
+})
+
+test('H7: what comes while the store is locked is written together once it is free, in order', async () => {
+  const { journal } = await place.open()
+  const raw = await place.raw()
+  raw.exec('BEGIN IMMEDIATE')
+  const waiting: Promise<void>[] = []
+  for (let n = 0; n < 5; n++) {
+    waiting.push(journal.append([sampleRecord(`c${n}`)], 'normal'))
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  raw.exec('COMMIT')
+  expect(await outcomes(waiting)).toEqual(['ok', 'ok', 'ok', 'ok', 'ok'])
+  const records = await journal.read({ limit: 10, after: 0 })
+  expect(records.map(({ call_id }) => call_id)).toEqual(['c0', 'c1', 'c2', 'c3', 'c4'])
+  expect(await journal.verify()).toEqual({ records: 5, brokenAt: null })
+})
+
+test('AUD-04: what cannot be written is told to every caller, and later records are written again', async () => {
+  const { journal } = await place.open({ busyLimit: 20 })
+  const raw = await place.raw()
+  raw.exec('BEGIN IMMEDIATE')
+  const lost = [journal.append([sampleRecord('a')], 'full'), journal.append([sampleRecord('b')], 'normal')]
+  expect(await outcomes(lost)).toEqual(['STORE_UNAVAILABLE', 'STORE_UNAVAILABLE'])
+  raw.exec('COMMIT')
+  await journal.append([sampleRecord('c')], 'normal')
+  expect(await journal.read({ limit: 10 })).toMatchObject([{ seq: 1, call_id: 'c' }])
+})
+
+test('AUD-04: the queue is bounded: what is too much is refused at once, the rest is kept', async () => {
+  const { journal } = await place.open({ queueLimit: 3 })
+  const raw = await place.raw()
+  raw.exec('BEGIN IMMEDIATE')
+  const kept = journal.append([sampleRecord('a'), sampleRecord('b')], 'normal')
+  await expect(journal.append([sampleRecord('c'), sampleRecord('d')], 'normal')).rejects.toMatchObject({
+    code: 'OVERLOADED',
+  })
+  raw.exec('COMMIT')
+  await kept
+  await journal.append([sampleRecord('c'), sampleRecord('d'), sampleRecord('e')], 'normal')
+  expect(await journal.verify()).toEqual({ records: 5, brokenAt: null })
+})
+
+test('AUD-01: the journal itself refuses a change and a deletion, and lets a body be erased', async () => {
+  const { journal } = await place.open()
+  await journal.append([sampleRecord('a')], 'normal')
+  const raw = await place.raw()
+  for (const column of ['kind', 'call_id', 'session', 'principal', 'operation', 'tool', 'status', 'hash']) {
+    expect(() => raw.exec(`UPDATE journal SET ${column} = 'outcome'`), column).toThrow(/cannot change/)
+  }
+  for (const change of ['seq = 2', 'wall = 1', "body = '{}'", "body = NULL, salt = 'x'", "prev_hash = ''"]) {
+    expect(() => raw.exec(`UPDATE journal SET ${change}`), change).toThrow(/cannot change/)
+  }
+  expect(() => raw.exec('DELETE FROM journal')).toThrow(/cannot be deleted/)
+  raw.exec('UPDATE journal SET body = NULL, salt = NULL')
+  expect(await journal.verify()).toEqual({ records: 1, brokenAt: null })
+})
+
+test('AUD-01: a record that was rewritten with a fitting hash of its own breaks the chain at the next one', async () => {
+  const { journal } = await place.open()
+  for (const call of ['a', 'b', 'c', 'd']) await journal.append([sampleRecord(call)], 'normal')
+  const raw = await place.raw()
+  const row = raw.prepare('SELECT * FROM journal WHERE seq = 2').get()
+  const { seq, prev_hash, kind, call_id, session, principal, operation, tool, status, wall, body_hash } = row
+  const hashWith = (said: string): string =>
+    sha256(
+      canonicalJson([
+        seq,
+        prev_hash,
+        kind,
+        call_id,
+        session,
+        principal,
+        operation,
+        tool,
+        said,
+        wall,
+        body_hash,
+      ]),
+    )
+  expect(hashWith(status)).toBe(row.hash)
+  raw.exec('DROP TRIGGER record_not_changed')
+  raw.prepare("UPDATE journal SET status = 'deny', hash = ? WHERE seq = 2").run(hashWith('deny'))
+  expect(await journal.verify()).toEqual({ records: 2, brokenAt: 3 })
+})

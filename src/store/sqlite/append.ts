@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
+import { KiwiError } from '../../shared/errors.ts'
+import type { Journal, NewRecord } from '../store.ts'
+import type { Connection } from './connection.ts'
+import { isDuplicate } from './failure.ts'
+import { GENESIS, hashBody, hashOf } from './links.ts'
+import { readRow } from './rows.ts'
+
+/** Records given in one turn share a commit; what comes while the store is busy shares the next one. */
+export interface Appender {
+  readonly append: Journal['append']
+  /** Resolves when nothing waits any more. */
+  drain(): Promise<void>
+}
+
+export function createAppender(connection: Connection, queueLimit: number): Appender {
+  const write = createWriter(connection)
+  let waiting: Rider[] = []
+  let rows = 0
+  let flushing: Promise<void> | null = null
+
+  const flush = async (): Promise<void> => {
+    while (waiting.length > 0) {
+      const riders = waiting
+      waiting = []
+      const sync = riders.some((rider) => rider.sync === 'full') ? 'full' : 'normal'
+      const entries = riders.flatMap((rider) => rider.entries)
+      try {
+        await connection.write(() => write(entries), sync)
+        for (const rider of riders) rider.resolve()
+      } catch (error) {
+        const reason = isDuplicate(error) ? recordedTwice(error) : error
+        for (const rider of riders) rider.reject(reason)
+      }
+      rows -= entries.length
+    }
+    flushing = null
+  }
+  return {
+    async append(records, sync) {
+      if (records.length === 0) return
+      if (rows + records.length > queueLimit) {
+        throw new KiwiError('OVERLOADED', `Cannot record the call: ${rows} records wait for the store`)
+      }
+      const entries = records.map(toEntry)
+      rows += entries.length
+      await new Promise<void>((resolve, reject) => {
+        waiting.push({ entries, sync, resolve, reject })
+        flushing ??= Promise.resolve().then(flush)
+      })
+    },
+    drain: async () => flushing ?? undefined,
+  }
+}
+
+interface Rider {
+  readonly entries: readonly Entry[]
+  readonly sync: 'normal' | 'full'
+  readonly resolve: () => void
+  readonly reject: (reason: unknown) => void
+}
+
+interface Entry {
+  readonly record: Omit<NewRecord, 'body'>
+  readonly salt: string
+  readonly body: string
+  readonly body_hash: string
+}
+
+/** Everything that can go wrong with one record goes wrong here, before it shares a transaction. */
+function toEntry({ body, wall, ...texts }: NewRecord): Entry {
+  const { kind, call_id, session, principal, operation, tool, status } = texts
+  const salt = randomUUID()
+  const text = JSON.stringify(body)
+  return {
+    record: {
+      kind,
+      call_id: storable(call_id),
+      session: storable(session),
+      principal: storable(principal),
+      operation: storable(operation),
+      tool: storable(tool),
+      status: storable(status),
+      wall: Math.trunc(wall),
+    },
+    salt,
+    body: text,
+    body_hash: hashBody(salt, text),
+  }
+}
+
+/** SQLite changes half surrogates and may end at a NUL: the hash must be over what will be read again. */
+function storable(text: string): string {
+  return text.replace(/\p{Surrogate}|\0/gu, '\uFFFD')
+}
+
+/** The place in the chain is taken under the lock, so several processes make one chain. */
+function createWriter(connection: Connection): (entries: readonly Entry[]) => void {
+  const selectLast = connection.prepare('SELECT seq, hash FROM journal ORDER BY seq DESC LIMIT 1')
+  const insert = connection.prepare(
+    `INSERT INTO journal (seq, kind, call_id, session, principal, operation, tool, status, wall, salt, body,
+       body_hash, prev_hash, hash)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  return (entries) => {
+    const last = selectLast.get()
+    let { seq, hash: prev_hash } = last === undefined ? { seq: 0, hash: GENESIS } : readRow(LastRow, last)
+    for (const { record, salt, body, body_hash } of entries) {
+      seq += 1
+      const hash = hashOf({ ...record, seq, prev_hash, body_hash })
+      const { kind, call_id, session, principal, operation, tool, status, wall } = record
+      const said = [kind, call_id, session, principal, operation, tool, status, wall] as const
+      insert.run(seq, ...said, salt, body, body_hash, prev_hash, hash)
+      prev_hash = hash
+    }
+  }
+}
+
+const LastRow = z.object({ seq: z.number(), hash: z.string() })
+
+function recordedTwice(cause: unknown): KiwiError {
+  return new KiwiError('CONFLICT', 'Cannot record the call: a record of its kind stands under its call id', {
+    cause,
+  })
+}

@@ -1,0 +1,110 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Clock } from '../../shared/clock.ts'
+import { KiwiError } from '../../shared/errors.ts'
+import type { Database, Statement } from './driver.ts'
+import { isBusy } from './failure.ts'
+
+/** Takes turns with the other processes that use the file: a lock is waited for without blocking the event loop. */
+export interface Connection {
+  prepare(sql: string): Statement
+  exec(sql: string): void
+  /** `work` may run again when it met a lock, so it only reads. */
+  read<T>(work: () => T): Promise<T>
+  /** All of `work` or nothing. `full` survives the death of the machine, `normal` that of the process. */
+  write<T>(work: () => T, sync?: 'normal' | 'full'): Promise<T>
+  /** Lets what is under way finish first. */
+  close(): Promise<void>
+}
+
+export interface ConnectionMeans {
+  readonly file: string
+  readonly clock: Clock
+  /** Milliseconds after which a lock is given up on. */
+  readonly busyLimit: number
+}
+
+/** SQLite's own wait is unfair, so the pause between two tries is random. */
+const LONGEST_PAUSE = 15
+
+export function createConnection(database: Database, means: ConnectionMeans): Connection {
+  const { file, clock, busyLimit } = means
+  const underWay = new Set<Promise<unknown>>()
+  let isClosing = false
+  let hasWritten = false
+
+  const patiently = async <T>(attempt: () => T): Promise<T> => {
+    const start = clock.monotonic()
+    for (;;) {
+      try {
+        return attempt()
+      } catch (error) {
+        if (!isBusy(error)) throw error
+        if (clock.monotonic() - start >= busyLimit) throw gaveUp(file, busyLimit, error)
+      }
+      await sleep(Math.random() * LONGEST_PAUSE)
+    }
+  }
+  const track = async <T>(attempt: () => T): Promise<T> => {
+    if (isClosing) {
+      throw new KiwiError('STORE_UNAVAILABLE', `Cannot use the store "${file}": it is closed`, {
+        hint: 'Send the call again when Kiwi runs again',
+      })
+    }
+    const work = patiently(attempt)
+    underWay.add(work)
+    try {
+      return await work
+    } finally {
+      underWay.delete(work)
+    }
+  }
+  return {
+    prepare: (sql) => database.prepare(sql),
+    exec: (sql) => database.exec(sql),
+    read: (work) => track(work),
+    write: (work, sync = 'normal') =>
+      track(() => {
+        const result = commit(database, work, sync)
+        hasWritten = true
+        return result
+      }),
+    async close() {
+      isClosing = true
+      await Promise.allSettled(underWay)
+      if (hasWritten) checkpoint(database)
+      database.close()
+    },
+  }
+}
+
+function commit<T>(database: Database, work: () => T, sync: 'normal' | 'full'): T {
+  if (sync === 'normal') return database.transaction(work)
+  // SQLite ignores the switch inside a transaction, so it stands around it.
+  database.exec('PRAGMA synchronous = FULL')
+  try {
+    return database.transaction(work)
+  } finally {
+    database.exec('PRAGMA synchronous = NORMAL')
+  }
+}
+
+/** Moves the log into the file. The driver closes the file too late to do it, and a reader may need it whole. */
+function checkpoint(database: Database): void {
+  try {
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  } catch {
+    // The log stays and the next one to open the store reads it.
+  }
+}
+
+function gaveUp(file: string, busyLimit: number, cause: unknown): KiwiError {
+  return new KiwiError(
+    'STORE_UNAVAILABLE',
+    `Cannot use the store "${file}": another process held its lock for ${busyLimit / 1000} s`,
+    {
+      hint: `Find the process that keeps "${file}" locked, then send the call again`,
+      details: { file },
+      cause,
+    },
+  )
+}

@@ -1,0 +1,102 @@
+import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite'
+import { KiwiError } from '../../shared/errors.ts'
+import { toStoreError } from './failure.ts'
+
+/** The seam: everything the store asks of a SQLite package. Nothing else here knows which one it is. */
+export interface Database {
+  readonly isOpen: boolean
+  exec(sql: string): void
+  /** Compiled once for each text and kept until `close`. */
+  prepare(sql: string): Statement
+  /** All of `work` or nothing, with the write lock held from the start. */
+  transaction<T>(work: () => T): T
+  close(): void
+}
+
+export interface Statement {
+  /** How many rows changed. */
+  run(...values: readonly SqlValue[]): number
+  get(...values: readonly SqlValue[]): unknown
+  all(...values: readonly SqlValue[]): readonly unknown[]
+}
+
+export type SqlValue = string | number | bigint | boolean | Uint8Array | null
+
+interface DatabaseOptions {
+  /** How long SQLite itself may wait for a lock. It blocks the event loop, so it is short. */
+  readonly busyTimeout: number
+  /** The file that errors name. */
+  readonly file: string
+}
+
+export async function openDatabase(location: string, options: DatabaseOptions): Promise<Database> {
+  const { DatabaseSync } = await import('@photostructure/sqlite')
+  const guard: Guard = (work) => {
+    try {
+      return work()
+    } catch (error) {
+      throw toStoreError(error, options.file)
+    }
+  }
+  const raw = guard(() => new DatabaseSync(location, { timeout: options.busyTimeout, defensive: true }))
+  const compiled = new Map<string, StatementSyncInstance>()
+  const compile = (sql: string): StatementSyncInstance => {
+    if (!raw.isOpen) {
+      throw new KiwiError('STORE_UNAVAILABLE', `Cannot use the store "${options.file}": it is closed`)
+    }
+    const statement = compiled.get(sql) ?? raw.prepare(sql)
+    compiled.set(sql, statement)
+    return statement
+  }
+  return {
+    get isOpen() {
+      return raw.isOpen
+    },
+    exec: (sql) => guard(() => raw.exec(sql)),
+    prepare(sql) {
+      guard(() => compile(sql))
+      return {
+        run: (...values) => guard(() => compile(sql).run(...bind(values)).changes),
+        get: (...values) => guard((): unknown => compile(sql).get(...bind(values))),
+        all: (...values) => guard((): unknown[] => compile(sql).all(...bind(values))),
+      }
+    },
+    transaction: (work) => guard(() => transact(raw, work)),
+    close() {
+      // The package finalizes a statement when it is collected, and the file stays open as long: let go of all.
+      compiled.clear()
+      if (raw.isOpen) guard(() => raw.close())
+    },
+  }
+}
+
+type Guard = <T>(work: () => T) => T
+
+/** The driver takes an object for named parameters and NaN for NULL: both would store something else in silence. */
+function bind(values: readonly unknown[]): unknown[] {
+  return values.map((value) => {
+    if (typeof value === 'boolean') return Number(value)
+    const isStorable =
+      value === null ||
+      typeof value === 'string' ||
+      typeof value === 'bigint' ||
+      Number.isFinite(value) ||
+      value instanceof Uint8Array
+    if (isStorable) return value
+    const kind = Object.prototype.toString.call(value)
+    throw new KiwiError('INTERNAL', `Cannot store a value: a column cannot hold ${kind}`)
+  })
+}
+
+function transact<T>(raw: DatabaseSyncInstance, work: () => T): T {
+  raw.exec('BEGIN IMMEDIATE')
+  try {
+    const result = work()
+    raw.exec('COMMIT')
+    return result
+  } catch (error) {
+    // A full disk and some other faults have rolled back by themselves.
+    if (raw.isTransaction) raw.exec('ROLLBACK')
+    throw error
+  }
+}

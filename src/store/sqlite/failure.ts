@@ -1,0 +1,97 @@
+import { KiwiError } from '../../shared/errors.ts'
+
+/**
+ * Turns a fault of SQLite into our own error; `details.errcode` keeps its number for callers here. Its text stays
+ * in the cause: it may quote our SQL. What is no fault of SQLite is handed back as it is.
+ */
+export function toStoreError(error: unknown, file: string): unknown {
+  const errcode = error instanceof Error && 'errcode' in error ? Number(error.errcode) : 0
+  if (errcode === 0) return error
+  const { code, reason, hint } = explain(errcode, file)
+  return new KiwiError(code, `Cannot use the store "${file}": ${reason}`, {
+    ...(hint === undefined ? {} : { hint }),
+    details: { file, errcode },
+    cause: error,
+  })
+}
+
+/** Another connection holds the lock: worth another try. */
+export function isBusy(error: unknown): boolean {
+  return [BUSY, LOCKED].includes(primaryCode(error))
+}
+
+/** The file or its folder may be read at most. */
+export function isUnwritable(error: unknown): boolean {
+  return [READONLY, CANTOPEN].includes(primaryCode(error))
+}
+
+/** The file is there but is no sound database. */
+export function isDamaged(error: unknown): boolean {
+  return [CORRUPT, NOTADB].includes(primaryCode(error))
+}
+
+/** A row with the same key stands already. */
+export function isDuplicate(error: unknown): boolean {
+  return error instanceof KiwiError && UNIQUE.includes(Number(error.details['errcode']))
+}
+
+const BUSY = 5
+const LOCKED = 6
+const READONLY = 8
+const IOERR = 10
+const CORRUPT = 11
+const FULL = 13
+const CANTOPEN = 14
+const CONSTRAINT = 19
+const NOTADB = 26
+/** Unique index, primary key. */
+const UNIQUE = [2067, 1555]
+
+/** The low byte is the kind; the bytes above it only refine it. */
+function primaryCode(error: unknown): number {
+  return error instanceof KiwiError ? Number(error.details['errcode'] ?? 0) & 0xff : 0
+}
+
+interface Explanation {
+  readonly code: 'STORE_UNAVAILABLE' | 'STORE_FULL' | 'CONFLICT' | 'INTERNAL'
+  readonly reason: string
+  readonly hint?: string
+}
+
+function explain(errcode: number, file: string): Explanation {
+  switch (errcode & 0xff) {
+    case BUSY:
+    case LOCKED:
+      return { code: 'STORE_UNAVAILABLE', reason: 'another process holds its lock' }
+    case FULL:
+      return {
+        code: 'STORE_FULL',
+        reason: 'the disk is full',
+        hint: `Free space on the disk of "${file}", then send the call again`,
+      }
+    case READONLY:
+    case CANTOPEN:
+      return {
+        code: 'STORE_UNAVAILABLE',
+        reason: 'it cannot be opened for writing',
+        hint: `Make "${file}" and its folder writable for this user`,
+      }
+    case IOERR:
+      return {
+        code: 'STORE_UNAVAILABLE',
+        reason: 'the disk failed',
+        hint: `Check the disk that holds "${file}"`,
+      }
+    case CORRUPT:
+    case NOTADB:
+      return {
+        code: 'STORE_UNAVAILABLE',
+        reason: 'it is damaged or no database',
+        hint: `Restore "${file}" from a backup, or move it away: a new store is made on the next start`,
+      }
+    case CONSTRAINT:
+      return { code: 'CONFLICT', reason: 'a rule of its tables does not allow it' }
+    default:
+      return { code: 'INTERNAL', reason: `SQLite failed with ${errcode}` }
+  }
+}

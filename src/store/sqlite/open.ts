@@ -1,0 +1,123 @@
+import { resolve } from 'node:path'
+import type { Clock } from '../../shared/clock.ts'
+import { messageOf } from '../../shared/errors.ts'
+import type { Log } from '../../shared/log.ts'
+import type { Store } from '../store.ts'
+import { createAppender } from './append.ts'
+import type { Connection } from './connection.ts'
+import { createConnection } from './connection.ts'
+import { openDatabase } from './driver.ts'
+import { isUnwritable } from './failure.ts'
+import { createFiles } from './files.ts'
+import { createGeneration } from './generation.ts'
+import { createJournal } from './journal.ts'
+import { migrate } from './migrate.ts'
+import { preparePlace } from './place.ts'
+import { fillFromFile, refuseWrites } from './read-only.ts'
+import { createRegistry } from './registry.ts'
+import { createSearchIndex } from './search-index.ts'
+import { createSearchRows } from './search-rows.ts'
+import { createVersions } from './versions.ts'
+
+export interface SqliteOptions {
+  readonly path: string
+  readonly clock: Clock
+  readonly log?: Log
+  /** Milliseconds a lock of another process is waited for. */
+  readonly busyLimit?: number
+  /** Records that may wait for the store. */
+  readonly queueLimit?: number
+  /** Pages of the file at most. */
+  readonly pageLimit?: number
+}
+
+/** Opens the store in this file and makes it when it is missing. */
+export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
+  const file = resolve(options.path)
+  const reason = preparePlace(file)
+  if (reason !== null) return openReadOnly(file, reason, options)
+  try {
+    return await openWritable(file, options)
+  } catch (error) {
+    if (!isUnwritable(error)) throw error
+    return openReadOnly(file, messageOf(error), options)
+  }
+}
+
+const BUSY_LIMIT = 10_000
+const QUEUE_LIMIT = 10_000
+/** How long SQLite may block us before we wait in our own way. */
+const BUSY_TIMEOUT = 20
+
+/**
+ * Where shared memory is missing SQLite keeps its old kind of journal instead of WAL, and everything still works.
+ * A temporary file would make reads fail on a full disk. A search reads a row for each match: 2 MB hold few.
+ */
+const SETTINGS = `
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = NORMAL;
+PRAGMA temp_store = MEMORY;
+PRAGMA cache_size = -${16 * 1024};
+PRAGMA journal_size_limit = ${16 * 1024 * 1024};
+`
+
+async function openWritable(file: string, options: SqliteOptions): Promise<Store> {
+  const connection = await connect(file, file, options)
+  try {
+    await connection.read(() => connection.exec(SETTINGS))
+    if (options.pageLimit !== undefined) connection.exec(`PRAGMA max_page_count = ${options.pageLimit}`)
+    await migrate(connection, file)
+    return await connection.read(() => assemble(connection, options, null))
+  } catch (error) {
+    await connection.close()
+    throw error
+  }
+}
+
+async function openReadOnly(file: string, reason: string, options: SqliteOptions): Promise<Store> {
+  const connection = await connect(':memory:', file, options)
+  try {
+    const isRead = await fillFromFile(connection, file)
+    const said = `"${file}" cannot be written: ${reason}`
+    options.log?.warn('store.read_only', { file, reason, is_read: isRead })
+    const store = assemble(connection, options, said)
+    const { append, ...changes } = refuseWrites(file, said)
+    return {
+      ...store,
+      registry: { ...store.registry, ...changes },
+      journal: { ...store.journal, append },
+    }
+  } catch (error) {
+    await connection.close()
+    throw error
+  }
+}
+
+async function connect(location: string, file: string, options: SqliteOptions): Promise<Connection> {
+  const database = await openDatabase(location, { busyTimeout: BUSY_TIMEOUT, file })
+  return createConnection(database, {
+    file,
+    clock: options.clock,
+    busyLimit: options.busyLimit ?? BUSY_LIMIT,
+  })
+}
+
+function assemble(connection: Connection, options: SqliteOptions, readOnlyReason: string | null): Store {
+  const { clock, log = null } = options
+  const files = createFiles(connection)
+  const versions = createVersions(connection, files)
+  const searchRows = createSearchRows(connection)
+  const generation = createGeneration(connection)
+  const appender = createAppender(connection, options.queueLimit ?? QUEUE_LIMIT)
+  return {
+    registry: createRegistry({ connection, clock, log, generation, searchRows, versions, files }),
+    index: createSearchIndex(connection, searchRows),
+    journal: createJournal(connection, appender),
+    readOnlyReason,
+    generation: () => generation.current(),
+    async close() {
+      await appender.drain()
+      await connection.close()
+    },
+  }
+}

@@ -1,0 +1,45 @@
+import { accessSync, closeSync, constants, mkdirSync, openSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { KiwiError, messageOf } from '../../shared/errors.ts'
+
+/** Makes the folder and the file when they are missing, for their owner only. Returns why they cannot be written. */
+export function preparePlace(file: string): string | null {
+  const folder = dirname(file)
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    // SQLite puts its log beside the file, and gives it the mode of the file.
+    accessSync(folder, constants.W_OK | constants.X_OK)
+    create(file)
+    accessSync(file, constants.W_OK)
+    if (!statSync(file).isFile()) throw new Error('it is no file')
+    return null
+  } catch (error) {
+    const code = codeOf(error)
+    if (UNWRITABLE.has(code)) return messageOf(error)
+    const isFull = code === 'ENOSPC' || code === 'EDQUOT'
+    throw new KiwiError(
+      isFull ? 'STORE_FULL' : 'STORE_UNAVAILABLE',
+      `Cannot use the store "${file}": ${messageOf(error)}`,
+      { details: { file }, cause: error },
+    )
+  }
+}
+
+/**
+ * Never opens a file that is there: closing it would drop the locks that another connection of this process
+ * holds on it. For the same reason nothing may run between opening and closing.
+ */
+function create(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600))
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error
+  }
+}
+
+/** The last three: a parent is a file, or lies where nothing can be made. */
+const UNWRITABLE: ReadonlySet<string> = new Set(['EROFS', 'EACCES', 'EPERM', 'ENOTDIR', 'EEXIST', 'ENOENT'])
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
+}

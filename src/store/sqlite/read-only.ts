@@ -1,0 +1,76 @@
+import { pathToFileURL } from 'node:url'
+import { KiwiError } from '../../shared/errors.ts'
+import type { Journal, Registry } from '../store.ts'
+import type { Connection } from './connection.ts'
+import { isDamaged } from './failure.ts'
+import { migrate, versionOf } from './migrate.ts'
+import { MIGRATIONS } from './migrations/list.ts'
+
+/**
+ * Fills a store in memory with the registry of a file that cannot be written, and leaves the file attached so
+ * that its journal is read where it lies. Returns whether the file could be read.
+ */
+export async function fillFromFile(connection: Connection, file: string): Promise<boolean> {
+  await migrate(connection, file)
+  const version = attach(connection, file)
+  if (version === null) return false
+  if (version !== MIGRATIONS.length) {
+    connection.exec('DETACH file')
+    return false
+  }
+  await connection.write(() => connection.exec(COPY))
+  // From now on the name means the table of the file.
+  connection.exec('DROP TABLE main.journal')
+  return true
+}
+
+/** The version of the file, or null when it cannot be read either. */
+function attach(connection: Connection, file: string): number | null {
+  // The first needs the log of a running writer or none at all; the second sees only what is in the file itself.
+  for (const mode of ['mode=ro', 'mode=ro&immutable=1']) {
+    try {
+      connection.prepare('ATTACH ? AS file').run(`${pathToFileURL(file).href}?${mode}`)
+    } catch {
+      continue
+    }
+    try {
+      return versionOf(connection, 'file', file)
+    } catch (error) {
+      const isOurs = error instanceof KiwiError && error.details['errcode'] === undefined
+      if (isOurs || isDamaged(error)) throw error
+      connection.exec('DETACH file')
+    }
+  }
+  return null
+}
+
+const COPY = `
+INSERT INTO main.seeding VALUES (1);
+INSERT OR REPLACE INTO main.meta SELECT * FROM file.meta;
+INSERT INTO main.tools SELECT * FROM file.tools;
+INSERT INTO main.tool_versions SELECT * FROM file.tool_versions;
+INSERT INTO main.blobs SELECT * FROM file.blobs;
+INSERT INTO main.tool_version_files SELECT * FROM file.tool_version_files;
+DELETE FROM main.seeding;
+INSERT INTO main.search_items SELECT * FROM file.search_items WHERE space IN ('builtin', 'registry');
+INSERT INTO main.search_text (rowid, name, description, category, tags, parameters, body)
+  SELECT rowid, name, description, category, tags, parameters, body FROM file.search_text
+  WHERE rowid IN (SELECT id FROM main.search_items);
+`
+
+/** What a store that cannot be written answers instead of writing. */
+export function refuseWrites(file: string, reason: string): RefusedWrites {
+  const refuse = (action: string) => async (): Promise<never> => {
+    throw new KiwiError('STORE_UNAVAILABLE', `Cannot ${action}: ${reason}`, {
+      hint: `Make "${file}" and its folder writable for this user, then start Kiwi again`,
+      details: { file },
+    })
+  }
+  return {
+    publish: refuse('publish'),
+    remove: refuse('remove the item'),
+    append: refuse('record the call'),
+  }
+}
+
+type RefusedWrites = Pick<Registry, 'publish' | 'remove'> & Pick<Journal, 'append'>

@@ -1,0 +1,100 @@
+import { z } from 'zod'
+import type { SearchHit, SearchIndex, SearchQuery } from '../store.ts'
+import { SPACES } from '../store.ts'
+import type { Connection } from './connection.ts'
+import { findItems, matchOf, reachOf } from './find.ts'
+import { jsonObject, readRow, toolType } from './rows.ts'
+import type { SearchRows } from './search-rows.ts'
+
+export function createSearchIndex(connection: Connection, searchRows: SearchRows): SearchIndex {
+  // One JSON text: the driver takes three times as long to make ten thousand small rows.
+  const selectKnown = connection.prepare(
+    'SELECT json_group_object(path, stamp) AS known FROM search_items WHERE space = ? AND root = ?',
+  )
+  const selectItem = connection.prepare(
+    `SELECT i.item_id, i.name, i.tool_type, t.description, i.space, i.path, i.version, i.updated_at
+     FROM search_items i JOIN search_text t ON t.rowid = i.id
+     WHERE i.id = ?`,
+  )
+  // highlight() adds a mark where a column matched, so a column that matched differs from its text.
+  const selectMatched = connection.prepare(
+    `SELECT ${COLUMNS.map((column, n) => `highlight(search_text, ${n}, '*', '') <> ${column} AS ${column}`).join(', ')}
+     FROM search_text WHERE search_text MATCH ? AND rowid = ?`,
+  )
+  const show = (found: { id: number; score: number }, match: string | null): SearchHit[] => {
+    const row = selectItem.get(found.id)
+    // Another process may have removed it a moment ago.
+    if (row === undefined) return []
+    const matched = match === null ? undefined : selectMatched.get(match, found.id)
+    return [toHit(readRow(HitRow, row), found.score, matched)]
+  }
+  return {
+    async known({ space, root }) {
+      const { known } = readRow(KnownRow, await connection.read(() => selectKnown.get(space, root)))
+      const stamps = new Map<string, string>()
+      for (const [path, stamp] of Object.entries(known)) {
+        if (typeof stamp === 'string') stamps.set(path, stamp)
+      }
+      return stamps
+    },
+    update: (space, put, drop) =>
+      connection.write(() => {
+        for (const path of drop) searchRows.drop(space, path)
+        for (const entry of put) searchRows.put(space, entry)
+      }),
+    search(query) {
+      const match = matchOf(query.words)
+      return connection.read(() => {
+        const { found, total } = findItems(connection, query, match)
+        return { hits: found.flatMap((item) => show(item, match)), total }
+      })
+    },
+    async count(roots) {
+      const { sql, values } = reachOf({ ...EVERYTHING, roots }, null)
+      const counting = `${sql} SELECT tool_type, count(*) AS items FROM reached GROUP BY tool_type`
+      const rows = await connection.read(() => connection.prepare(counting).all(...values))
+      return Object.fromEntries(
+        rows.map((row) => readRow(CountRow, row)).map(({ tool_type, items }) => [tool_type, items]),
+      )
+    },
+  }
+}
+
+const EVERYTHING: Omit<SearchQuery, 'roots'> = {
+  words: [],
+  spaces: SPACES,
+  itemTypes: [],
+  toolTypes: [],
+  category: null,
+  tags: [],
+  sortBy: 'name',
+  limit: 0,
+}
+
+/** The columns of search_text, in its order. */
+const COLUMNS = ['name', 'description', 'category', 'tags', 'parameters', 'body'] as const
+
+const KnownRow = z.object({ known: jsonObject })
+const CountRow = z.object({ tool_type: toolType, items: z.number() })
+const HitRow = z.object({
+  item_id: z.string(),
+  name: z.string(),
+  tool_type: toolType,
+  description: z.string(),
+  space: z.enum(SPACES),
+  path: z.string(),
+  version: z.string(),
+  updated_at: z.string(),
+})
+const MatchedRow = z.record(z.enum(COLUMNS), z.number())
+
+function toHit(row: z.infer<typeof HitRow>, score: number, matched: unknown): SearchHit {
+  const isFile = row.space === 'project' || row.space === 'user'
+  const columns = matched === undefined ? null : readRow(MatchedRow, matched)
+  return {
+    ...row,
+    path: isFile ? row.path : null,
+    score,
+    why: columns === null ? [] : COLUMNS.filter((column) => columns[column] === 1),
+  }
+}

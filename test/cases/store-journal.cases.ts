@@ -1,0 +1,139 @@
+import { expect } from 'vitest'
+import type { Store } from '../../src/store/store.ts'
+import { sampleRecord } from '../fixtures/store-samples.ts'
+import type { Cases, StoreBed } from './store-bed.ts'
+
+async function fill(store: Store, count: number): Promise<void> {
+  for (let n = 1; n <= count; n++) {
+    await store.journal.append([sampleRecord(`c${n}`, { body: { n } })], n % 2 === 0 ? 'full' : 'normal')
+  }
+}
+
+export const journalCases: Cases = {
+  async 'H7: records are read as they were written, newest first or onwards from one, and filtered'(bed) {
+    const { journal } = await bed.open()
+    expect(await journal.read({ limit: 10 })).toEqual([])
+    const body = { parameters: { text: 'ü\n\u2028"', list: [1, null] } }
+    await journal.append([sampleRecord('c1', { body }), sampleRecord('c1', { kind: 'outcome' })], 'full')
+    await journal.append([sampleRecord('c2', { session: 's2', tool: 'other', status: 'deny' })], 'normal')
+    await journal.append([], 'normal')
+    const all = await (await bed.open()).journal.read({ limit: 10, after: 0 })
+    expect(all).toMatchObject([
+      { seq: 1, ...sampleRecord('c1', { body }) },
+      { seq: 2, kind: 'outcome', call_id: 'c1', prev: all[0]?.hash },
+      { seq: 3, call_id: 'c2', prev: all[1]?.hash },
+    ])
+    const seqs = async (filter: object): Promise<number[]> =>
+      (await journal.read({ limit: 10, ...filter })).map(({ seq }) => seq)
+    expect(await seqs({})).toEqual([3, 2, 1])
+    expect(await seqs({ limit: 2 })).toEqual([3, 2])
+    expect(await seqs({ after: 1 })).toEqual([2, 3])
+    expect(await seqs({ call_id: 'c1' })).toEqual([2, 1])
+    expect(await seqs({ session: 's2' })).toEqual([3])
+    expect(await seqs({ tool: 'sample', after: 1 })).toEqual([2])
+    expect(await seqs({ status: 'deny', tool: 'sample' })).toEqual([])
+    expect(await seqs({ limit: -1 })).toEqual([])
+  },
+
+  async 'AUD-08: two handles that append at once make one unbroken chain and lose nothing'(bed) {
+    const [a, b] = [await bed.open(), await bed.open()]
+    const calls = Array.from({ length: 200 }, (_, n) => `c${n}`)
+    await Promise.all(
+      calls.map((call, n) => (n % 2 === 0 ? a : b).journal.append([sampleRecord(call)], 'normal')),
+    )
+    const records = await a.journal.read({ limit: 500 })
+    expect(new Set(records.map(({ call_id }) => call_id))).toEqual(new Set(calls))
+    expect(await b.journal.verify()).toEqual({ records: 200, brokenAt: null })
+  },
+
+  async 'AUD-05 AUD-09: odd text and a clock that goes back leave the chain whole and in order'(bed) {
+    const { journal } = await bed.open()
+    const odd = ['\n{"seq":9}', '\u001B[31m', 'a\0b', '\uD800', '😀', "'; DROP TABLE journal"]
+    for (const [n, tool] of odd.entries()) {
+      await journal.append([sampleRecord(`c${n}`, { tool, wall: 1000 - n, body: { tool } })], 'normal')
+    }
+    expect(await journal.verify()).toEqual({ records: odd.length, brokenAt: null })
+    const records = await journal.read({ limit: 10, after: 0 })
+    expect(records.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6])
+    expect(records.map(({ body }) => body['tool'])).toEqual(odd)
+  },
+
+  async 'H7: a call has at most one decision and one outcome'(bed) {
+    const { journal } = await bed.open()
+    await journal.append([sampleRecord('c1')], 'normal')
+    await expect(journal.append([sampleRecord('c1')], 'normal')).rejects.toMatchObject({ code: 'CONFLICT' })
+    await journal.append([sampleRecord('c1', { kind: 'outcome' })], 'normal')
+    expect(await journal.verify()).toEqual({ records: 2, brokenAt: null })
+  },
+
+  async 'H7: closing waits for what was given; afterwards nothing is taken'(bed) {
+    const store = await bed.open()
+    const given = store.journal.append([sampleRecord('c1')], 'normal')
+    await store.close()
+    await given
+    await expect(store.journal.append([sampleRecord('c2')], 'normal')).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+    })
+    await expect(store.journal.read({ limit: 1 })).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    expect(await (await bed.open()).journal.verify()).toEqual({ records: 1, brokenAt: null })
+  },
+}
+
+/** What is done to a journal of six records, and the first record that is then bad. */
+const TAMPERING: readonly (readonly [string, string, number])[] = [
+  ['a changed status', "UPDATE journal SET status = 'deny' WHERE seq = 3", 3],
+  ['a changed body', `UPDATE journal SET body = '{"n":99}' WHERE seq = 4`, 4],
+  ['a changed time', 'UPDATE journal SET wall = wall + 1 WHERE seq = 1', 1],
+  ['a changed hash', "UPDATE journal SET hash = 'f' || substr(hash, 2) || 'f' WHERE seq = 2", 2],
+  ['a record taken from the middle', 'DELETE FROM journal WHERE seq = 3', 3],
+  ['the first record taken', 'DELETE FROM journal WHERE seq = 1', 1],
+  [
+    'a record taken and the rest moved up',
+    'DELETE FROM journal WHERE seq = 2; UPDATE journal SET seq = seq - 1 WHERE seq > 2',
+    2,
+  ],
+  [
+    'two records that changed places',
+    `UPDATE journal SET seq = 100 WHERE seq = 4; UPDATE journal SET seq = 4 WHERE seq = 5;
+     UPDATE journal SET seq = 5 WHERE seq = 100`,
+    4,
+  ],
+  [
+    'a record put in at the end',
+    `INSERT INTO journal SELECT 7, kind, 'forged', session, principal, operation, tool, status, wall, salt, body,
+       body_hash, (SELECT hash FROM journal WHERE seq = 6), hash FROM journal WHERE seq = 6`,
+    7,
+  ],
+]
+
+export const tamperCases: Cases = {
+  ...Object.fromEntries(
+    TAMPERING.map(([what, sql, brokenAt]) => [
+      `AUD-01: ${what} is found and named`,
+      async (bed: StoreBed): Promise<void> => {
+        const store = await bed.open()
+        await fill(store, 6)
+        expect(await store.journal.verify()).toEqual({ records: 6, brokenAt: null })
+        await bed.tamper(sql)
+        expect(await store.journal.verify()).toEqual({ records: brokenAt - 1, brokenAt })
+      },
+    ]),
+  ),
+
+  async 'AUD-01: a body that was erased leaves the chain whole'(bed) {
+    const store = await bed.open()
+    await fill(store, 3)
+    await bed.tamper('UPDATE journal SET body = NULL, salt = NULL WHERE seq = 2')
+    expect(await store.journal.verify()).toEqual({ records: 3, brokenAt: null })
+    expect(await store.journal.read({ limit: 1, after: 1 })).toMatchObject([{ seq: 2, body: {} }])
+  },
+
+  async 'AUD-01: a chain of several pages is walked to its end'(bed) {
+    const store = await bed.open()
+    const records = Array.from({ length: 2500 }, (_, n) => sampleRecord(`c${n}`))
+    await store.journal.append(records, 'normal')
+    expect(await store.journal.verify()).toEqual({ records: 2500, brokenAt: null })
+    await bed.tamper("UPDATE journal SET tool = 'x' WHERE seq = 2100")
+    expect(await store.journal.verify()).toEqual({ records: 2099, brokenAt: 2100 })
+  },
+}

@@ -1,0 +1,35 @@
+import { describe, test } from 'vitest'
+import type { StoreBed } from './store-bed.ts'
+import { journalCases, tamperCases } from './store-journal.cases.ts'
+import { latestCases, refusalCases, resolveCases, roundTripCases } from './store-registry.cases.ts'
+import { indexCases, rankCases, reachCases } from './store-search.cases.ts'
+import { protectionCases, seedCases } from './store-seed.cases.ts'
+
+/** What every store must do, whichever engine is below it. */
+export function storeCases(name: string, makeBed: () => Promise<StoreBed>): void {
+  const cases = {
+    ...roundTripCases,
+    ...latestCases,
+    ...refusalCases,
+    ...resolveCases,
+    ...seedCases,
+    ...protectionCases,
+    ...indexCases,
+    ...rankCases,
+    ...reachCases,
+    ...journalCases,
+    ...tamperCases,
+  }
+  describe(name, () => {
+    for (const [title, run] of Object.entries(cases)) {
+      test(title, async () => {
+        const bed = await makeBed()
+        try {
+          await run(bed)
+        } finally {
+          await bed.dispose()
+        }
+      })
+    }
+  })
+}

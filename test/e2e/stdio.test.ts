@@ -1,0 +1,192 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport as StdioTransportV1 } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Place } from './temp-server.ts'
+import { CLI, makePlace } from './temp-server.ts'
+
+let place: Place
+beforeAll(() => {
+  place = makePlace()
+})
+afterAll(() => place.remove())
+
+const launch = () => ({ command: process.execPath, args: [CLI], cwd: place.project, env: { ...place.env } })
+const RUN = (item_id: string) => ({ item_type: 'tool', action: 'run', item_id, parameters: { name: 'Ada' } })
+
+describe.each(['legacy', 'auto'] as const)('a client of the %s era', (era) => {
+  let client: Client
+  beforeAll(async () => {
+    const negotiation = era === 'legacy' ? {} : { versionNegotiation: { mode: 'auto' as const } }
+    client = new Client({ name: 'test', version: '1' }, { capabilities: {}, ...negotiation })
+    await client.connect(new StdioClientTransport(launch()))
+  })
+  afterAll(() => client.close())
+
+  test('S1: sees exactly four tools, with their hints', async () => {
+    const { tools } = await client.listTools()
+    expect(tools.map(({ name }) => name)).toEqual(['search', 'load', 'execute', 'help'])
+    for (const { name, annotations } of tools) {
+      expect(annotations).toEqual(
+        name === 'execute' ? { destructiveHint: true, openWorldHint: true } : { readOnlyHint: true },
+      )
+    }
+  })
+
+  test('gets instructions that make sense alone', () => {
+    expect(client.getInstructions()).toContain('search')
+    expect(Buffer.byteLength(client.getInstructions() ?? '')).toBeLessThan(2048)
+  })
+
+  test.each(['hello_world', 'hello_bash', 'hello_node'])(
+    'runs %s and gets the reply as data and as text',
+    async (id) => {
+      const result = await client.callTool({ name: 'execute', arguments: RUN(id) })
+      expect(result.isError).toBe(false)
+      expect(result.structuredContent).toMatchObject({ status: 'success', data: { output: 'Hello, Ada!\n' } })
+      const [text] = result.content as { type: string; text: string }[]
+      expect(JSON.parse(text?.text ?? '')).toEqual(result.structuredContent)
+    },
+  )
+
+  test('S14: an error is a result that says so, with what to do next', async () => {
+    const result = await client.callTool({
+      name: 'execute',
+      arguments: { ...RUN('hello_bash'), colour: 'red' },
+    })
+    expect(result.isError).toBe(true)
+    expect(result.structuredContent).toMatchObject({
+      error: { code: 'UNKNOWN_ARGUMENT', message: expect.stringContaining('"colour"') },
+    })
+  })
+
+  test('a tool that is none of the four is misuse of the protocol', async () => {
+    await expect(client.callTool({ name: 'hello_bash', arguments: {} })).rejects.toMatchObject({
+      code: -32_602,
+    })
+  })
+})
+
+test('S1: a client of the first SDK sees the same four tools and runs one', async () => {
+  const client = new ClientV1({ name: 'old', version: '1' })
+  await client.connect(new StdioTransportV1(launch()))
+  try {
+    const { tools } = await client.listTools()
+    expect(tools.map(({ name }) => name)).toEqual(['search', 'load', 'execute', 'help'])
+    const result = await client.callTool({ name: 'execute', arguments: RUN('hello_bash') })
+    expect(result['structuredContent']).toMatchObject({ status: 'success' })
+  } finally {
+    await client.close()
+  }
+})
+
+test("S11: the project is the client's root when it declares one, else where the server was started", async () => {
+  const root = join(place.folder, 'a root')
+  const client = new Client(
+    { name: 'rooted', version: '1' },
+    { capabilities: { roots: { listChanged: true } } },
+  )
+  client.setRequestHandler('roots/list', () => ({ roots: [{ uri: pathToFileURL(root).href }] }))
+  const { mkdirSync } = await import('node:fs')
+  mkdirSync(join(root, '.ai/tools/where'), { recursive: true })
+  writeFileSync(
+    join(root, '.ai/tools/where/tool.yaml'),
+    'tool_type: script\nexecutor: bash_runtime\nversion: 1.0.0\ndescription: x\n',
+  )
+  writeFileSync(join(root, '.ai/tools/where/main.sh'), 'printf %s "$KIWI_PROJECT_PATH"')
+  await client.connect(new StdioClientTransport(launch()))
+  try {
+    const result = await client.callTool({
+      name: 'execute',
+      arguments: { item_type: 'tool', action: 'run', item_id: 'where' },
+    })
+    expect(result.structuredContent).toMatchObject({ data: { output: root } })
+  } finally {
+    await client.close()
+  }
+})
+
+describe('the process', () => {
+  const initialize = {
+    jsonrpc: '2.0',
+    id: 0,
+    method: 'initialize',
+    params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } },
+  }
+  const line = (message: object): string => `${JSON.stringify(message)}\n`
+
+  test('every line on standard output is a message of the protocol, whatever a tool prints', async () => {
+    const child = spawn(process.execPath, [CLI], {
+      cwd: place.project,
+      env: { ...place.env, KIWI_LOG_LEVEL: 'debug' },
+    })
+    let out = ''
+    child.stdout.on('data', (chunk) => (out += String(chunk)))
+    child.stdin.write(line(initialize) + line({ jsonrpc: '2.0', method: 'notifications/initialized' }))
+    child.stdin.write(
+      line({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'execute', arguments: RUN('hello_bash') },
+      }),
+    )
+    child.stdin.write('this is not JSON\n')
+    child.stdin.write(line({ jsonrpc: '2.0', id: 2, method: 'tools/list' }))
+    for (let tries = 0; tries < 200 && !(out.includes('"id":1') && out.includes('"id":2')); tries++) {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    child.stdin.end()
+    await once(child, 'close')
+    const lines = out.trimEnd().split('\n')
+    expect(lines.length).toBeGreaterThanOrEqual(3)
+    for (const each of lines) expect(JSON.parse(each)).toMatchObject({ jsonrpc: '2.0' })
+  })
+
+  test.each(['end of input', 'SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+    'R-16: %s ends it and the tool it runs within seconds',
+    async (how) => {
+      const child = spawn(process.execPath, [CLI], {
+        cwd: place.project,
+        env: place.env,
+        stdio: ['pipe', 'pipe', 'inherit'],
+      })
+      const mark = join(place.folder, `pid ${how}`)
+      child.stdin.write(line(initialize) + line({ jsonrpc: '2.0', method: 'notifications/initialized' }))
+      const create = {
+        item_type: 'tool',
+        action: 'create',
+        item_id: `sleeper_${how.replaceAll(' ', '_')}`,
+        parameters: {
+          manifest: { tool_type: 'bash', description: 'x' },
+          files: { 'main.sh': `sleep 300 & echo $! > '${mark}'; wait` },
+        },
+      }
+      const call = (id: number, args: object): string =>
+        line({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'execute', arguments: args } })
+      child.stdin.write(call(1, create))
+      for await (const chunk of child.stdout) if (String(chunk).includes('"id":1')) break
+      child.stdin.write(call(2, { item_type: 'tool', action: 'run', item_id: create.item_id }))
+      const { existsSync, readFileSync } = await import('node:fs')
+      for (
+        let tries = 0;
+        tries < 200 && !(existsSync(mark) && readFileSync(mark, 'utf8').trim() !== '');
+        tries++
+      ) {
+        await new Promise((resolve) => setTimeout(resolve, 25))
+      }
+      const pid = Number(readFileSync(mark, 'utf8'))
+      expect(() => process.kill(pid, 0)).not.toThrow()
+      if (how === 'end of input') child.stdin.end()
+      else child.kill(how)
+      await once(child, 'exit')
+      expect(() => process.kill(pid, 0)).toThrow()
+    },
+  )
+})

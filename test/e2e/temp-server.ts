@@ -1,0 +1,80 @@
+import type { ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** The command as it is shipped. */
+export const CLI = join(import.meta.dirname, '../../dist/cli.js')
+
+/** Folders of its own for a started Kiwi. */
+export interface Place {
+  readonly folder: string
+  readonly project: string
+  readonly env: Readonly<Record<string, string>>
+  remove(): void
+}
+
+export function makePlace(): Place {
+  const folder = mkdtempSync(join(tmpdir(), 'kiwi-e2e-'))
+  const project = join(folder, 'project')
+  mkdirSync(project)
+  return {
+    folder,
+    project,
+    env: { PATH: process.env['PATH'] ?? '', HOME: folder, KIWI_USER_SPACE: join(folder, 'user') },
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+/** Runs `kiwi` to its end. */
+export async function kiwi(
+  place: Place,
+  args: readonly string[],
+  input = '',
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  const child = spawn(process.execPath, [CLI, ...args], { cwd: place.project, env: place.env })
+  child.stdin.end(input)
+  const [stdout, stderr] = [textOf(child.stdout), textOf(child.stderr)]
+  const [code] = await once(child, 'close')
+  return { code: Number(code), stdout: await stdout, stderr: await stderr }
+}
+
+async function textOf(stream: NodeJS.ReadableStream): Promise<string> {
+  let text = ''
+  for await (const chunk of stream) text += String(chunk)
+  return text
+}
+
+/** A `kiwi serve` on a port of its own. */
+export interface TempServer {
+  readonly url: string
+  readonly token: string
+  readonly child: ChildProcess
+  stop(): Promise<void>
+}
+
+export async function startServer(place: Place, args: readonly string[] = []): Promise<TempServer> {
+  const child = spawn(process.execPath, [CLI, 'serve', '--port', '0', '--json', ...args], {
+    cwd: place.project,
+    env: place.env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let line = ''
+  for await (const chunk of child.stdout) {
+    line += String(chunk)
+    if (line.includes('\n')) break
+  }
+  const { url, token_file } = JSON.parse(line) as { url: string; token_file: string | null }
+  return {
+    url,
+    token: token_file === null ? '' : readFileSync(token_file, 'utf8').trim(),
+    child,
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      child.kill('SIGTERM')
+      await once(child, 'close')
+    },
+  }
+}

@@ -1,0 +1,114 @@
+import { dirname, join } from 'node:path'
+
+/** The way a call goes, top to bottom: a file imports from its own room or from a room below it. */
+export const ROOMS = [
+  'cli.ts',
+  'index.ts',
+  'commands',
+  'kiwi.ts',
+  'server',
+  'meta',
+  'items',
+  'threads',
+  'kernel',
+  'chain',
+  'upstream',
+  'primitives',
+  'search',
+  'spaces',
+  'store',
+  'config',
+  'shared',
+]
+
+/** What lies behind a door, and the rooms that hold its key. */
+const DOORS: Readonly<Record<string, readonly string[]>> = {
+  'chain/': ['kernel'],
+  'upstream/': ['chain'],
+  'primitives/': ['chain', 'upstream'],
+  'spaces/write.ts': ['kernel'],
+}
+
+/** What reaches the world, and the rooms or files that may import it. */
+const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  'node:child_process': ['primitives'],
+  'node:cluster': [],
+  'node:dgram': [],
+  'node:http': ['server'],
+  'node:http2': ['server'],
+  'node:https': ['server'],
+  'node:net': ['server', 'primitives'],
+  'node:tls': ['server', 'primitives'],
+  'node:vm': [],
+  'node:worker_threads': [],
+  undici: ['primitives'],
+  // The demo plays the agent on the other side of the wire; no call can reach it.
+  '@modelcontextprotocol/client': ['upstream', 'commands/demo.ts'],
+  '@modelcontextprotocol/client/stdio': ['commands/demo.ts'],
+  '@modelcontextprotocol/node': ['server'],
+  '@modelcontextprotocol/server': ['server'],
+  '@photostructure/sqlite': ['store'],
+  postgres: ['store'],
+}
+
+/** Path below `src/` to text. */
+export type Sources = ReadonlyMap<string, string>
+
+interface Link {
+  readonly file: string
+  readonly name: string
+  /** The path below `src/`, when it is one of ours. */
+  readonly inside: string | null
+}
+
+/** Every law, each with the places that break it. */
+export function broken(sources: Sources): Readonly<Record<string, readonly string[]>> {
+  const links = [...sources].flatMap(([file, text]) => linksOf(file, text))
+  const show = ({ file, name, inside }: Link): string => `${file} -> ${inside ?? name}`
+  return {
+    rooms: [...sources.keys()].filter((file) => !ROOMS.includes(roomOf(file))),
+    direction: links.filter(isUpward).map(show),
+    door: links.filter(isAroundDoor).map(show),
+    world: links.filter(isLoose).map(show),
+    readable: [
+      ...[...sources].filter(([, text]) => HIDDEN.test(text)).map(([file]) => file),
+      ...links.filter(({ inside }) => inside !== null && !sources.has(inside)).map(show),
+    ],
+  }
+}
+
+/** Imports whose name cannot be read off the page. */
+const HIDDEN = /\bimport\(\s*[^'"\s]|\bcreateRequire\b|\bgetBuiltinModule\b|\brequire\(/
+/** Static and dynamic imports, and exports from elsewhere. */
+const IMPORT = /\b(?:from|import)\s*\(?\s*['"]([^'"]+)['"]/g
+
+function linksOf(file: string, text: string): Link[] {
+  return [...text.matchAll(IMPORT)].map(([, name = '']) => ({
+    file,
+    name,
+    inside: name.startsWith('.') ? join(dirname(file), name) : null,
+  }))
+}
+
+function roomOf(path: string): string {
+  return path.split('/')[0] ?? ''
+}
+
+function isUpward({ file, inside }: Link): boolean {
+  return inside !== null && ROOMS.indexOf(roomOf(inside)) < ROOMS.indexOf(roomOf(file))
+}
+
+function isAroundDoor({ file, inside }: Link): boolean {
+  return Object.entries(DOORS).some(
+    ([door, keys]) =>
+      inside?.startsWith(door) === true && roomOf(inside) !== roomOf(file) && !keys.includes(roomOf(file)),
+  )
+}
+
+/** The longest name that fits decides: a part of a package may be closed where the package is open. */
+function isLoose({ file, name }: Link): boolean {
+  const fitting = Object.keys(PACKAGES).filter((known) => name === known || name.startsWith(`${known}/`))
+  const [closest] = fitting.toSorted((a, b) => b.length - a.length)
+  const allowed = closest === undefined ? null : (PACKAGES[closest] ?? [])
+  return allowed !== null && !allowed.includes(roomOf(file)) && !allowed.includes(file)
+}

@@ -1,0 +1,80 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import type { Config } from '../src/config/config.ts'
+import { loadConfig } from '../src/config/config.ts'
+import type { Kiwi } from '../src/kiwi.ts'
+import { openKiwi } from '../src/kiwi.ts'
+import type { Reply } from '../src/shared/reply.ts'
+
+/** A real Kiwi on real folders of its own, gone when it is closed. */
+export interface TempKiwi {
+  readonly kiwi: Kiwi
+  readonly config: Config
+  readonly folder: string
+  readonly project: string
+  call(tool: string, args: unknown, signal?: AbortSignal): Promise<Reply>
+  run(itemId: string, parameters?: unknown): Promise<Reply>
+  create(itemId: string, manifest: unknown, files?: Record<string, string>, location?: string): Promise<Reply>
+  /** Writes a file below the project's `.ai` folder. */
+  write(path: string, content: string): string
+  close(): Promise<void>
+}
+
+interface TempOptions {
+  readonly environment?: Readonly<Record<string, string>>
+  readonly settings?: Readonly<Record<string, unknown>>
+  /** Another Kiwi whose folders are shared, as two processes would. */
+  readonly beside?: TempKiwi
+  readonly kind?: 'agent' | 'person'
+}
+
+export async function openTempKiwi(options: TempOptions = {}): Promise<TempKiwi> {
+  const folder = options.beside?.folder ?? mkdtempSync(join(tmpdir(), 'kiwi-test-'))
+  const project = join(folder, 'project')
+  const user = join(folder, 'user')
+  mkdirSync(project, { recursive: true })
+  mkdirSync(user, { recursive: true })
+  if (options.settings !== undefined) writeFileSync(join(user, 'kiwi.json'), JSON.stringify(options.settings))
+  const config = loadConfig({
+    PATH: process.env['PATH'] ?? '',
+    HOME: folder,
+    KIWI_USER_SPACE: user,
+    KIWI_LOG_LEVEL: 'silent',
+    ...options.environment,
+  })
+  const kiwi = await openKiwi(config)
+  const client = {
+    principal: 'tester',
+    session: 'session-1',
+    kind: options.kind ?? 'agent',
+    defaultProject: () => Promise.resolve(project),
+  } as const
+  const call: TempKiwi['call'] = (tool, args, signal) => kiwi.call(tool, args, client, signal)
+  return {
+    kiwi,
+    config,
+    folder,
+    project,
+    call,
+    run: (itemId, parameters = {}) =>
+      call('execute', { item_type: 'tool', action: 'run', item_id: itemId, parameters }),
+    create: (itemId, manifest, files = {}, location = 'project') =>
+      call('execute', {
+        item_type: 'tool',
+        action: 'create',
+        item_id: itemId,
+        parameters: { manifest, files, location },
+      }),
+    write(path, content) {
+      const target = join(project, '.ai', path)
+      mkdirSync(dirname(target), { recursive: true })
+      writeFileSync(target, content)
+      return target
+    },
+    async close() {
+      await kiwi.close()
+      if (options.beside === undefined) rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
