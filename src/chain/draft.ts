@@ -25,7 +25,7 @@ export interface Draft {
   readonly warnings: readonly string[]
 }
 
-export type DraftEffect =
+type DraftEffect =
   | {
       readonly kind: 'subprocess'
       readonly command: Command

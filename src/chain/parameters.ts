@@ -51,13 +51,12 @@ export function parameterArguments(
   { argsStyle, parameterOrder }: Pick<CommandTemplate, 'argsStyle' | 'parameterOrder'>,
   parameters: JsonObject,
 ): readonly string[] {
+  if (argsStyle === 'none') return []
   const names = new Set([...parameterOrder, ...Object.keys(parameters)])
   const entries = [...names]
     .filter((name) => Object.hasOwn(parameters, name))
     .map((name) => [name, textOf(parameters[name])] as const)
   switch (argsStyle) {
-    case 'none':
-      return []
     case 'equals':
       return entries.map(([name, text]) => `--${name}=${text}`)
     case 'flags':

@@ -7,7 +7,6 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
-  rmSync,
   symlinkSync,
   unlinkSync,
   writeFileSync,
@@ -230,13 +229,6 @@ describe('a cache that cannot be written', () => {
     for (const [at, place] of places.entries()) {
       expect(Object.keys(contentOf(place)).length).toBe(asked[at] === item ? 3 : 1)
     }
-  })
-
-  test('what was fit for it before is still used from where it lies', async () => {
-    rmSync(cache)
-    const kept = await folders.prepare(item)
-    expect(kept.startsWith(cache)).toBe(true)
-    expect(await folders.prepare(item)).toBe(kept)
   })
 })
 

@@ -105,25 +105,29 @@ export async function demoCommand({ json }: { readonly json?: boolean }): Promis
   }
 }
 
-const LONGEST_LINE = 160
+const LONGEST_LINE = 140
+const MOST_LINES = 22
 
 function show({ why, tool, args }: Step, reply: unknown, terminal: Terminal): void {
   terminal.out(terminal.bold(`# ${why}`))
   terminal.out(`> ${tool} ${JSON.stringify(args)}`)
-  for (const line of linesOf(reply)) terminal.out(terminal.dim(`  ${line}`))
+  const lines = linesOf(reply, '')
+  for (const line of lines.slice(0, MOST_LINES)) terminal.out(terminal.dim(`  ${line}`))
+  if (lines.length > MOST_LINES)
+    terminal.out(terminal.dim(`  ... ${lines.length - MOST_LINES} more lines (--json shows all)`))
   terminal.out('')
 }
 
-/** The reply, an entry a line, each cut to what fits on a screen. */
-function linesOf(reply: unknown): readonly string[] {
-  if (typeof reply !== 'object' || reply === null) return [String(reply)]
-  return Object.entries(reply).flatMap(([key, value]: [string, unknown]) => {
-    if (typeof value !== 'object' || value === null || key === 'metadata')
-      return [cut(`${key}: ${JSON.stringify(value)}`)]
-    return [
-      `${key}:`,
-      ...Object.entries(value).map(([name, inner]) => cut(`  ${name}: ${JSON.stringify(inner)}`)),
-    ]
+/** A value as indented lines: a key or an entry each, long texts cut to what fits on a screen. */
+function linesOf(value: unknown, indent: string): readonly string[] {
+  if (typeof value !== 'object' || value === null) return [cut(`${indent}${JSON.stringify(value)}`)]
+  return Object.entries(value).flatMap(([key, inner]: [string, unknown]) => {
+    const name = Array.isArray(value) ? '-' : `${key}:`
+    const short = JSON.stringify(inner)
+    if (typeof inner !== 'object' || inner === null || short.length + indent.length < LONGEST_LINE / 2) {
+      return [cut(`${indent}${name} ${short}`)]
+    }
+    return [`${indent}${name}`, ...linesOf(inner, `${indent}  `)]
   })
 }
 

@@ -6,6 +6,8 @@ import { openTerminal, printError } from './terminal.ts'
 
 /** Reads the command line and runs one command. Returns the exit code: see the table of errors. */
 export async function runProgram(argv: readonly string[]): Promise<number> {
+  // Whoever read our output has seen enough: `kiwi search | head`.
+  process.stdout.on('error', () => process.exit(0))
   let code = 0
   const ends = (run: Promise<number>): Promise<void> => run.then((result) => void (code = result))
   try {

@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { LoopbackServer, Received } from '../primitives/loopback-server.ts'
+import { openLoopbackServer, reply } from '../primitives/loopback-server.ts'
+import type { JsonObject } from '../shared/json.ts'
+import type { TempChain } from './temp-chain.ts'
+import { openTempChain } from './temp-chain.ts'
+
+const CANARY = 'kiwi-canary-0123456789'
+let temp: TempChain
+let server: LoopbackServer
+
+beforeAll(async () => {
+  server = await openLoopbackServer((request) => echo(request, request.path === '/echo' ? 200 : 400))
+  temp = await openTempChain({ environment: { CANARY }, allowHosts: [server.host] })
+})
+afterAll(async () => {
+  await temp.close()
+  await server.close()
+})
+
+/** Tells everything it was told, in the body, in a key and in a header. */
+function echo(request: Received, status: number): void {
+  reply(request, status, JSON.stringify({ got: request.headers, [`key ${CANARY}`]: 1 }), {
+    'content-type': 'application/json',
+    'x-echo': request.headers['authorization'] ?? request.headers['x-api-key'] ?? '',
+  })
+}
+
+const bash = (id: string, text: string, more: JsonObject = {}): void =>
+  temp.tool(id, { tool_type: 'script', executor: 'bash_runtime', ...more }, { 'main.sh': text })
+async function grant(id: string): Promise<void> {
+  const { digest, secrets } = await temp.plan(id)
+  temp.grants.push({ tool: id, hash: digest, names: [...secrets] })
+}
+
+describe('RED-01: a granted secret is taken out of whatever comes back', () => {
+  const shown = async (work: Promise<unknown>): Promise<string> => {
+    const result = await work.catch((error: unknown) => error)
+    return JSON.stringify([result, result instanceof Error ? result.message : ''])
+  }
+
+  test('standard output and standard error, as they are and in disguise', async () => {
+    const text =
+      'echo "out $KEY"; printf %s "$KEY" | base64; printf %s "$KEY" | od -An -tx1 | tr -d " \\n"; echo "err $KEY" >&2'
+    bash('leaks', text, { secrets: ['CANARY'], config: { env: { KEY: '${CANARY}' } } })
+    await grant('leaks')
+    const { data } = await temp.run('leaks')
+    expect(data['output']).toContain('out [REDACTED:CANARY]\n')
+    expect(data['stderr']).toBe('err [REDACTED:CANARY]\n')
+    for (const look of [
+      CANARY,
+      Buffer.from(CANARY).toString('base64'),
+      Buffer.from(CANARY).toString('hex'),
+    ]) {
+      expect(JSON.stringify(data)).not.toContain(look)
+    }
+  })
+
+  test('JSON output stays JSON', async () => {
+    bash('leaks_json', `echo "{\\"key\\":\\"$KEY\\"}"`, {
+      secrets: ['CANARY'],
+      config: { env: { KEY: '${CANARY}' } },
+    })
+    await grant('leaks_json')
+    expect((await temp.run('leaks_json')).data['output']).toEqual({ key: '[REDACTED:CANARY]' })
+  })
+
+  test('the error of a program that fails', async () => {
+    bash('fails_loudly', 'echo "bad key $KEY" >&2; exit 1', {
+      secrets: ['CANARY'],
+      config: { env: { KEY: '${CANARY}' } },
+    })
+    await grant('fails_loudly')
+    const error = await shown(temp.run('fails_loudly'))
+    expect(error).toContain('it ended with code 1: bad key [REDACTED:CANARY]')
+    expect(error).not.toContain(CANARY)
+  })
+
+  test('a folder that was made of it', async () => {
+    bash('leaks_folder', 'echo', { secrets: ['CANARY'], config: { cwd: '/no/${CANARY}' } })
+    await grant('leaks_folder')
+    expect(await shown(temp.run('leaks_folder'))).not.toContain(CANARY)
+  })
+
+  test('P7: an echo of the request, in body and headers, on success and on failure', async () => {
+    const kinds: readonly JsonObject[] = [
+      { type: 'bearer', token: '${CANARY}' },
+      { type: 'basic', username: 'ada', password: '${CANARY}' },
+      { type: 'api_key', key: '${CANARY}' },
+    ]
+    for (const auth of kinds) {
+      for (const path of ['echo', 'echo-fails']) {
+        temp.tool('echoes', {
+          tool_type: 'api',
+          config: { url: `${server.url}/${path}`, auth },
+          secrets: ['CANARY'],
+        })
+        await grant('echoes')
+        const result = await shown(temp.run('echoes'))
+        expect(result).toContain('[REDACTED:')
+        expect(result).not.toContain(CANARY)
+        expect(result).not.toContain(Buffer.from(`ada:${CANARY}`).toString('base64'))
+      }
+    }
+    expect(server.received.at(-1)?.headers['x-api-key']).toBe(CANARY)
+  })
+})

@@ -1,0 +1,365 @@
+import { chmodSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { StartFailure } from '../primitives/command.ts'
+import { notRun } from '../primitives/command.ts'
+import type { LoopbackServer, Received } from '../primitives/loopback-server.ts'
+import { openLoopbackServer, reply } from '../primitives/loopback-server.ts'
+import type { JsonObject } from '../shared/json.ts'
+import type { PerformMeans } from './perform.ts'
+import { perform } from './perform.ts'
+import type { TempChain } from './temp-chain.ts'
+import { openTempChain } from './temp-chain.ts'
+
+let temp: TempChain
+let server: LoopbackServer
+/** What the server answers to each path. */
+const routes = new Map<string, (request: Received) => unknown>()
+
+beforeAll(async () => {
+  server = await openLoopbackServer((request) => {
+    const route = routes.get(request.path.split('?')[0] ?? '')
+    if (route === undefined)
+      reply(request, 404, '{"error":"no such path"}', { 'content-type': 'application/json' })
+    else route(request)
+  })
+  temp = await openTempChain({ allowHosts: [server.host] })
+})
+afterAll(async () => {
+  await temp.close()
+  await server.close()
+})
+
+const bash = (id: string, text: string, more: JsonObject = {}): void =>
+  temp.tool(id, { tool_type: 'script', executor: 'bash_runtime', ...more }, { 'main.sh': text })
+const api = (id: string, config: JsonObject, more: JsonObject = {}): void =>
+  temp.tool(id, { tool_type: 'api', config, ...more })
+const json = (request: Received, value: unknown, status = 200): void =>
+  reply(request, status, JSON.stringify(value), { 'content-type': 'application/json' })
+
+describe('R21: what a program wrote', () => {
+  test.each<[string, unknown]>([
+    ['{"a":[1,null]}', { a: [1, null] }],
+    ['  [1,2]\n', [1, 2]],
+    ['"text"', 'text'],
+    ['42\n', 42],
+    ['-1.5', -1.5],
+    ['true', true],
+    ['null', null],
+  ])('%j is one JSON value: it is the output, and the text is kept beside it', async (text, output) => {
+    bash('prints', 'printf %s "$KIWI_PARAM_TEXT"', { parameters: [{ name: 'text' }] })
+    expect((await temp.run('prints', { text })).data).toEqual({ output, stdout: text, return_code: 0 })
+  })
+
+  test.each([
+    'hello\n',
+    '',
+    '{"a":1} {"b":2}',
+    '{a:1}',
+    'not json',
+    'nil',
+    '{"__proto__":{"a":1}}',
+    '1e999',
+    `${'['.repeat(100)}${']'.repeat(100)}`,
+  ])('%j is text', async (text) => {
+    bash('prints', 'printf %s "$KIWI_PARAM_TEXT"', { parameters: [{ name: 'text' }] })
+    expect((await temp.run('prints', { text })).data).toEqual({ output: text, return_code: 0 })
+  })
+
+  test('to standard error is shown when there is something', async () => {
+    bash('warns', 'echo careful >&2; echo done')
+    expect((await temp.run('warns')).data).toEqual({ output: 'done\n', stderr: 'careful\n', return_code: 0 })
+  })
+
+  test('beyond the limit is cut, and a warning says so', async () => {
+    bash('floods', 'head -c 5000 /dev/zero | tr "\\0" x', { config: { max_output_bytes: 100 } })
+    const { data, warnings } = await temp.run('floods')
+    expect(data).toMatchObject({ output: 'x'.repeat(100), truncated: true })
+    expect(warnings).toEqual(['the output was over its limit and is cut'])
+  })
+
+  test('P1: nothing is kept when the config says so', async () => {
+    bash('quiet', 'echo out; echo err >&2', { config: { capture_output: false } })
+    expect((await temp.run('quiet')).data).toEqual({ output: '', return_code: 0 })
+  })
+})
+
+describe('T8: an output that is not what the manifest promises', () => {
+  const outputs = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n', 'm'] }
+
+  test('is a warning that names the fields, not a failure', async () => {
+    bash('breaks', `echo '{"n":"x"}'`, { outputs })
+    const { data, warnings } = await temp.run('breaks')
+    expect(data['output']).toEqual({ n: 'x' })
+    expect(warnings).toEqual([
+      'the output is not what the manifest promises: "m" is missing; "n" must be integer',
+    ])
+  })
+
+  test('is not filled up with defaults', async () => {
+    bash('fills', `echo '{}'`, { outputs: { type: 'object', properties: { n: { default: 1 } } } })
+    expect(await temp.run('fills')).toEqual({
+      data: { output: {}, stdout: '{}\n', return_code: 0 },
+      warnings: [],
+    })
+  })
+
+  test('is also seen on an answer from the network', async () => {
+    routes.set('/promised', (request) => json(request, { n: 1 }))
+    api('promised', { url: `${server.url}/promised` }, { outputs })
+    expect((await temp.run('promised')).warnings).toEqual([
+      'the output is not what the manifest promises: "m" is missing',
+    ])
+  })
+
+  test('what keeps the promise is not remarked on', async () => {
+    bash('keeps', `echo '{"n":1,"m":2}'`, { outputs })
+    expect((await temp.run('keeps')).warnings).toEqual([])
+  })
+})
+
+describe('P2: a program that does not succeed', () => {
+  test('with a code that is not 0: TOOL_FAILED, and everything it wrote is kept', async () => {
+    bash('fails', `echo '{"done":1}'; echo first >&2; echo last >&2; exit 3`)
+    await expect(temp.run('fails')).rejects.toMatchObject({
+      code: 'TOOL_FAILED',
+      message: 'Cannot run "fails": it ended with code 3: last',
+      partial: { output: { done: 1 }, stdout: '{"done":1}\n', stderr: 'first\nlast\n', return_code: 3 },
+      details: { command: expect.stringMatching(/^\/.*bash$/) },
+    })
+  })
+
+  test('by a signal', async () => {
+    bash('dies', 'kill -SEGV $$')
+    await expect(temp.run('dies')).rejects.toMatchObject({
+      code: 'TOOL_FAILED',
+      message: expect.stringContaining('it ended with SIGSEGV'),
+      partial: { return_code: -1, signal: 'SIGSEGV' },
+    })
+  })
+
+  test('in its time: TIMEOUT, with what it wrote before', async () => {
+    bash('hangs', 'echo begun; sleep 60', { config: { timeout: 0.3, kill_grace: 0.1 } })
+    await expect(temp.run('hangs')).rejects.toMatchObject({
+      code: 'TIMEOUT',
+      message: 'Cannot run "hangs": it took longer than 0.3 s and was ended',
+      partial: { output: 'begun\n', return_code: -1 },
+    })
+  })
+
+  test('because the caller went away: CANCELLED', async () => {
+    bash('waits', 'echo begun; sleep 60', { config: { kill_grace: 0.1 } })
+    const controller = new AbortController()
+    const running = temp.run('waits', {}, controller.signal)
+    setTimeout(() => controller.abort(), 200)
+    await expect(running).rejects.toMatchObject({
+      code: 'CANCELLED',
+      message: 'Cannot run "waits": it was cancelled',
+    })
+    await expect(temp.run('waits', {}, AbortSignal.abort())).rejects.toMatchObject({ code: 'CANCELLED' })
+  })
+
+  test('because its folder is not there: INVALID_CONFIG', async () => {
+    bash('lost', 'echo', { config: { cwd: '/no/such/folder' } })
+    await expect(temp.run('lost')).rejects.toMatchObject({
+      code: 'INVALID_CONFIG',
+      message: 'Cannot run "lost": Folder not found: /no/such/folder',
+    })
+  })
+
+  test('because its interpreter is missing: COMMAND_NOT_FOUND', async () => {
+    chmodSync(temp.write('odd-program', '#!/no/such/interpreter\n'), 0o755)
+    temp.tool('odd_runtime', {
+      tool_type: 'runtime',
+      executor: 'subprocess',
+      config: { command: `${temp.project}/.ai/odd-program` },
+    })
+    temp.tool('odd', { tool_type: 'script', executor: 'odd_runtime' }, { 'main.x': '' })
+    await expect(temp.run('odd')).rejects.toMatchObject({
+      code: 'COMMAND_NOT_FOUND',
+      message: expect.stringContaining('its interpreter is missing'),
+    })
+  })
+})
+
+describe('P2: what kept a program from starting has a code of its own', () => {
+  test.each<[StartFailure, string, string]>([
+    ['not_found', 'COMMAND_NOT_FOUND', 'why'],
+    ['not_executable', 'COMMAND_NOT_EXECUTABLE', 'why'],
+    ['missing_command', 'INVALID_CONFIG', 'why'],
+    ['bad_folder', 'INVALID_CONFIG', 'why'],
+    ['overloaded', 'OVERLOADED', 'too many programs are running'],
+    ['not_started', 'TOOL_FAILED', 'it could not be started: why'],
+  ])('%s', async (failure, code, reason) => {
+    bash('never', 'echo')
+    const unused = (): never => expect.unreachable()
+    const means: PerformMeans = {
+      subprocess: {
+        run: async () => notRun({ failure, stderr: 'why' }),
+        open: unused,
+        find: unused,
+        close: unused,
+      },
+      httpClient: { request: unused, stream: unused, events: unused, websocket: unused, close: unused },
+      workFolders: { place: unused, prepare: async () => '/nowhere', close: unused },
+    }
+    await expect(perform(await temp.draft('never'), means)).rejects.toMatchObject({
+      code,
+      message: `Cannot run "never": ${reason}`,
+      partial: { output: '', stderr: 'why', return_code: -1 },
+    })
+  })
+})
+
+describe('D16: knowledge', () => {
+  test('is handed over as it is written', async () => {
+    temp.write('knowledge/notes.md', '---\ntitle: Notes\n---\n# Héading\n')
+    temp.lookup.freshen(true)
+    expect(await temp.run('notes')).toEqual({ data: { output: '# Héading\n' }, warnings: [] })
+  })
+
+  test('of several files is its content.md, and of none is empty', async () => {
+    temp.tool('folder_notes', { tool_type: 'knowledge' }, { 'a.md': 'aside', 'content.md': 'the content' })
+    temp.tool('empty_notes', { tool_type: 'knowledge' })
+    expect((await temp.run('folder_notes')).data).toEqual({ output: 'the content' })
+    expect((await temp.run('empty_notes')).data).toEqual({ output: '' })
+  })
+})
+
+describe('P10: an answer from the network', () => {
+  test('JSON, with status, attempts and headers, but without cookies', async () => {
+    routes.set('/ok', (request) =>
+      reply(request, 200, '{"a":1}', {
+        'content-type': 'application/json',
+        'x-served-by': 'kiwi',
+        'set-cookie': 'id=1',
+      }),
+    )
+    api('ok', { url: `${server.url}/ok` })
+    const { data } = await temp.run('ok')
+    expect(data).toMatchObject({
+      output: { a: 1 },
+      status_code: 200,
+      attempts: 1,
+      headers: { 'x-served-by': 'kiwi' },
+    })
+    expect(data['headers']).not.toHaveProperty('set-cookie')
+  })
+
+  test('text is text, bytes are base64 and say so, nothing is null', async () => {
+    routes.set('/text', (request) => reply(request, 200, 'plain', { 'content-type': 'text/plain' }))
+    routes.set('/bytes', (request) =>
+      reply(request, 200, Buffer.from([255, 0, 1]), { 'content-type': 'image/png' }),
+    )
+    routes.set('/none', (request) => reply(request, 204))
+    for (const path of ['text', 'bytes', 'none']) api(path, { url: `${server.url}/${path}` })
+    expect((await temp.run('text')).data['output']).toBe('plain')
+    expect((await temp.run('bytes')).data).toMatchObject({ output: '/wAB', encoding: 'base64' })
+    expect((await temp.run('none')).data).toMatchObject({ output: null, status_code: 204 })
+  })
+
+  test('404 is HTTP_STATUS, and the body is kept', async () => {
+    api('lost_page', { url: `${server.url}/nowhere`, response_transform: '$.a' })
+    await expect(temp.run('lost_page')).rejects.toMatchObject({
+      code: 'HTTP_STATUS',
+      message: 'Cannot run "lost_page": 404 Not Found',
+      partial: { output: { error: 'no such path' }, status_code: 404, attempts: 1 },
+      details: { failure: 'status', status_code: 404, attempts: 1 },
+    })
+  })
+
+  test('P8: 503, 503, 200 with two retries succeeds at the third attempt', async () => {
+    let asked = 0
+    routes.set('/busy', (request) => (++asked < 3 ? reply(request, 503) : json(request, { asked })))
+    api('busy', { url: `${server.url}/busy`, retries: 2, retry_delay: 0.01 })
+    expect((await temp.run('busy')).data).toMatchObject({
+      output: { asked: 3 },
+      attempts: 3,
+      status_code: 200,
+    })
+  })
+
+  test('P8: a POST that may have had an effect is not sent again, unless the manifest says it may', async () => {
+    let asked = 0
+    routes.set('/effect', (request) => {
+      asked += 1
+      reply(request, 503)
+    })
+    const config = { method: 'POST', url: `${server.url}/effect`, body: {}, retries: 2, retry_delay: 0.01 }
+    api('effect', config)
+    await expect(temp.run('effect')).rejects.toMatchObject({ code: 'HTTP_STATUS', details: { attempts: 1 } })
+    api('harmless', config, { idempotent: true })
+    await expect(temp.run('harmless')).rejects.toMatchObject({ details: { attempts: 3 } })
+    expect(asked).toBe(4)
+  })
+
+  test.each<[string, unknown]>([
+    ['$.forecast.daily[0:7]', [1, 2, 3, 4, 5, 6, 7]],
+    ['forecast.daily[-1]', 9],
+    ['$.a.b', null],
+    ["$['forecast']['unit name']", 'c'],
+  ])('P11: %s selects from the answer', async (response_transform, output) => {
+    const forecast = { daily: [1, 2, 3, 4, 5, 6, 7, 8, 9], 'unit name': 'c' }
+    routes.set('/forecast', (request) => json(request, { forecast }))
+    api('forecast', { url: `${server.url}/forecast`, response_transform })
+    expect((await temp.run('forecast')).data['output']).toEqual(output)
+  })
+
+  test('P11: the older spelling of the key means the same', async () => {
+    routes.set('/forecast', (request) => json(request, { a: { b: 5 } }))
+    api('forecast', { url: `${server.url}/forecast`, response_path: 'a.b' })
+    expect((await temp.run('forecast')).data['output']).toBe(5)
+  })
+
+  test('no answer in time: TIMEOUT', async () => {
+    routes.set('/silent', () => {})
+    api('silent', { url: `${server.url}/silent`, timeout: 0.2 })
+    await expect(temp.run('silent')).rejects.toMatchObject({
+      code: 'TIMEOUT',
+      partial: { output: null, status_code: 0 },
+    })
+  })
+
+  test('the caller goes away: CANCELLED', async () => {
+    routes.set('/silent', () => {})
+    api('silent_post', { url: `${server.url}/silent` })
+    const controller = new AbortController()
+    setTimeout(() => controller.abort(), 100)
+    await expect(temp.run('silent_post', {}, controller.signal)).rejects.toMatchObject({ code: 'CANCELLED' })
+  })
+
+  test('an answer over its limit: MESSAGE_TOO_LARGE', async () => {
+    routes.set('/large', (request) => reply(request, 200, 'x'.repeat(5000)))
+    api('large', { url: `${server.url}/large`, max_response_bytes: 100 })
+    await expect(temp.run('large')).rejects.toMatchObject({ code: 'MESSAGE_TOO_LARGE' })
+  })
+
+  test('nobody listens: UPSTREAM_UNAVAILABLE', async () => {
+    const other = await openTempChain({ allowHosts: ['127.0.0.1:1'] })
+    try {
+      other.tool('nobody', { tool_type: 'api', config: { url: 'http://127.0.0.1:1/' } })
+      await expect(other.run('nobody')).rejects.toMatchObject({
+        code: 'UPSTREAM_UNAVAILABLE',
+        details: { failure: 'connection', status_code: 0 },
+      })
+    } finally {
+      await other.close()
+    }
+  })
+
+  test.each(['http://127.0.0.1:9/', 'http://10.0.0.5/', 'http://169.254.169.254/latest', 'http://[::1]:9/'])(
+    'SSRF-01: %s is denied, with layer, rule and what is missing',
+    async (url) => {
+      api('private', { url })
+      await expect(temp.run('private')).rejects.toMatchObject({
+        code: 'EGRESS_DENIED',
+        details: {
+          failure: 'egress_denied',
+          layer: 'egress',
+          rule: 'public-addresses',
+          required: expect.stringContaining('allow_hosts'),
+          resource: expect.stringContaining(new URL(url).hostname),
+        },
+      })
+    },
+  )
+})
