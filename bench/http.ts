@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { Pool } from 'undici'
-import { openHttpClient } from '../src/primitives/http-client.ts'
+import { openHttpClient } from '../src/primitives/http/http-client.ts'
 import { systemClock } from '../src/shared/clock.ts'
 import type { Figure } from './measure.ts'
 import { interleave, round } from './measure.ts'
@@ -41,7 +41,11 @@ export async function http(rounds: number): Promise<readonly Figure[]> {
     await body.json()
   }
   try {
-    const rates = await interleave(rounds, { ours: () => rate(ours), theirs: () => rate(theirs) })
+    const rates = await interleave(
+      rounds,
+      () => rate(ours),
+      () => rate(theirs),
+    )
     return [
       {
         id: 'B9',

@@ -31,20 +31,25 @@ export function summarize(values: readonly number[]): Sample {
   return { p10: at(0.1), p50: at(0.5), p95: at(0.95) }
 }
 
-/** Runs the contestants in turn, in random order within each round, so that noise hits all of them alike. */
-export async function interleave<K extends string>(
-  rounds: number,
-  contestants: Readonly<Record<K, () => Promise<number> | number>>,
-): Promise<Record<K, Sample>> {
-  const names = Object.keys(contestants) as K[]
-  const times = Object.fromEntries(names.map((name) => [name, [] as number[]])) as Record<K, number[]>
-  for (const name of names) await contestants[name]()
-  for (let round = 0; round < rounds; round++) {
-    const order = names.map((name) => ({ name, key: Math.random() })).toSorted((a, b) => a.key - b.key)
-    for (const { name } of order) times[name].push(await contestants[name]())
+/** Runs two contestants in turn, in random order within each round, so that noise hits both alike. */
+export async function interleave(rounds: number, ours: Contestant, theirs: Contestant): Promise<Pair> {
+  const contestants = [ours, theirs]
+  const times = contestants.map((): number[] => [])
+  for (const contestant of contestants) await contestant()
+  for (let turn = 0; turn < rounds; turn++) {
+    const order = contestants.map((_, at) => ({ at, key: Math.random() })).toSorted((a, b) => a.key - b.key)
+    for (const { at } of order) times[at]?.push((await contestants[at]?.()) ?? NaN)
   }
-  return Object.fromEntries(names.map((name) => [name, summarize(times[name])])) as Record<K, Sample>
+  const [first = [], second = []] = times
+  return { ours: summarize(first), theirs: summarize(second) }
 }
+
+interface Pair {
+  readonly ours: Sample
+  readonly theirs: Sample
+}
+
+type Contestant = () => Promise<number>
 
 /** Milliseconds of one asynchronous run. */
 export async function timed(run: () => Promise<unknown>): Promise<number> {

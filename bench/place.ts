@@ -20,7 +20,6 @@ export function makePlace(): Place {
   return {
     folder,
     project,
-    // oxlint-disable-next-line node/no-process-env -- a benchmark is started by a person
     env: {
       PATH: process.env['PATH'] ?? '',
       HOME: folder,

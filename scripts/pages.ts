@@ -86,11 +86,15 @@ function featuresPage(root: string): string {
   return `# Features and the tests that prove them\n\n${NOTE}\n\n| id | promise | proved by |\n| --- | --- | --- |\n${rows.join('\n')}\n`
 }
 
-/** The ids at the beginning of a test's name: \`P5, ENV-01: ...\`. */
+/** The ids at the beginning of a test's name: `P5, ENV-01: ...`. */
 export function citedIds(title: string): readonly string[] {
-  const [, ids = ''] = /^((?:[A-Z]+-?\d+(?:-\d+)*(?:, )?)+):/.exec(title) ?? []
-  return ids.split(', ').filter((id) => id !== '')
+  const [, ids = ''] = /^((?:[A-Z]+-?\d+,? ?)+):/.exec(title) ?? []
+  return ids.split(/,? /).filter((id) => id !== '')
 }
+
+/** `test('...'`, `describe.each(...)('...'`, and the cases that any store runs: `async '...'(`. */
+const TITLE =
+  /(?:\b(?:test|describe)(?:\.\w+(?:<[^]*?>)?(?:\([^]*?\))?)*\(\s*|\basync )(['"`])((?:(?!\1)[^\\]|\\.)*)\1/g
 
 export function testTitles(root: string): readonly { readonly file: string; readonly title: string }[] {
   return ['src', 'test'].flatMap((folder) =>
@@ -99,14 +103,7 @@ export function testTitles(root: string): readonly { readonly file: string; read
       .toSorted()
       .flatMap((file) => {
         const text = readFileSync(join(root, folder, file), 'utf8')
-        return [
-          ...text.matchAll(
-            /\b(?:test|it|describe)(?:\.\w+(?:\([^]*?\))?)*\(\s*(['"`])((?:(?!\1)[^\\]|\\.)*)\1/g,
-          ),
-        ].map(([, , title = '']) => ({
-          file: `${folder}/${file}`,
-          title,
-        }))
+        return [...text.matchAll(TITLE)].map(([, , title = '']) => ({ file: `${folder}/${file}`, title }))
       }),
   )
 }

@@ -18,5 +18,6 @@ test('generated pages are what their sources say: npm run docs writes them', () 
 
 test('ids are read off the beginning of a name', () => {
   expect(citedIds('P5, ENV-01: a value is never read again')).toEqual(['P5', 'ENV-01'])
+  expect(citedIds('P5 ENV-01: a value is never read again')).toEqual(['P5', 'ENV-01'])
   expect(citedIds('a name without ids: it has none')).toEqual([])
 })

@@ -6,6 +6,7 @@ import { loadConfig } from '../src/config/config.ts'
 import type { Kiwi } from '../src/kiwi.ts'
 import { openKiwi } from '../src/kiwi.ts'
 import type { Reply } from '../src/shared/reply.ts'
+import { field, listField, textField } from './fixtures/field.ts'
 
 /** A real Kiwi on real folders of its own, gone when it is closed. */
 export interface TempKiwi {
@@ -14,11 +15,34 @@ export interface TempKiwi {
   readonly folder: string
   readonly project: string
   call(tool: string, args: unknown, signal?: AbortSignal): Promise<Reply>
+  search(query: string, more?: object): Promise<Reply>
+  load(itemId: string, more?: object): Promise<Reply>
   run(itemId: string, parameters?: unknown): Promise<Reply>
   create(itemId: string, manifest: unknown, files?: Record<string, string>, location?: string): Promise<Reply>
   /** Writes a file below the project's `.ai` folder. */
   write(path: string, content: string): string
   close(): Promise<void>
+}
+
+/** A manifest that lacks nothing but its file. */
+export const BASH = { tool_type: 'script', executor: 'bash_runtime', description: 'a tool of the tests' }
+
+/** One result of a search, as far as tests look into it. */
+interface Result {
+  readonly id: string
+  readonly item_type: string
+  readonly source: string
+  readonly call: unknown
+}
+
+export function resultsOf({ data }: Reply): readonly Result[] {
+  return listField(data, 'results').map((result) => ({
+    ...(typeof result === 'object' ? result : {}),
+    id: textField(result, 'id'),
+    item_type: textField(result, 'item_type'),
+    source: textField(result, 'source'),
+    call: field(result, 'call'),
+  }))
 }
 
 interface TempOptions {
@@ -57,6 +81,8 @@ export async function openTempKiwi(options: TempOptions = {}): Promise<TempKiwi>
     folder,
     project,
     call,
+    search: (query, more = {}) => call('search', { query, ...more }),
+    load: (itemId, more = {}) => call('load', { item_type: 'tool', item_id: itemId, ...more }),
     run: (itemId, parameters = {}) =>
       call('execute', { item_type: 'tool', action: 'run', item_id: itemId, parameters }),
     create: (itemId, manifest, files = {}, location = 'project') =>

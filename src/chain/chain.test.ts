@@ -1,12 +1,12 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { LoopbackServer } from '../primitives/loopback-server.ts'
-import { openLoopbackServer, reply } from '../primitives/loopback-server.ts'
+import type { LoopbackServer } from '../../test/fixtures/loopback-server.ts'
+import { openLoopbackServer, reply } from '../../test/fixtures/loopback-server.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { textOf } from '../shared/template.ts'
-import type { TempChain } from './temp-chain.ts'
-import { openTempChain } from './temp-chain.ts'
+import type { TempChain } from '../../test/fixtures/temp-chain.ts'
+import { openTempChain } from '../../test/fixtures/temp-chain.ts'
 
 const CANARY = 'kiwi-canary-0123456789'
 const SECRETS = { FAKE_SECRET: CANARY, AWS_SECRET: CANARY, DEEPL_API_KEY: CANARY }

@@ -1,5 +1,5 @@
-import { openHttpClient } from '../primitives/http-client.ts'
-import { openSubprocess } from '../primitives/subprocess.ts'
+import { openHttpClient } from '../primitives/http/http-client.ts'
+import { openSubprocess } from '../primitives/subprocess/subprocess.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Draft, Request } from './draft.ts'

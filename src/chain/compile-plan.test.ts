@@ -4,7 +4,7 @@ import type { Item } from '../spaces/item.ts'
 import type { ItemFile } from '../store/store.ts'
 import { compilePlan, digestOf } from './compile-plan.ts'
 import type { Compiled } from './compile-plan.ts'
-import { sampleFile, sampleItem, shippedItem } from './sample-item.ts'
+import { sampleFile, sampleItem, shippedItem } from '../../test/fixtures/sample-item.ts'
 import { openSchemas } from './schemas.ts'
 
 const schemas = openSchemas()

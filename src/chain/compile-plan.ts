@@ -12,6 +12,7 @@ import { mergeConfigs } from './merge.ts'
 import type { Effect, Plan } from './plan.ts'
 import { compileRequest } from './request-template.ts'
 import type { Schemas } from './schemas.ts'
+import { describeFindings } from './schemas.ts'
 
 /** What depends on the content of a chain alone, so that equal content shares it wherever it lies. */
 export type Compiled = Omit<Plan, 'item' | 'items' | 'links' | 'chain' | 'warnings'>
@@ -26,7 +27,7 @@ export async function compilePlan(items: readonly Item[], schemas: Schemas): Pro
   const { manifest } = leaf
   const isRunnable = RUNNABLE.has(manifest.tool_type)
   const config = isRunnable ? await checkedConfig(items, schemas) : {}
-  const files = TYPE_RULES[manifest.tool_type].hasFiles ? (await leaf.files()).map(({ path }) => path) : []
+  const files = TYPE_RULES[manifest.tool_type].hasFiles ? leaf.filePaths : []
   const isShipped = items.every(({ space }) => space === 'builtin')
   return deepFreeze({
     config,
@@ -42,6 +43,13 @@ export async function compilePlan(items: readonly Item[], schemas: Schemas): Pro
     isReadOnly: manifest.mutates_state === false && isShipped,
     isRepeatable: manifest.mutates_state === false || manifest.idempotent === true,
   })
+}
+
+/** What a manifest asks for and this version does not do: said, rather than left to be found out. */
+export function shortfalls({ requires }: JsonObject): readonly string[] {
+  return Array.isArray(requires) && requires.length > 0
+    ? ['the packages under "requires" are not installed by Kiwi: they have to be there already']
+    : []
 }
 
 /** Hash of the leaf and of every executor that is not shipped: when one of them changes, its grants are void. */
@@ -60,13 +68,9 @@ async function checkedConfig(items: readonly Item[], schemas: Schemas): Promise<
     const check = await schemas.compile(manifest.config_schema, `the config_schema of "${id}"`)
     const findings = check(config)
     if (findings === null) continue
-    const faults = [
-      ...findings.missing.map((name) => `"${name}" is missing`),
-      ...findings.invalid.map(({ name, reason }) => `"${name}" ${reason}`),
-    ]
     throw new KiwiError(
       'INVALID_CONFIG',
-      `Cannot run "${items[0]?.id}": its config does not fit "${id}": ${faults.join('; ')}`,
+      `Cannot run "${items[0]?.id}": its config does not fit "${id}": ${describeFindings(findings)}`,
       {
         hint: 'Correct these keys under "config" in the manifest',
         details: { ...findings, tool: id },

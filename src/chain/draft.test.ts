@@ -2,8 +2,8 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { JsonObject } from '../shared/json.ts'
-import type { TempChain } from './temp-chain.ts'
-import { openTempChain } from './temp-chain.ts'
+import type { TempChain } from '../../test/fixtures/temp-chain.ts'
+import { openTempChain } from '../../test/fixtures/temp-chain.ts'
 
 const CANARY = 'kiwi-canary-0123456789'
 let temp: TempChain

@@ -5,7 +5,7 @@ import { LIMITS } from '../shared/limits.ts'
 import { compilePlan } from './compile-plan.ts'
 import { assertNoOption, checkParameters, parameterArguments, parameterEnvironment } from './parameters.ts'
 import type { Plan } from './plan.ts'
-import { sampleItem, shippedItem } from './sample-item.ts'
+import { sampleItem, shippedItem } from '../../test/fixtures/sample-item.ts'
 import { openSchemas } from './schemas.ts'
 
 const schemas = openSchemas()

@@ -4,6 +4,7 @@ import { LIMITS } from '../shared/limits.ts'
 import { textOf } from '../shared/template.ts'
 import type { CommandTemplate } from './command-template.ts'
 import type { Plan } from './plan.ts'
+import { describeFindings } from './schemas.ts'
 
 /** The parameters of a call, checked, with defaults filled in. Each missing or wrong one is named. */
 export function checkParameters(plan: Plan, given: JsonObject): JsonObject {
@@ -11,12 +12,8 @@ export function checkParameters(plan: Plan, given: JsonObject): JsonObject {
   const findings = plan.checkParameters(parameters)
   if (findings === null) return parameters
   const { missing, invalid } = findings
-  const faults = [
-    ...missing.map((name) => `"${name}" is missing`),
-    ...invalid.map(({ name, reason }) => `"${name}" ${reason}`),
-  ]
-  throw new KiwiError('INVALID_PARAMETERS', `Cannot run "${plan.item.id}": ${faults.join('; ')}`, {
-    hint: `Correct ${faults.length === 1 ? 'it' : 'them'} and send the call again; load shows the schema`,
+  throw new KiwiError('INVALID_PARAMETERS', `Cannot run "${plan.item.id}": ${describeFindings(findings)}`, {
+    hint: 'Correct what is named and send the call again; load shows the schema',
     fix: { call: 'load', arguments: { item_type: 'tool', item_id: plan.item.id } },
     details: { missing, invalid },
   })

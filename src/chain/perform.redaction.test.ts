@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { LoopbackServer, Received } from '../primitives/loopback-server.ts'
-import { openLoopbackServer, reply } from '../primitives/loopback-server.ts'
+import type { LoopbackServer, Received } from '../../test/fixtures/loopback-server.ts'
+import { openLoopbackServer, reply } from '../../test/fixtures/loopback-server.ts'
 import type { JsonObject } from '../shared/json.ts'
-import type { TempChain } from './temp-chain.ts'
-import { openTempChain } from './temp-chain.ts'
+import type { TempChain } from '../../test/fixtures/temp-chain.ts'
+import { openTempChain } from '../../test/fixtures/temp-chain.ts'
 
 const CANARY = 'kiwi-canary-0123456789'
 let temp: TempChain

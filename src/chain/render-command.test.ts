@@ -2,11 +2,11 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Environment } from '../config/environment.ts'
 import type { JsonObject } from '../shared/json.ts'
-import type { Command } from '../primitives/command.ts'
+import type { Command } from '../primitives/subprocess/command.ts'
 import { compileCommand } from './command-template.ts'
 import type { Circumstances } from './render-command.ts'
 import { renderCommand } from './render-command.ts'
-import { sampleItem } from './sample-item.ts'
+import { sampleItem } from '../../test/fixtures/sample-item.ts'
 import { openVariables } from './variables.ts'
 
 const ENVIRONMENT: Environment = {

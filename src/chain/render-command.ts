@@ -1,4 +1,4 @@
-import type { Command } from '../primitives/command.ts'
+import type { Command } from '../primitives/subprocess/command.ts'
 import type { Environment } from '../config/environment.ts'
 import { childEnvironment } from '../config/environment.ts'
 import type { JsonObject } from '../shared/json.ts'

@@ -1,11 +1,11 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { HttpRequest } from '../primitives/http-request.ts'
+import type { HttpRequest } from '../primitives/http/request.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { createRedact } from '../shared/redact.ts'
 import { renderRequest } from './render-request.ts'
 import { compileRequest } from './request-template.ts'
-import { sampleItem } from './sample-item.ts'
+import { sampleItem } from '../../test/fixtures/sample-item.ts'
 import { openVariables } from './variables.ts'
 
 const ENVIRONMENT = {

@@ -1,4 +1,4 @@
-import type { HttpRequest } from '../primitives/http-request.ts'
+import type { HttpRequest } from '../primitives/http/request.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { isObject } from '../shared/json.ts'

@@ -4,9 +4,9 @@ import type { ItemRef } from '../shared/ids.ts'
 import { parseItemRef } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Resolver } from './resolve.ts'
-import { sampleFile, sampleItem } from './sample-item.ts'
-import type { TempChain } from './temp-chain.ts'
-import { openTempChain } from './temp-chain.ts'
+import { sampleFile, sampleItem } from '../../test/fixtures/sample-item.ts'
+import type { TempChain } from '../../test/fixtures/temp-chain.ts'
+import { openTempChain } from '../../test/fixtures/temp-chain.ts'
 
 let temp: TempChain
 let resolver: Resolver
@@ -127,7 +127,7 @@ describe('C2: many at once', () => {
     temp.queries.length = 0
     const plans = await resolver.resolveBatch([...ids, 'no_such'].map(ref), temp.lookup)
     expect(temp.queries).toEqual([`nodes ${[...ids, 'no_such'].join()}`])
-    expect(ids.map((id) => plans.get(id)?.chain)).toEqual(ids.map((id) => [id, 'http_client']))
+    expect(ids.map((id) => plans.get(id))).toMatchObject(ids.map((id) => ({ chain: [id, 'http_client'] })))
     expect(plans.get('no_such')).toBeNull()
   })
 
@@ -156,10 +156,19 @@ describe('C2: many at once', () => {
       }
       await temp.publish(sampleItem(raw, [sampleFile('main.sh', `echo ${id}`)]))
     }
+    await resolver.resolve(ref('http_test'), temp.lookup)
     temp.queries.length = 0
     const plans = await resolver.resolveBatch(ids.map(ref), temp.lookup)
-    expect(temp.queries.filter((query) => query.startsWith('nodes'))).toEqual([`nodes ${ids.join()}`])
-    expect(plans.get('script_2')?.chain).toEqual(['script_2', 'bash_runtime', 'subprocess'])
+    expect(temp.queries).toEqual([`nodes ${ids.join()}`])
+    expect(plans.get('script_2')).toMatchObject({ chain: ['script_2', 'bash_runtime', 'subprocess'] })
+  })
+
+  test('one faulty chain is told and does not spoil the others', async () => {
+    await temp.publish(sampleItem(api('api_1')))
+    temp.tool('orphan', { tool_type: 'script', executor: 'cobol_runtime' })
+    const plans = await resolver.resolveBatch(['orphan', 'api_1'].map(ref), temp.lookup)
+    expect(plans.get('orphan')).toMatchObject({ code: 'EXECUTOR_MISSING' })
+    expect(plans.get('api_1')).toMatchObject({ chain: ['api_1', 'http_client'] })
   })
 })
 

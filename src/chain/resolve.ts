@@ -1,10 +1,11 @@
+import { KiwiError } from '../shared/errors.ts'
 import type { ItemRef } from '../shared/ids.ts'
 import { deepFreeze, sha256 } from '../shared/json.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { notFound } from '../spaces/lookup.ts'
 import type { Compiled } from './compile-plan.ts'
-import { compilePlan } from './compile-plan.ts'
+import { compilePlan, shortfalls } from './compile-plan.ts'
 import { createCurrent } from './current.ts'
 import type { Plan } from './plan.ts'
 import type { Schemas } from './schemas.ts'
@@ -19,8 +20,14 @@ export interface Resolver {
   resolve(ref: ItemRef, lookup: Lookup): Plan | Promise<Plan>
   /** The same after a look at whether the files and rows of the plan are still what they were. */
   current(ref: ItemRef, lookup: Lookup): Plan | Promise<Plan>
-  /** Many at once: what is not kept comes in one query. An id that is not there maps to null. */
-  resolveBatch(names: readonly ItemRef[], lookup: Lookup): Promise<ReadonlyMap<string, Plan | null>>
+  /**
+   * Many at once: what is not kept comes in one query. An id that is not there maps to null, one whose chain is
+   * faulty to what is wrong with it.
+   */
+  resolveBatch(
+    refs: readonly ItemRef[],
+    lookup: Lookup,
+  ): Promise<ReadonlyMap<string, Plan | KiwiError | null>>
   /** The plan of an item that is in no space yet; it is not kept. */
   plan(item: Item, lookup: Lookup): Promise<Plan>
   /** Brings the executors that nearly every chain ends in into memory, in one query. */
@@ -59,7 +66,9 @@ export function openResolver(schemas: Schemas): Resolver {
     const items = Object.freeze(await walk(item, lookup))
     const links = deepFreeze(toLinks(items))
     const chain = Object.freeze(links.map(({ tool_id }) => tool_id))
-    return Object.freeze({ ...(await compile(items)), item, items, links, chain, warnings: item.warnings })
+    const content = await compile(items)
+    const warnings = Object.freeze([...item.warnings, ...shortfalls(content.config)])
+    return Object.freeze({ ...content, item, items, links, chain, warnings })
   }
 
   const make = async (ref: ItemRef, lookup: Lookup): Promise<Plan> => {
@@ -83,8 +92,7 @@ export function openResolver(schemas: Schemas): Resolver {
       await lookup.prefetch(refs.filter((ref) => !plans.has(keyOf(ref))).map(({ name }) => name))
       const found = await Promise.all(
         refs.map(async (ref) => {
-          const item = plans.get(keyOf(ref))?.item ?? (await lookup.find(ref, 'tool'))
-          return [keyOf(ref), item === null ? null : await resolve(ref, lookup)] as const
+          return [keyOf(ref), await attempt(() => resolve(ref, lookup))] as const
         }),
       )
       return new Map(found)
@@ -95,6 +103,15 @@ export function openResolver(schemas: Schemas): Resolver {
       kept = new WeakMap()
       compiled.clear()
     },
+  }
+}
+
+async function attempt(resolve: () => Plan | Promise<Plan>): Promise<Plan | KiwiError | null> {
+  try {
+    return await resolve()
+  } catch (error) {
+    if (!(error instanceof KiwiError)) throw error
+    return error.code === 'NOT_FOUND' ? null : error
   }
 }
 

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { inputSchema } from '../spaces/input-schema.ts'
 import { readItem } from '../spaces/read-item.ts'
 import { scan } from '../spaces/scan.ts'
-import { BUILTIN } from './sample-item.ts'
+import { BUILTIN } from '../../test/fixtures/sample-item.ts'
 import type { Findings } from './schemas.ts'
 import { openSchemas } from './schemas.ts'
 

@@ -12,6 +12,14 @@ export interface Findings {
   readonly invalid: readonly { readonly name: string; readonly reason: string }[]
 }
 
+/** The findings in words: `"a" is missing; "b" must be number`. */
+export function describeFindings({ missing, invalid }: Findings): string {
+  return [
+    ...missing.map((name) => `"${name}" is missing`),
+    ...invalid.map(({ name, reason }) => `"${name}" ${reason}`),
+  ].join('; ')
+}
+
 /** Checks a value and fills in its defaults in place; null when nothing is wrong. */
 export type Check = (value: unknown) => Findings | null
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Grant } from '../config/config.ts'
 import { createRedact } from '../shared/redact.ts'
 import type { VariableSegment } from '../shared/template.ts'
-import { sampleItem } from './sample-item.ts'
+import { sampleItem } from '../../test/fixtures/sample-item.ts'
 import type { Variables } from './variables.ts'
 import { openVariables } from './variables.ts'
 

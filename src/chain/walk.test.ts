@@ -3,7 +3,7 @@ import type { JsonObject } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { TOOL_TYPES } from '../shared/tool-type.ts'
 import type { Item } from '../spaces/item.ts'
-import { sampleItem } from './sample-item.ts'
+import { sampleItem } from '../../test/fixtures/sample-item.ts'
 import { toLinks, walk } from './walk.ts'
 
 const item = (tool_id: string, tool_type: string, executor: string | null, more: JsonObject = {}): Item =>

@@ -7,7 +7,7 @@ import { permission } from './permission.ts'
 
 /** One step of the gate: it may refuse, and what it lets through goes on to the next. */
 export type Stage = (call: Call, next: Next, means: Means) => Promise<Outcome>
-export type Next = () => Promise<Outcome>
+type Next = () => Promise<Outcome>
 
 /** Outermost first: audit stands outside, so that refusals are recorded too. */
 const STAGES: readonly Stage[] = [audit, arrive, permission, commit]

@@ -26,6 +26,7 @@ export function unplacedItem(
     warnings: [],
     isReserved: false,
     updatedAt: new Date(0).toISOString(),
+    filePaths: files.map(({ path }) => path),
     files: async () => files,
   }
 }

@@ -114,10 +114,13 @@ function isMissing(issue: z.core.$ZodIssue): boolean {
 }
 
 /** `script` and `mcp_tool` are other words for a tool. */
-const ALIASES: Readonly<Record<string, ItemType>> = { script: 'tool', mcp_tool: 'tool' }
+const ALIASES: ReadonlyMap<string, ItemType> = new Map([
+  ['script', 'tool'],
+  ['mcp_tool', 'tool'],
+])
 
 export function readItemType(given: string): ItemType {
-  const type = ITEM_TYPES.find((known) => known === given) ?? ALIASES[given]
+  const type = ITEM_TYPES.find((known) => known === given) ?? ALIASES.get(given)
   if (type !== undefined) return type
   throw new KiwiError(
     'UNKNOWN_ITEM_TYPE',

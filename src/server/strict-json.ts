@@ -43,7 +43,7 @@ function stringEnd(text: string, start: number): number {
 
 /** `"\u0061"` and `"a"` are one key. */
 function plain(literal: string): string {
-  if (!literal.includes('\\')) return literal
+  if (!literal.includes('\\')) return literal.slice(1, -1)
   try {
     return String(JSON.parse(literal))
   } catch {

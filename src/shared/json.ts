@@ -58,12 +58,8 @@ export function assertPlain(value: unknown, what: string, code: ErrorCode = 'INV
   const open: { value: unknown; path: string; depth: number }[] = [{ value, path: '', depth: 0 }]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { value: inner, path, depth } = next
-    if (typeof inner === 'string' && inner.includes('\0')) {
-      throw refused(`"${path || 'value'}" holds a NUL byte`, path)
-    }
-    if (typeof inner === 'number' && !isExact(inner)) {
-      throw refused(`"${path || 'value'}" is a number that cannot be kept exactly; write it as text`, path)
-    }
+    const fault = faultOf(inner)
+    if (fault !== null) throw refused(`"${path || 'value'}" ${fault}`, path)
     if (typeof inner !== 'object' || inner === null) continue
     if (depth >= LIMITS.nesting) {
       throw new KiwiError(
@@ -78,6 +74,13 @@ export function assertPlain(value: unknown, what: string, code: ErrorCode = 'INV
       open.push({ value: child, path: at, depth: depth + 1 })
     }
   }
+}
+
+/** What is wrong with a single value. */
+function faultOf(value: unknown): string | null {
+  if (typeof value === 'string' && value.includes('\0')) return 'holds a NUL byte'
+  if (typeof value !== 'number' || isExact(value)) return null
+  return 'is a number that cannot be kept exactly; write it as text'
 }
 
 /** Whole numbers beyond 2^53 fall together with their neighbours. From 1e21 on people write powers, not digits. */

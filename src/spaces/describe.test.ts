@@ -29,6 +29,7 @@ function itemOf(given: JsonObject, files: readonly ItemFile[] = []): Item & { re
     warnings,
     isReserved: false,
     updatedAt: '2026-01-01T00:00:00.000Z',
+    filePaths: files.map(({ path }) => path),
     files: async () => {
       reads += 1
       return files

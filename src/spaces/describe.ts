@@ -41,10 +41,7 @@ export async function toNewVersion(item: Item, changelog: string | null): Promis
     content_hash: item.contentHash,
     changelog,
     files,
-    entrypoint: entrypointOf(
-      manifest,
-      files.map(({ path }) => path),
-    ),
+    entrypoint: entrypointOf(manifest, item.filePaths),
     search_text: searchText(manifest, manifest.tool_type === 'knowledge' ? files : []),
   }
 }

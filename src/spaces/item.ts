@@ -19,6 +19,7 @@ export interface Item {
   /** Shipped with Kiwi, so no other space may take its id. */
   readonly isReserved: boolean
   readonly updatedAt: string
+  readonly filePaths: readonly string[]
   /** Read when asked: most calls need no file. */
   readonly files: () => Promise<readonly ItemFile[]>
 }

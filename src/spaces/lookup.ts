@@ -139,6 +139,7 @@ function storedItem(stored: StoredVersion, store: Store): Item {
     warnings,
     isReserved: stored.is_builtin,
     updatedAt: stored.created_at,
+    filePaths: stored.file_paths,
     files: () => store.registry.files(stored.tool_id, stored.version),
   }
 }

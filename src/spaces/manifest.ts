@@ -65,13 +65,13 @@ function isVersion(text: string): boolean {
 const KNOWN_KEYS = new Set([...Object.keys(ManifestShape.shape), 'name', 'title'])
 
 /** What an author may write for a type, and the type and runtime it stands for. */
-const TYPE_ALIASES: Readonly<Record<string, { type: ToolType; executor: string | null }>> = {
-  python: { type: 'script', executor: 'python_runtime' },
-  bash: { type: 'script', executor: 'bash_runtime' },
-  node: { type: 'script', executor: 'node_runtime' },
-  docker: { type: 'script', executor: 'docker_runtime' },
-  mcp: { type: 'mcp_tool', executor: null },
-}
+const TYPE_ALIASES: ReadonlyMap<string, { type: ToolType; executor: string | null }> = new Map([
+  ['python', { type: 'script', executor: 'python_runtime' }],
+  ['bash', { type: 'script', executor: 'bash_runtime' }],
+  ['node', { type: 'script', executor: 'node_runtime' }],
+  ['docker', { type: 'script', executor: 'docker_runtime' }],
+  ['mcp', { type: 'mcp_tool', executor: null }],
+])
 
 /** Where the id and category come from when the manifest does not say. */
 export interface Origin {
@@ -171,7 +171,7 @@ function typeOf(
   given: Readonly<Record<string, unknown>>,
   config: unknown,
 ): { type: unknown; executor: unknown } {
-  const alias = TYPE_ALIASES[textOf(given['tool_type'])]
+  const alias = TYPE_ALIASES.get(textOf(given['tool_type']))
   const type = alias?.type ?? given['tool_type']
   return { type, executor: given['executor'] ?? alias?.executor ?? impliedExecutor(type, config) }
 }

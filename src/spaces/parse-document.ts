@@ -21,7 +21,7 @@ export async function parseDocument(text: string, where: string): Promise<JsonOb
   }
   const value: unknown = document.toJS({ maxAliasCount: 0 })
   if (!isObject(value)) throw parseError(where, 'it is not a mapping of keys to values')
-  assertPlain(value, `\"${where}\"`, 'PARSE_ERROR')
+  assertPlain(value, `"${where}"`, 'PARSE_ERROR')
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the core schema yields JSON values only
   return value as JsonObject
 }

@@ -34,6 +34,7 @@ export async function readItem(entry: Entry, space: 'project' | 'user' | 'builti
         : [...warnings, `its file is named "${entry.stem}", not "${manifest.tool_id}"`],
     isReserved: false,
     updatedAt: new Date(entry.modified).toISOString(),
+    filePaths: files.map(({ path }) => path),
     files: async () => (entry.kind === 'folder' ? readFolder(dirname(entry.path)) : files),
   }
 }

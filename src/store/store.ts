@@ -62,6 +62,8 @@ export interface StoredVersion {
   readonly manifest: JsonObject
   readonly manifest_yaml: string | null
   readonly content_hash: string
+  /** Paths of its files, so that a chain can be compiled without reading them. */
+  readonly file_paths: readonly string[]
   readonly category: string | null
   readonly is_builtin: boolean
   readonly is_official: boolean

@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { field, textField } from '../fixtures/field.ts'
 import type { Place } from './temp-server.ts'
 import { kiwi, makePlace } from './temp-server.ts'
 
@@ -10,8 +11,8 @@ beforeAll(() => {
 })
 afterAll(() => place.remove())
 
-const json = async (...args: string[]): Promise<Record<string, unknown>> =>
-  JSON.parse((await kiwi(place, [...args, '--json'])).stdout) as Record<string, unknown>
+const json = async (...args: string[]): Promise<unknown> =>
+  JSON.parse((await kiwi(place, [...args, '--json'])).stdout)
 
 describe('kiwi search, load, run, create', () => {
   test('search prints a table, and what to do next', async () => {
@@ -130,8 +131,8 @@ describe('kiwi audit', () => {
     const db = new DatabaseSync(join(place.folder, 'user/kiwi.db'))
     const triggers = db
       .prepare("SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'journal'")
-      .all() as { name: string }[]
-    for (const { name } of triggers) db.exec(`DROP TRIGGER ${name}`)
+      .all()
+    for (const trigger of triggers) db.exec(`DROP TRIGGER ${textField(trigger, 'name')}`)
     db.exec("UPDATE journal SET tool = 'innocent' WHERE seq = 2")
     db.close()
     const { code, stdout } = await kiwi(place, ['audit', '--verify'])
@@ -196,10 +197,8 @@ test('kiwi demo drives the built server with a real client and prints each excha
 })
 
 test('kiwi --version and --help answer', async () => {
-  const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')) as {
-    version: string
-  }
-  expect((await kiwi(place, ['--version'])).stdout.trim()).toBe(version)
+  const manifest: unknown = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'))
+  expect((await kiwi(place, ['--version'])).stdout.trim()).toBe(field(manifest, 'version'))
   expect((await kiwi(place, ['--help'])).stdout).toContain('serve')
 })
 

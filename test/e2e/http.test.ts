@@ -5,6 +5,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as HttpTransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { field } from '../fixtures/field.ts'
 import type { Place, TempServer } from './temp-server.ts'
 import { kiwi, makePlace, startServer } from './temp-server.ts'
 
@@ -48,18 +49,15 @@ describe.each(['legacy', 'auto'] as const)('a client of the %s era', (era) => {
         client.callTool({ name: 'execute', arguments: { ...RUN('hello_bash'), parameters: { name } } }),
       ),
     )
-    expect(
-      results.map(({ structuredContent }) => (structuredContent as { data: { output: string } }).data.output),
-    ).toEqual(names.map((name) => `Hello, ${name}!\n`))
+    expect(results.map(({ structuredContent }) => field(structuredContent, 'data', 'output'))).toEqual(
+      names.map((name) => `Hello, ${name}!\n`),
+    )
   })
 })
 
 test('a client of the first SDK works over HTTP', async () => {
   const client = new ClientV1({ name: 'old', version: '1' })
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the first SDK's own types disagree about optional keys
-  await client.connect(
-    new HttpTransportV1(new URL(server.url), withToken()) as Parameters<typeof client.connect>[0],
-  )
+  await client.connect(new HttpTransportV1(new URL(server.url), withToken()))
   const { tools } = await client.listTools()
   expect(tools).toHaveLength(4)
   await client.close()
@@ -175,7 +173,7 @@ describe('the guards', () => {
       'null',
       '7',
     ]) {
-      const response = await post(body as object, { 'Mcp-Session-Id': session })
+      const response = await post(body, { 'Mcp-Session-Id': session })
       expect(response.status).toBeGreaterThanOrEqual(400)
       expect(response.status).toBeLessThan(500)
     }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Client } from '@modelcontextprotocol/client'
@@ -8,6 +8,8 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport as StdioTransportV1 } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { textField } from '../fixtures/field.ts'
+import { isAlive } from '../fixtures/probe.ts'
 import type { Place } from './temp-server.ts'
 import { CLI, makePlace } from './temp-server.ts'
 
@@ -50,8 +52,7 @@ describe.each(['legacy', 'auto'] as const)('a client of the %s era', (era) => {
       const result = await client.callTool({ name: 'execute', arguments: RUN(id) })
       expect(result.isError).toBe(false)
       expect(result.structuredContent).toMatchObject({ status: 'success', data: { output: 'Hello, Ada!\n' } })
-      const [text] = result.content as { type: string; text: string }[]
-      expect(JSON.parse(text?.text ?? '')).toEqual(result.structuredContent)
+      expect(JSON.parse(textField(result.content, 0, 'text'))).toEqual(result.structuredContent)
     },
   )
 
@@ -93,7 +94,6 @@ test("S11: the project is the client's root when it declares one, else where the
     { capabilities: { roots: { listChanged: true } } },
   )
   client.setRequestHandler('roots/list', () => ({ roots: [{ uri: pathToFileURL(root).href }] }))
-  const { mkdirSync } = await import('node:fs')
   mkdirSync(join(root, '.ai/tools/where'), { recursive: true })
   writeFileSync(
     join(root, '.ai/tools/where/tool.yaml'),
@@ -173,7 +173,6 @@ describe('the process', () => {
       child.stdin.write(call(1, create))
       for await (const chunk of child.stdout) if (String(chunk).includes('"id":1')) break
       child.stdin.write(call(2, { item_type: 'tool', action: 'run', item_id: create.item_id }))
-      const { existsSync, readFileSync } = await import('node:fs')
       for (
         let tries = 0;
         tries < 200 && !(existsSync(mark) && readFileSync(mark, 'utf8').trim() !== '');
@@ -182,11 +181,11 @@ describe('the process', () => {
         await new Promise((resolve) => setTimeout(resolve, 25))
       }
       const pid = Number(readFileSync(mark, 'utf8'))
-      expect(() => process.kill(pid, 0)).not.toThrow()
+      expect(isAlive(pid)).toBe(true)
       if (how === 'end of input') child.stdin.end()
       else child.kill(how)
       await once(child, 'exit')
-      expect(() => process.kill(pid, 0)).toThrow()
+      expect(isAlive(pid)).toBe(false)
     },
   )
 })

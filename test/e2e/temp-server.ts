@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { field, textField } from '../fixtures/field.ts'
 
 /** The command as it is shipped. */
 export const CLI = join(import.meta.dirname, '../../dist/cli.js')
@@ -66,10 +67,11 @@ export async function startServer(place: Place, args: readonly string[] = []): P
     line += String(chunk)
     if (line.includes('\n')) break
   }
-  const { url, token_file } = JSON.parse(line) as { url: string; token_file: string | null }
+  const started: unknown = JSON.parse(line)
+  const tokenFile = field(started, 'token_file')
   return {
-    url,
-    token: token_file === null ? '' : readFileSync(token_file, 'utf8').trim(),
+    url: textField(started, 'url'),
+    token: typeof tokenFile === 'string' ? readFileSync(tokenFile, 'utf8').trim() : '',
     child,
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return

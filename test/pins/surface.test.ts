@@ -6,6 +6,7 @@ import { errorReply, outcomeReply, successReply } from '../../src/meta/reply.ts'
 import { INSTRUCTIONS, TOOLS } from '../../src/meta/tools.ts'
 import { ERRORS, KiwiError } from '../../src/shared/errors.ts'
 import { VERSION } from '../../src/shared/version.ts'
+import { field } from '../fixtures/field.ts'
 
 /*
  * What others can see. A red pin means: decide, write the line in CHANGELOG.md, then change the pin.
@@ -17,9 +18,7 @@ test('S1: the four tools together stay under 2,560 bytes', () => {
 
 test('the wire schemas and the readers of the arguments name the same arguments', () => {
   for (const { name, inputSchema } of TOOLS) {
-    expect(Object.keys(inputSchema['properties'] as object).toSorted()).toEqual(
-      argumentNames(name).toSorted(),
-    )
+    expect(Object.keys(inputSchema['properties'] ?? {}).toSorted()).toEqual(argumentNames(name).toSorted())
   }
   expect(TOOLS.map(({ name }) => name)).toEqual(META_TOOLS)
 })
@@ -141,8 +140,6 @@ test('an error that is not ours becomes a typed one, with its cause kept', () =>
 })
 
 test('the version is that of the package', () => {
-  const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')) as {
-    version: string
-  }
-  expect(VERSION).toBe(version)
+  const manifest: unknown = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'))
+  expect(VERSION).toBe(field(manifest, 'version'))
 })

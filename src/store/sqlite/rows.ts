@@ -30,8 +30,12 @@ function isJsonObject(value: unknown): value is JsonObject {
   return isObject(value)
 }
 
+/** A column of JSON that holds a list of texts. */
+const jsonTexts = z.string().transform((text) => z.array(z.string()).parse(JSON.parse(text)))
+
 /** The columns of a StoredVersion, from tools `t` and tool_versions `v`. */
 export const VERSION_COLUMNS = `t.tool_id, t.tool_type, v.executor_id, v.version, v.manifest, v.manifest_yaml,
+  (SELECT json_group_array(f.path) FROM tool_version_files f WHERE f.version_pk = v.id) AS file_paths,
   v.content_hash, t.category, t.is_builtin, t.is_official, v.created_at`
 
 export const VersionRow = z.object({
@@ -42,6 +46,7 @@ export const VersionRow = z.object({
   manifest: jsonObject,
   manifest_yaml: z.string().nullable(),
   content_hash: z.string(),
+  file_paths: jsonTexts,
   category: z.string().nullable(),
   is_builtin: flag,
   is_official: flag,

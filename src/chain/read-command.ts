@@ -1,0 +1,73 @@
+import type { CommandResult } from '../primitives/subprocess/command.ts'
+import type { ErrorCode } from '../shared/errors.ts'
+import { KiwiError } from '../shared/errors.ts'
+import type { JsonObject, JsonValue } from '../shared/json.ts'
+import { assertPlain } from '../shared/json.ts'
+import type { Plan } from './plan.ts'
+
+/** What a program gave back, or the error that says why it gave nothing; `program` is how it is shown. */
+export function readCommand(plan: Plan, program: JsonValue, result: CommandResult): JsonObject {
+  const { stdout, stderr, return_code, signal, truncated } = result
+  const parsed = parseJson(stdout)
+  const data: JsonObject = {
+    output: parsed === undefined ? stdout : parsed,
+    ...(parsed === undefined ? {} : { stdout }),
+    ...(stderr === '' ? {} : { stderr }),
+    return_code,
+    ...(signal === null ? {} : { signal }),
+    ...(truncated ? { truncated } : {}),
+  }
+  if (result.success) return data
+  const { code, reason } = failureOf(plan, result)
+  throw new KiwiError(code, `Cannot run "${plan.item.id}": ${reason}`, {
+    partial: data,
+    details: { command: program },
+  })
+}
+
+/** Why a program that did not succeed did not. */
+function failureOf(plan: Plan, result: CommandResult): { code: ErrorCode; reason: string } {
+  const { stderr, signal, return_code } = result
+  if (result.timed_out)
+    return { code: 'TIMEOUT', reason: `it took longer than ${timeoutOf(plan)} s and was ended` }
+  if (result.cancelled) return { code: 'CANCELLED', reason: 'it was cancelled' }
+  switch (result.failure) {
+    case 'not_found':
+      return { code: 'COMMAND_NOT_FOUND', reason: stderr }
+    case 'not_executable':
+      return { code: 'COMMAND_NOT_EXECUTABLE', reason: stderr }
+    case 'missing_command':
+    case 'bad_folder':
+      return { code: 'INVALID_CONFIG', reason: stderr }
+    case 'overloaded':
+      return { code: 'OVERLOADED', reason: 'too many programs are running' }
+    case 'not_started':
+      return { code: 'TOOL_FAILED', reason: `it could not be started: ${stderr}` }
+    case null: {
+      const end = signal === null ? `code ${return_code}` : signal
+      return { code: 'TOOL_FAILED', reason: `it ended with ${end}${lastLine(stderr)}` }
+    }
+  }
+}
+
+/** One JSON value and nothing else, of a depth that can be handed on. */
+function parseJson(text: string): JsonValue | undefined {
+  if (!/^\s*[[{"\d\-tfn]/.test(text)) return undefined
+  try {
+    const value: unknown = JSON.parse(text)
+    assertPlain(value, 'output')
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- parsed from JSON
+    return value as JsonValue
+  } catch {
+    return undefined
+  }
+}
+
+function timeoutOf({ effect }: Plan): number {
+  return effect.kind === 'subprocess' ? effect.command.timeoutMs / 1000 : 0
+}
+
+function lastLine(stderr: string): string {
+  const line = stderr.trimEnd().split('\n').at(-1) ?? ''
+  return line === '' ? '' : `: ${line.slice(0, 300)}`
+}

@@ -1,0 +1,38 @@
+import type { Clock } from '../../shared/clock.ts'
+import type { HttpRequest, Target } from './request.ts'
+import type { HttpFailure, Problem } from './result.ts'
+
+/** What one attempt came to, as far as another one depends on it. */
+export interface Attempted {
+  readonly status: number
+  readonly retryAfter: string | undefined
+  readonly problem: Problem | null
+}
+
+const CAP_MS = 30_000
+const TRANSIENT: ReadonlySet<HttpFailure> = new Set(['connection', 'dns', 'timeout'])
+
+/** How long to wait before the next attempt; null: there is none. `count` attempts were made. */
+export function retryDelay(
+  { retryDelayMs, retryableStatuses }: HttpRequest,
+  { isIdempotent, isFollowed }: Pick<Target, 'isIdempotent' | 'isFollowed'>,
+  { status, retryAfter, problem }: Attempted,
+  { count, clock, random }: { count: number; clock: Clock; random: () => number },
+): number | null {
+  if (!isIdempotent && isFollowed) return null
+  const backoff = random() * Math.min(CAP_MS, retryDelayMs * 2 ** (count - 1))
+  // A broken request that may have had an effect arrives here as `outcome_unknown`, never as one of these.
+  if (problem !== null) return TRANSIENT.has(problem.failure) ? backoff : null
+  if (!retryableStatuses.includes(status)) return null
+  const asked = readRetryAfter(retryAfter, clock)
+  if (isIdempotent) return asked ?? backoff
+  return status === 429 || status === 503 ? asked : null
+}
+
+/** Seconds, or a date. */
+function readRetryAfter(value: string | undefined, clock: Clock): number | null {
+  if (value === undefined) return null
+  if (/^\d+$/.test(value)) return Number(value) * 1000
+  const date = Date.parse(value)
+  return Number.isNaN(date) ? null : Math.max(0, date - clock.now())
+}

@@ -1,0 +1,126 @@
+import { KiwiError } from '../../shared/errors.ts'
+import type { Program } from './command.ts'
+import type { KillTree } from './kill-tree.ts'
+import { readLines } from './read-lines.ts'
+import type { Child } from './start-child.ts'
+import { createTail } from './tail.ts'
+import { within } from './within.ts'
+
+/** A program that lives on and is spoken to in lines. */
+export interface SessionCommand extends Program {
+  /** A longer line ends the session; 10 MB unless given. */
+  readonly maxLineBytes?: number
+}
+
+interface SessionEnd {
+  /** -1 when it did not exit by itself. */
+  readonly return_code: number
+  readonly signal: string | null
+  readonly failure: 'message_too_large' | null
+}
+
+/** A long-lived child. */
+export interface ProcessSession {
+  readonly pid: number
+  /** What it writes to stdout, without line ends. For one reader, who may leave and come back: nothing is lost. */
+  readonly lines: AsyncIterable<string>
+  /** Kept when the child can take more. Fails when it has ended. */
+  send(line: string): Promise<void>
+  /** The last 64 kB of what it wrote to stderr. */
+  stderr(): string
+  /** Kept, never broken, when the child and its descendants are gone. */
+  readonly ended: Promise<SessionEnd>
+  /** Ends the input, then TERM after two seconds, then KILL after two more. */
+  close(): Promise<SessionEnd>
+}
+
+const MAX_LINE_BYTES = 10 * 1024 * 1024
+const STDERR_BYTES = 64 * 1024
+const CLOSE_STEP_MS = 2000
+
+export function openSession(child: Child, command: SessionCommand, killTree: KillTree): ProcessSession {
+  const tail = createTail(STDERR_BYTES)
+  let failure: SessionEnd['failure'] = null
+  let isStopped = false
+  let closing: Promise<SessionEnd> | null = null
+
+  child.stderr.on('data', (chunk: Buffer) => tail.add(chunk))
+  const sender = createSender(child, command.command)
+  const lines = readLines(child.stdout, {
+    maxLineBytes: command.maxLineBytes ?? MAX_LINE_BYTES,
+    onTooLong() {
+      failure = 'message_too_large'
+      child.stdout.destroy()
+      void stop()
+    },
+  })
+
+  const stop = (): Promise<void> => {
+    isStopped = true
+    return killTree.stop(child, CLOSE_STEP_MS)
+  }
+
+  const end = async (): Promise<SessionEnd> => {
+    const exit = await child.exited
+    sender.end()
+    await killTree.clearAll(child)
+    lines.finish()
+    return { return_code: isStopped ? -1 : (exit.code ?? -1), signal: exit.signal, failure }
+  }
+  const ended = end()
+
+  const close = async (): Promise<SessionEnd> => {
+    lines.drop()
+    child.stdin?.end()
+    if (!(await within(child.exited, CLOSE_STEP_MS))) await stop()
+    return ended
+  }
+
+  return {
+    pid: child.pid,
+    lines,
+    send: (line) => sender.send(line),
+    stderr: () => tail.text(),
+    ended,
+    close: () => (closing ??= close()),
+  }
+}
+
+interface Sender {
+  send(line: string): Promise<void>
+  /** The child is gone: those that wait for it fail. */
+  end(): void
+}
+
+function createSender({ stdin }: Child, command: string): Sender {
+  let isOver = false
+  const waiting: (() => void)[] = []
+  const wakeAll = (): void => {
+    for (const wake of waiting.splice(0)) wake()
+  }
+  stdin?.on('drain', wakeAll)
+  stdin?.once('close', () => {
+    isOver = true
+    wakeAll()
+  })
+  const gone = (): KiwiError =>
+    new KiwiError('UPSTREAM_UNAVAILABLE', `Cannot write to "${command}": it has ended`)
+
+  return {
+    async send(line) {
+      if (line.includes('\n')) {
+        throw new KiwiError('INVALID_PARAMETERS', `Cannot write to "${command}": the line holds a line break`)
+      }
+      if (isOver || stdin === null || !stdin.writable) throw gone()
+      if (stdin.write(`${line}\n`)) return
+      await new Promise<void>((resolve) => {
+        waiting.push(resolve)
+      })
+      if (isOver) throw gone()
+    },
+    end() {
+      isOver = true
+      wakeAll()
+    },
+  }
+}

@@ -1,0 +1,228 @@
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Reply } from '../../src/shared/reply.ts'
+import { TOOL_TYPES } from '../../src/shared/tool-type.ts'
+import type { TempKiwi } from '../temp-kiwi.ts'
+import { BASH, openTempKiwi, resultsOf } from '../temp-kiwi.ts'
+
+let temp: TempKiwi
+beforeAll(async () => {
+  temp = await openTempKiwi()
+})
+afterAll(() => temp.close())
+
+describe('create and delete', () => {
+  test('S8: what was made runs in the next call, and what is deleted is gone', async () => {
+    const made = await temp.create(
+      'greets',
+      { ...BASH, parameters: [{ name: 'who', required: true }] },
+      { 'main.sh': 'echo "hi $KIWI_PARAM_WHO"' },
+    )
+    expect(made).toMatchObject({
+      status: 'success',
+      data: {
+        source: 'project',
+        version: '1.0.0',
+        call: { item_id: 'greets', parameters: { who: '<string>' } },
+      },
+    })
+    expect(await temp.run('greets', { who: 'Bo' })).toMatchObject({ data: { output: 'hi Bo\n' } })
+    const unconfirmed = await temp.call('execute', { item_type: 'tool', action: 'delete', item_id: 'greets' })
+    expect(unconfirmed.error).toMatchObject({
+      code: 'CONFIRM_REQUIRED',
+      fix: { call: 'execute', arguments: { parameters: { confirm: true } } },
+    })
+    expect(await temp.run('greets', { who: 'Bo' })).toMatchObject({ status: 'success' })
+    expect((await temp.call('execute', unconfirmed.error?.fix?.arguments)).status).toBe('success')
+    expect((await temp.run('greets', { who: 'Bo' })).error?.code).toBe('NOT_FOUND')
+    expect(existsSync(join(temp.project, '.ai/tools/greets'))).toBe(false)
+  })
+
+  test('T13: every way the seeds describe a tool is read', async () => {
+    const shapes: [string, object][] = [
+      [
+        'apart',
+        {
+          tool_type: 'script',
+          executor: 'bash_runtime',
+          manifest: { version: '1.0.0', description: 'x' },
+          files: { 'main.sh': 'echo apart' },
+        },
+      ],
+      [
+        'content_object',
+        { content: { ...BASH, tool_id: 'content_object' }, files: { 'main.sh': 'echo content_object' } },
+      ],
+      [
+        'content_text',
+        {
+          content: 'tool_type: script\nexecutor: bash_runtime\ndescription: x\n',
+          files: { 'main.sh': 'echo content_text' },
+        },
+      ],
+      [
+        'alias',
+        {
+          manifest: { tool_type: 'bash', description: 'x', executor_config: { entrypoint: 'go.sh' } },
+          files: { 'go.sh': 'echo alias' },
+        },
+      ],
+    ]
+    for (const [item_id, parameters] of shapes) {
+      expect(
+        await temp.call('execute', { item_type: 'tool', action: 'create', item_id, parameters }),
+      ).toMatchObject({ status: 'success' })
+      expect(await temp.run(item_id)).toMatchObject({ data: { output: `${item_id}\n` } })
+    }
+  })
+
+  test('a manifest that was given as text is written down as it was given', async () => {
+    const text =
+      '# why this tool\ntool_id: commented\ntool_type: script\nexecutor: bash_runtime\nversion: 1.0.0\ndescription: x # short\n'
+    await temp.call('execute', {
+      item_type: 'tool',
+      action: 'create',
+      item_id: 'commented',
+      parameters: { content: text, files: { 'main.sh': 'true' } },
+    })
+    expect(readFileSync(join(temp.project, '.ai/tools/commented/tool.yaml'), 'utf8')).toBe(text)
+  })
+
+  test('T1: a sample of each type can be made, found by its type and loaded', async () => {
+    const samples: Record<string, object> = {
+      runtime: { executor: 'subprocess', config: { command: 'sh' } },
+      mcp_server: { executor: 'subprocess', config: { command: 'npx', transport: 'stdio' } },
+      mcp_tool: { executor: 'mcp_github', config: { mcp_tool_name: 'x' } },
+      script: { executor: 'bash_runtime', config: { entrypoint: 'a.sh' } },
+      api: { config: { url: 'https://example.org/' } },
+      directive: { config: { model_tier: 'fast' } },
+      thread: { config: { directive: 'x' } },
+      knowledge: {},
+      composite: { config: { steps: [] } },
+    }
+    for (const tool_type of TOOL_TYPES.filter((type) => type !== 'primitive')) {
+      const id = `sample_${tool_type}`
+      const files = tool_type === 'script' ? { 'a.sh': 'true' } : {}
+      expect(
+        await temp.create(
+          id,
+          { tool_type, description: `a sample ${tool_type}`, ...samples[tool_type] },
+          files,
+        ),
+      ).toMatchObject({ status: 'success' })
+      expect(resultsOf(await temp.search(`type:${tool_type} sample`)).map((result) => result.id)).toContain(
+        id,
+      )
+      expect((await temp.load(id)).data).toMatchObject({ tool_type })
+    }
+  })
+
+  test('T1: an executor of the wrong kind is refused by name, and nothing is written', async () => {
+    const wrong = await temp.create('wrong_kind', { ...BASH, executor: 'hello_bash' }, { 'main.sh': 'true' })
+    expect(wrong.error).toMatchObject({
+      code: 'INVALID_MANIFEST',
+      message: expect.stringContaining('"hello_bash"'),
+    })
+    expect(
+      (await temp.create('wrong_api', { tool_type: 'api', executor: 'subprocess', description: 'x' })).error
+        ?.code,
+    ).toBe('INVALID_MANIFEST')
+    expect((await temp.create('wrong_none', { tool_type: 'runtime', description: 'x' })).error?.code).toBe(
+      'INVALID_MANIFEST',
+    )
+    expect((await temp.create('wrong_prim', { tool_type: 'primitive', description: 'x' })).error?.code).toBe(
+      'INVALID_MANIFEST',
+    )
+    expect(readdirSync(join(temp.project, '.ai/tools')).filter((name) => name.includes('wrong'))).toEqual([])
+  })
+
+  test('T2: a runtime for a language Kiwi never heard of is data, and a script on it runs', async () => {
+    await temp.create('perl_runtime', {
+      tool_type: 'runtime',
+      executor: 'subprocess',
+      description: 'Runs Perl',
+      config: { command: 'perl' },
+    })
+    await temp.create(
+      'perl_hello',
+      {
+        tool_type: 'script',
+        executor: 'perl_runtime',
+        description: 'Perl',
+        parameters: [{ name: 'name', required: true }],
+      },
+      { 'main.pl': 'print "Hello, $ENV{KIWI_PARAM_NAME}!\\n";' },
+    )
+    expect(await temp.run('perl_hello', { name: 'Ada' })).toMatchObject({
+      data: { output: 'Hello, Ada!\n' },
+      metadata: { executor_chain: ['perl_hello', 'perl_runtime', 'subprocess'] },
+    })
+  })
+
+  test('T6: what is shipped cannot be deleted, and core ids cannot be taken', async () => {
+    const remove = (item_id: string): Promise<Reply> =>
+      temp.call('execute', { item_type: 'tool', action: 'delete', item_id, parameters: { confirm: true } })
+    expect((await remove('subprocess')).error?.code).toBe('BUILTIN_PROTECTED')
+    expect((await remove('hello_world')).error?.code).toBe('BUILTIN_PROTECTED')
+    for (const location of ['project', 'user', 'registry']) {
+      expect((await temp.create('python_runtime', BASH, { 'main.sh': 'true' }, location)).error?.code).toBe(
+        'RESERVED_ID',
+      )
+    }
+    temp.write(
+      'tools/subprocess.yaml',
+      'tool_id: subprocess\ntool_type: runtime\nexecutor: http_client\nversion: 9.0.0\ndescription: x\n',
+    )
+    temp.kiwi.spaces.at(temp.project).freshen(true)
+    expect((await temp.load('subprocess')).data).toMatchObject({ source: 'builtin', tool_type: 'primitive' })
+    rmSync(join(temp.project, '.ai/tools/subprocess.yaml'))
+  })
+
+  test('ZIP-01: a file that would leave its folder is refused, and nothing is written', async () => {
+    for (const path of ['../x', '/etc/x', 'a/../../b', 'C:\\x', 'a/./b', '']) {
+      const reply = await temp.create('escapes', BASH, { 'main.sh': 'true', [path]: 'x' })
+      expect(reply.error?.code).toBe('INVALID_MANIFEST')
+    }
+    expect(existsSync(join(temp.project, '.ai/tools/escapes'))).toBe(false)
+  })
+
+  test('an id that is taken is not replaced', async () => {
+    await temp.create('taken', BASH, { 'main.sh': 'echo first' })
+    expect((await temp.create('taken', BASH, { 'main.sh': 'echo second' })).error).toMatchObject({
+      code: 'CONFLICT',
+    })
+    expect(await temp.run('taken')).toMatchObject({ data: { output: 'first\n' } })
+  })
+
+  test('D16: knowledge is kept as markdown, found by its text, and returned', async () => {
+    const made = await temp.call('execute', {
+      item_type: 'knowledge',
+      action: 'create',
+      item_id: 'deploy-notes',
+      parameters: {
+        description: 'How we deploy',
+        tags: ['ops'],
+        content: '# Deploying\nUse the flamingo switch.\n',
+      },
+    })
+    expect(made).toMatchObject({
+      status: 'success',
+      data: { path: join(temp.project, '.ai/knowledge/deploy-notes.md') },
+    })
+    expect(resultsOf(await temp.search('flamingo', { item_type: 'knowledge' }))[0]).toMatchObject({
+      id: 'deploy-notes',
+      why: ['body'],
+    })
+    const run = await temp.call('execute', { item_type: 'knowledge', action: 'run', item_id: 'deploy-notes' })
+    expect(run.data).toMatchObject({ output: '# Deploying\nUse the flamingo switch.\n' })
+  })
+
+  test('N1: an agent cannot make a tool that inherits the environment', async () => {
+    const reply = await temp.create('nosy', { ...BASH, config: { inherit_env: true } }, { 'main.sh': 'env' })
+    expect(reply.error).toMatchObject({
+      code: 'INVALID_MANIFEST',
+      details: { invalid: [{ name: 'config.inherit_env' }] },
+    })
+  })
+})

@@ -1,0 +1,185 @@
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { TempKiwi } from '../temp-kiwi.ts'
+import { BASH, openTempKiwi } from '../temp-kiwi.ts'
+
+let temp: TempKiwi
+beforeAll(async () => {
+  temp = await openTempKiwi()
+})
+afterAll(() => temp.close())
+
+describe('dry run', () => {
+  test('S9: shows the chain and what would run, and no process, file or record comes of it', async () => {
+    await temp.create(
+      'email_enricher',
+      { tool_type: 'python', description: 'x', parameters: [{ name: 'email', required: true }] },
+      { 'main.py': `open('${temp.folder}/ran', 'w')` },
+    )
+    const before = readdirSync(join(temp.folder), { recursive: true }).length
+    const reply = await temp.call('execute', {
+      item_type: 'tool',
+      action: 'run',
+      item_id: 'email_enricher',
+      parameters: { email: 'a@b.c' },
+      dry_run: true,
+    })
+    expect(reply).toMatchObject({
+      status: 'dry_run',
+      data: {
+        message: expect.any(String),
+        executor_chain: ['email_enricher', 'python_runtime', 'subprocess'],
+        tool_type: 'script',
+        would_ask: false,
+        denied_by: null,
+        would_run: {
+          command: expect.stringContaining('python3'),
+          env: expect.arrayContaining(['KIWI_PARAM_EMAIL']),
+        },
+      },
+    })
+    expect(readdirSync(join(temp.folder), { recursive: true }).length).toBe(before)
+  })
+
+  test('S9: what is wrong is said as a run would say it', async () => {
+    const reply = await temp.call('execute', {
+      item_type: 'tool',
+      action: 'run',
+      item_id: 'email_enricher',
+      dry_run: true,
+    })
+    expect(reply.error).toMatchObject({ code: 'INVALID_PARAMETERS', details: { missing: ['email'] } })
+  })
+
+  test('S9: a dry create writes nothing', async () => {
+    const parameters = { manifest: BASH, files: { 'main.sh': 'true' } }
+    const reply = await temp.call('execute', {
+      item_type: 'tool',
+      action: 'create',
+      item_id: 'not_yet',
+      parameters,
+      dry_run: true,
+    })
+    expect(reply).toMatchObject({
+      status: 'dry_run',
+      data: { would_write: join(temp.project, '.ai/tools/not_yet') },
+    })
+    expect(existsSync(join(temp.project, '.ai/tools/not_yet'))).toBe(false)
+  })
+})
+
+describe('the reply', () => {
+  test('S15, S13: one shape for every kind of call', async () => {
+    await temp.create('json_out', BASH, { 'main.sh': `echo '{"n": 1}'` })
+    for (const id of ['hello_bash', 'hello_node', 'json_out', 'kiwi-overview']) {
+      const reply = await temp.run(id)
+      expect(Object.keys(reply)).toEqual(['status', 'data', 'error', 'metadata'])
+      expect(reply).toMatchObject({
+        status: 'success',
+        data: { output: expect.anything() },
+        error: null,
+        metadata: {
+          call_id: expect.stringMatching(/^[0-9A-Z]{26}$/),
+          duration_ms: expect.any(Number),
+          item_id: id,
+          action: 'run',
+        },
+      })
+      expect(reply.metadata.executor_chain?.[0]).toBe(id)
+    }
+  })
+
+  test('R21: one JSON value on standard output is the output, and its text stands beside it', async () => {
+    expect((await temp.run('json_out')).data).toMatchObject({ output: { n: 1 }, stdout: '{"n": 1}\n' })
+  })
+
+  test('S14: an error has code, message, hint, details, and what was finished', async () => {
+    await temp.create('half', BASH, { 'main.sh': 'echo done so far; echo oh no >&2; exit 7' })
+    const reply = await temp.run('half')
+    expect(Object.keys(reply)).toEqual(['status', 'data', 'error', 'metadata'])
+    expect(reply).toMatchObject({
+      status: 'error',
+      data: { output: 'done so far\n', stderr: 'oh no\n', return_code: 7 },
+      error: {
+        code: 'TOOL_FAILED',
+        message: expect.stringContaining('code 7: oh no'),
+        hint: expect.any(String),
+        retryable: false,
+        details: expect.any(Object),
+      },
+    })
+  })
+})
+
+describe('the project', () => {
+  test('S11: a path that is no folder is refused with how to pass one', async () => {
+    for (const project_path of ['/does/not/exist', 'relative']) {
+      const reply = await temp.call('execute', {
+        item_type: 'tool',
+        action: 'run',
+        item_id: 'hello_bash',
+        project_path,
+      })
+      expect(reply.error).toMatchObject({
+        code: 'PROJECT_PATH_REQUIRED',
+        hint: expect.stringContaining('project_path'),
+      })
+    }
+  })
+
+  test('S11: project_path chooses another project, and without any project the other spaces still work', async () => {
+    const other = join(temp.folder, 'other')
+    mkdirSync(other)
+    expect((await temp.search('zebras', { project_path: other, source: 'project' })).data).toMatchObject({
+      total: 0,
+    })
+    const nowhere = {
+      principal: 'p',
+      session: 's',
+      kind: 'agent',
+      defaultProject: () => Promise.resolve(null),
+    } as const
+    const run = await temp.kiwi.call(
+      'execute',
+      { item_type: 'tool', action: 'run', item_id: 'hello_bash' },
+      nowhere,
+    )
+    expect(run.status).toBe('success')
+    const create = await temp.kiwi.call(
+      'execute',
+      {
+        item_type: 'tool',
+        action: 'create',
+        item_id: 'x',
+        parameters: { manifest: BASH, files: { 'main.sh': 'true' } },
+      },
+      nowhere,
+    )
+    expect(create.error?.code).toBe('PROJECT_PATH_REQUIRED')
+  })
+})
+
+describe('C14: what one process makes, another sees within a second', () => {
+  test('a tool made, changed and deleted beside us', async () => {
+    const other = await openTempKiwi({ beside: temp })
+    try {
+      await other.run('hello_bash')
+      await temp.create('shared_tool', BASH, { 'main.sh': 'echo one' })
+      expect(await other.run('shared_tool')).toMatchObject({ data: { output: 'one\n' } })
+      writeFileSync(join(temp.project, '.ai/tools/shared_tool/main.sh'), 'echo two two')
+      expect(await other.run('shared_tool')).toMatchObject({ data: { output: 'two two\n' } })
+      await temp.call('execute', {
+        item_type: 'tool',
+        action: 'delete',
+        item_id: 'shared_tool',
+        parameters: { confirm: true },
+      })
+      expect((await other.run('shared_tool')).error?.code).toBe('NOT_FOUND')
+      await temp.create('shared_row', BASH, { 'main.sh': 'echo row' }, 'registry')
+      expect(await other.run('shared_row')).toMatchObject({ data: { output: 'row\n' } })
+    } finally {
+      await other.close()
+    }
+  })
+})

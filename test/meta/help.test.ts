@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ERRORS } from '../../src/shared/errors.ts'
+import { textField } from '../fixtures/field.ts'
+import type { TempKiwi } from '../temp-kiwi.ts'
+import { openTempKiwi } from '../temp-kiwi.ts'
+
+let temp: TempKiwi
+beforeAll(async () => {
+  temp = await openTempKiwi()
+})
+afterAll(() => temp.close())
+
+describe('help', () => {
+  const TOPICS = [
+    'overview',
+    'search',
+    'load',
+    'execute',
+    'directives',
+    'tools',
+    'knowledge',
+    'mcp',
+    'sign',
+    'permissions',
+    'threads',
+    'limits',
+  ]
+
+  test.each(TOPICS)('S10: the topic %s answers in under 2 kB, with an example', async (topic) => {
+    const { data } = await temp.call('help', { topic })
+    const text = textField(data, 'text')
+    expect(text.length).toBeGreaterThan(200)
+    expect(Buffer.byteLength(text)).toBeLessThan(2048)
+    expect(text).toMatch(/[`{]/)
+  })
+
+  test('S10: the overview is the default and counts the items and names the servers', async () => {
+    expect((await temp.call('help', {})).data).toMatchObject({
+      topic: 'overview',
+      items: { primitive: 2 },
+      servers: expect.arrayContaining(['mcp_github', 'mcp_slack']),
+    })
+  })
+
+  test.each(Object.keys(ERRORS))(
+    'S10, S14: the error code %s is explained with a message and a hint',
+    async (error_code) => {
+      const { data } = await temp.call('help', { error_code })
+      expect(data).toMatchObject({
+        error_code,
+        means: expect.stringMatching(/\S/),
+        hint: expect.stringMatching(/\S/),
+      })
+    },
+  )
+
+  test('S10: how to call an item, and an unknown topic or code lists the known ones', async () => {
+    expect((await temp.call('help', { item_id: 'hello_bash' })).data).toMatchObject({
+      call: { item_id: 'hello_bash' },
+    })
+    expect((await temp.call('help', { topic: 'birds' })).error).toMatchObject({
+      code: 'NOT_FOUND',
+      details: { topics: TOPICS },
+    })
+    expect((await temp.call('help', { error_code: 'BIRD' })).error?.hint).toContain('TIMEOUT')
+  })
+})

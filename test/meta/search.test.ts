@@ -1,0 +1,130 @@
+import { existsSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { field } from '../fixtures/field.ts'
+import type { TempKiwi } from '../temp-kiwi.ts'
+import { BASH, openTempKiwi, resultsOf } from '../temp-kiwi.ts'
+
+let temp: TempKiwi
+beforeAll(async () => {
+  temp = await openTempKiwi()
+})
+afterAll(() => temp.close())
+
+describe('search', () => {
+  test('S3: each result has every field, the reasons, and a call that runs as it is', async () => {
+    const reply = await temp.search('say hello bash')
+    const [first] = resultsOf(reply)
+    expect(first).toEqual({
+      id: 'hello_bash',
+      name: 'hello_bash',
+      item_type: 'tool',
+      tool_type: 'script',
+      description: expect.stringContaining('Bash'),
+      source: 'builtin',
+      path: null,
+      version: '1.0.0',
+      score: expect.any(Number),
+      why: expect.arrayContaining(['name', 'description']),
+      call: { item_type: 'tool', action: 'run', item_id: 'hello_bash', parameters: { name: 'World' } },
+    })
+    expect(await temp.call('execute', first?.call)).toMatchObject({
+      status: 'success',
+      data: { output: 'Hello, World!\n' },
+    })
+  })
+
+  test('S3: limit cuts the results, not the total', async () => {
+    const all = await temp.search('hello')
+    const one = await temp.search('hello', { limit: 1 })
+    expect(resultsOf(one)).toHaveLength(1)
+    expect(one.data).toMatchObject({ total: field(all.data, 'total') })
+  })
+
+  test('S3: one sample of each source is found, and source narrows to one', async () => {
+    await temp.create('zebra_project', { ...BASH, description: 'counts zebras' }, { 'main.sh': 'true' })
+    await temp.create('zebra_user', { ...BASH, description: 'counts zebras' }, { 'main.sh': 'true' }, 'user')
+    await temp.create(
+      'zebra_registry',
+      { ...BASH, description: 'counts zebras' },
+      { 'main.sh': 'true' },
+      'registry',
+    )
+    const sources = async (more: object): Promise<string[]> =>
+      resultsOf(await temp.search('zebras', more))
+        .map(({ source }) => source)
+        .toSorted()
+    expect(await sources({})).toEqual(['project', 'registry', 'user'])
+    expect(await sources({ source: 'user' })).toEqual(['user'])
+    expect(await sources({ source: 'local' })).toEqual(['project', 'user'])
+    expect(await sources({ source: 'registry' })).toEqual(['registry'])
+  })
+
+  test('S3: filters by type, category and tags; results come by name when asked', async () => {
+    await temp.create(
+      'lion_a',
+      { ...BASH, category: 'cats/big', tags: ['roar', 'loud'] },
+      { 'main.sh': 'true' },
+    )
+    await temp.create('lion_b', { ...BASH, category: 'cats', tags: ['roar'] }, { 'main.sh': 'true' })
+    const ids = async (query: string, more: object): Promise<string[]> =>
+      resultsOf(await temp.search(query, more)).map(({ id }) => id)
+    expect(await ids('lion', { category: 'cats', sort_by: 'name' })).toEqual(['lion_a', 'lion_b'])
+    expect(await ids('lion', { category: 'cats/big' })).toEqual(['lion_a'])
+    expect(await ids('lion', { tags: ['roar', 'loud'] })).toEqual(['lion_a'])
+    expect(await ids('', { tool_type: 'primitive', sort_by: 'name' })).toEqual(['http_client', 'subprocess'])
+    expect(await ids('type:bash hello', {})).toEqual(['hello_bash'])
+    expect(await ids('mcp:*', { sort_by: 'name', limit: 3 })).toEqual([
+      'mcp_filesystem',
+      'mcp_github',
+      'mcp_postgres',
+    ])
+  })
+
+  test('S2: every item type finds its own kind, and any other is refused with the list', async () => {
+    const types = async (item_type: string): Promise<readonly string[]> => [
+      ...new Set(
+        resultsOf(await temp.search('', { item_type, limit: 100 })).map((result) => result.item_type),
+      ),
+    ]
+    expect(await types('tool')).toEqual(['tool'])
+    expect(await types('script')).toEqual(['tool'])
+    expect(await types('knowledge')).toEqual(['knowledge'])
+    expect(await types('mcp')).toEqual(['mcp'])
+    expect((await types('all')).length).toBeGreaterThan(2)
+    expect((await temp.search('x', { item_type: 'bird' })).error).toMatchObject({
+      code: 'UNKNOWN_ITEM_TYPE',
+      details: { supported: expect.arrayContaining(['tool']) },
+    })
+  })
+
+  test('one broken file is named in the warnings and never hides the others', async () => {
+    const path = temp.write('tools/broken.yaml', 'tool_type: script\n  bad: [')
+    temp.kiwi.spaces.at(temp.project).freshen(true)
+    const reply = await temp.search('zebras')
+    expect(resultsOf(reply).length).toBeGreaterThan(0)
+    expect(reply.metadata.warnings?.join()).toContain(path)
+    rmSync(path)
+    temp.kiwi.spaces.at(temp.project).freshen(true)
+  })
+
+  test('PAR-14: words that mean something to the index or to SQL mean nothing in a query', async () => {
+    for (const query of [
+      'NEAR/2 "',
+      "x' OR 1=1 --",
+      'name:*',
+      '(((',
+      'a AND NOT b',
+      'x '.repeat(2000).trim(),
+    ]) {
+      expect((await temp.search(query)).status).toBe('success')
+    }
+  })
+
+  test('N2: searching and loading run nothing of what they find', async () => {
+    await temp.create('marks', BASH, { 'main.sh': `touch '${temp.folder}/searched'` })
+    await temp.search('marks')
+    await temp.load('marks')
+    expect(existsSync(join(temp.folder, 'searched'))).toBe(false)
+  })
+})
