@@ -1,15 +1,19 @@
-/** One figure: what was measured against what, and the target it is held to. */
-export interface Figure {
-  readonly id: string
-  readonly what: string
-  /** How it was measured: cold or cached, with or without spawn, how many at once. */
-  readonly how: string
-  readonly value: number
-  readonly unit: 'x' | 'us' | 'ms' | 'MB' | 'bytes' | '/s'
+import { z } from 'zod'
+
+/** One figure: what was measured against what, how, and the target it is held to. */
+const Figure = z.object({
+  id: z.string(),
+  what: z.string(),
+  /** Cold or cached, with or without spawn, how many at once. */
+  how: z.string(),
+  value: z.number(),
+  unit: z.enum(['x', 'us', 'ms', 'MB', 'bytes', '/s']),
   /** What the value was divided by, or stands beside. */
-  readonly detail: string
-  readonly target: { readonly most?: number; readonly least?: number } | null
-}
+  detail: z.string(),
+  target: z.object({ most: z.number().optional(), least: z.number().optional() }).nullable(),
+})
+export type Figure = z.infer<typeof Figure>
+export const Figures = z.array(Figure)
 
 export function isMissed({ value, target }: Figure): boolean {
   return (

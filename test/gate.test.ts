@@ -224,7 +224,7 @@ describe('the permission stage', () => {
       isRepeatable: true,
       isReadOnly: false,
       parameters: {},
-      preview: {},
+      preview: () => ({}),
       warnings: [],
       perform: () => Promise.reject(new Error('not reached')),
     }

@@ -22,6 +22,7 @@ export interface Circumstances {
 /** A call as a program with its arguments, its whole environment and its input. */
 export function renderCommand(template: CommandTemplate, circumstances: Circumstances): Command {
   const { parameters, variables, environment, projectPath, callId, workFolder } = circumstances
+  const json = JSON.stringify(parameters)
   const words: JsonObject = {
     ...parameters,
     ...template.words,
@@ -30,7 +31,7 @@ export function renderCommand(template: CommandTemplate, circumstances: Circumst
       template.entrypoint === null || workFolder === null ? '' : `${workFolder}/${template.entrypoint}`,
     tool_path: workFolder ?? '',
     project_path: projectPath ?? '',
-    params_json: JSON.stringify(parameters),
+    params_json: json,
   }
   const values: Values = {
     parameter: (name) => (Object.hasOwn(words, name) ? words[name] : undefined),
@@ -54,7 +55,7 @@ export function renderCommand(template: CommandTemplate, circumstances: Circumst
       template.cwd === null
         ? (workFolder ?? projectPath ?? environment['HOME'] ?? '/')
         : render(template.cwd),
-    input: template.input === null ? JSON.stringify(parameters) : render(template.input),
+    input: template.input === null ? json : render(template.input),
     timeoutMs: template.timeoutMs,
     killGraceMs: template.killGraceMs,
     maxOutputBytes: template.maxOutputBytes,

@@ -78,7 +78,7 @@ export interface Work {
   /** The parameters without live secrets. */
   readonly parameters: JsonObject
   /** What a dry run shows. */
-  readonly preview: JsonObject
+  readonly preview: () => JsonObject
   readonly warnings: readonly string[]
   readonly perform: (
     signal?: AbortSignal,

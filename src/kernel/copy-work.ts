@@ -38,7 +38,7 @@ export async function copyWork(
     isRepeatable: true,
     isReadOnly: false,
     parameters: { item_id: item.id, source: item.space, destination, content_hash: item.contentHash },
-    preview: { would_write: target },
+    preview: () => ({ would_write: target }),
     warnings: [],
     async perform() {
       if (isSame) return { data: result(there.path, false), warnings: [] }

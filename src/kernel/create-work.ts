@@ -51,11 +51,11 @@ export async function createWork(
     isRepeatable: false,
     isReadOnly: false,
     parameters: { tool_id: item.id, location, content_hash: item.contentHash },
-    preview: {
+    preview: () => ({
       executor_chain: chain,
       tool_type: manifest.tool_type,
       would_write: write === null ? 'registry' : targetOf(write),
-    },
+    }),
     warnings,
     async perform() {
       if (write === null) await means.store.registry.publish(await toNewVersion(item, null))

@@ -32,7 +32,7 @@ export async function deleteWork(
     isRepeatable: false,
     isReadOnly: false,
     parameters: { item_id: item.id, source: item.space, content_hash: item.contentHash },
-    preview: { tool_type: item.manifest.tool_type, would_remove: place },
+    preview: () => ({ tool_type: item.manifest.tool_type, would_remove: place }),
     warnings: [],
     async perform() {
       if (item.path === null) await store.registry.remove(item.id)

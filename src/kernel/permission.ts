@@ -24,7 +24,7 @@ function rehearsal(work: NonNullable<Parameters<Stage>[0]['work']>, verdict: Ver
       message: isDenied
         ? `"${work.item.id}" would be refused`
         : `"${work.item.id}" is ready: everything was checked, nothing was run`,
-      ...work.preview,
+      ...work.preview(),
       would_ask: verdict.effect === 'ask',
       denied_by: isDenied ? { layer: verdict.layer, rule: verdict.rule, remedy: verdict.remedy } : null,
     },

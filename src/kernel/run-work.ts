@@ -29,7 +29,7 @@ export async function runWork(
     isRepeatable: plan.isRepeatable,
     isReadOnly: plan.isReadOnly,
     parameters: withoutSecrets(draft),
-    preview: previewOf(draft),
+    preview: () => previewOf(draft),
     warnings: [...plan.warnings, ...draft.warnings],
     async perform(signal) {
       const { data, warnings } = await chain.perform(draft, signal)

@@ -17,7 +17,7 @@ export const TOOLS: readonly MetaToolDefinition[] = [
   {
     name: 'search',
     description:
-      'Find tools, directives, knowledge and MCP servers by what they do. Each result has `call`: execute arguments to fill in. Search once per step. In query: type:bash in:project tag:x mcp:* local:*',
+      'Find tools, directives, knowledge and MCP servers by what they do. Each result has `call`: execute arguments to fill in. Search once per step. Query modifiers: type:bash in:project tag:x mcp:*',
     inputSchema: {
       type: 'object',
       properties: {
@@ -39,12 +39,12 @@ export const TOOLS: readonly MetaToolDefinition[] = [
   {
     name: 'load',
     description:
-      'Read an item whole: manifest, files, parameter schema, versions, chain, call_example. `destination` copies it there. `path`, `offset`, `limit` page a file or a large result.',
+      'Read an item whole: manifest, files, parameters, versions, chain, call_example. `destination` copies it. `path`, `offset`, `limit` page a file or a large result.',
     inputSchema: {
       type: 'object',
       properties: {
         item_type: itemType,
-        item_id: { type: 'string', description: 'name, category/name or name@version' },
+        item_id: { type: 'string', description: 'name or name@version' },
         source: string,
         destination: { enum: ['project', 'user'] },
         version: string,
@@ -62,7 +62,7 @@ export const TOOLS: readonly MetaToolDefinition[] = [
   {
     name: 'execute',
     description:
-      'Run or change an item. run: `parameters` are what the tool takes. create: `parameters` {manifest, files, location}. delete: `parameters` {confirm: true}. dry_run checks everything and runs nothing. Errors say what to call next.',
+      'Run or change an item. run: `parameters` are what the tool takes. create: `parameters` {manifest, files, location}. delete: `parameters` {confirm: true}. dry_run checks, runs nothing. Errors say what to do next.',
     inputSchema: {
       type: 'object',
       properties: {
@@ -81,8 +81,7 @@ export const TOOLS: readonly MetaToolDefinition[] = [
   },
   {
     name: 'help',
-    description:
-      'How Kiwi works: a topic (overview, tools, execute...), an error_code, or how to call an item_id.',
+    description: 'How Kiwi works: a topic (overview, tools...), an error_code, or how to call an item_id.',
     inputSchema: {
       type: 'object',
       properties: { topic: string, error_code: string, item_id: string, project_path: string },

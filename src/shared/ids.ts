@@ -7,7 +7,13 @@ export type Ids = () => string
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
+const RANDOM_CHARACTERS = 16
+/** Ids a draw of random bytes is good for: asking the system for each would cost more than the rest. */
+const DRAW = 64
+
 export function createIds(now: () => number, random: (bytes: number) => Uint8Array = randomBytes): Ids {
+  let bytes: Uint8Array = new Uint8Array()
+  let used = 0
   return () => {
     let time = now()
     let text = ''
@@ -15,7 +21,12 @@ export function createIds(now: () => number, random: (bytes: number) => Uint8Arr
       text = ALPHABET.charAt(time % 32) + text
       time = Math.floor(time / 32)
     }
-    for (const byte of random(16)) text += ALPHABET.charAt(byte & 31)
+    if (used + RANDOM_CHARACTERS > bytes.length) {
+      bytes = random(RANDOM_CHARACTERS * DRAW)
+      used = 0
+    }
+    for (const end = used + RANDOM_CHARACTERS; used < end; used++)
+      text += ALPHABET.charAt((bytes[used] ?? 0) & 31)
     return text
   }
 }

@@ -33,8 +33,8 @@ export interface Shelf {
   readonly store: Store
   readonly reserved: () => Promise<ReadonlySet<string>>
   readonly items: Map<string, Item | null>
-  /** Empties the shelf when the registry changed, and says how often it did. */
-  readonly freshen: () => number
+  /** Empties the shelf when the registry changed, and says how often it did; a patient one has just looked. */
+  readonly freshen: (isPatient?: boolean) => number
 }
 
 export function openLookup(projectPath: string | null, spaces: readonly FileSpace[], shelf: Shelf): Lookup {
@@ -80,7 +80,7 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
     },
     freshen(now) {
       for (const space of spaces) space.freshen(now)
-      const state = `${spaces.map((space) => space.generation).join()};${shelf.freshen()}`
+      const state = `${spaces.map((space) => space.generation).join()};${shelf.freshen(now !== true)}`
       if (state === seen) return
       seen = state
       generation += 1

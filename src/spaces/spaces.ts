@@ -27,7 +27,7 @@ const MOST_PROJECTS = 64
 export async function openSpaces({ store, clock, userSpace, builtinFolder }: SpacesMeans): Promise<Spaces> {
   await seed(store, builtinFolder)
   const user = openFileSpace('user', userSpace, clock)
-  const shelf = openShelf(store)
+  const shelf = openShelf(store, clock)
   const lookups = new Map<string, Lookup>()
   return {
     at(projectPath) {
@@ -64,10 +64,14 @@ function isFolder(path: string): boolean {
   }
 }
 
-function openShelf(store: Store): Shelf {
+/** How old the knowledge of what other processes wrote may be. */
+const FRESH_MS = 100
+
+function openShelf(store: Store, clock: Clock): Shelf {
   const items: Shelf['items'] = new Map()
   let reserved: Promise<ReadonlySet<string>> | null = null
   let generation = store.generation()
+  let lookedAt = clock.monotonic()
   return {
     store,
     items,
@@ -78,7 +82,9 @@ function openShelf(store: Store): Shelf {
       })
       return reserved
     },
-    freshen() {
+    freshen(isPatient = false) {
+      if (isPatient && clock.monotonic() - lookedAt < FRESH_MS) return generation
+      lookedAt = clock.monotonic()
       const now = store.generation()
       if (now !== generation) {
         generation = now

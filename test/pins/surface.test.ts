@@ -13,7 +13,8 @@ import { field } from '../fixtures/field.ts'
  */
 
 test('S1: the four tools together stay under 2,560 bytes', () => {
-  expect(Buffer.byteLength(JSON.stringify(TOOLS))).toBeLessThanOrEqual(2560)
+  const answer = { jsonrpc: '2.0', id: 1, result: { tools: TOOLS } }
+  expect(Buffer.byteLength(JSON.stringify(answer))).toBeLessThanOrEqual(2560)
 })
 
 test('the wire schemas and the readers of the arguments name the same arguments', () => {

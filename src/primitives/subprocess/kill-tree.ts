@@ -77,9 +77,14 @@ export function createKillTree(clock: Clock): KillTree {
 
 /** False when no process of the group is left that we may signal. 0 only asks. */
 function signalGroup(pid: number, signal: 'SIGTERM' | 'SIGKILL' | 0): boolean {
+  // After nearly every run the group is gone, and the trace of an error nobody reads costs more than the asking.
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 0
   try {
     return process.kill(process.platform === 'win32' ? pid : -pid, signal)
   } catch {
     return false
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
   }
 }

@@ -110,7 +110,7 @@ export function openSubprocess(options: SubprocessOptions): Subprocess {
     await watchdog.close()
   }
 
-  return { run, open, find: createFindProgram(), close }
+  return { run, open, find: createFindProgram(clock), close }
 }
 
 function refusal(entry: Exclude<Entry, 'go'>, { command }: Program): NotStarted {

@@ -40,8 +40,13 @@ done
 const MAX_STARTS = 5
 const CLOSE_WAIT_MS = 2000
 
+/** Where a mark finds a child too, only one that lives this long is told: most are gone before. */
+const TELL_AFTER_MS = process.platform === 'linux' ? 50 : 0
+
 export function openWatchdog(instance: string): Watchdog {
   const groups = new Set<number>()
+  const untold = new Set<number>()
+  let telling: NodeJS.Timeout | null = null
   let shell: ChildProcess | null = null
   let starts = 0
   let left = ''
@@ -57,7 +62,16 @@ export function openWatchdog(instance: string): Watchdog {
     started?.once('exit', forget)
     shell = started
     left = ''
-    for (const group of groups) shell?.stdin?.write(`+ ${group}\n`)
+    for (const group of groups) untold.add(group)
+    tell()
+  }
+
+  const tell = (): void => {
+    telling = null
+    const lines = Array.from(untold, (group) => `+ ${group}\n`).join('')
+    untold.clear()
+    if (left + lines !== '') shell?.stdin?.write(left + lines)
+    left = ''
   }
 
   return {
@@ -65,18 +79,15 @@ export function openWatchdog(instance: string): Watchdog {
     add(group) {
       start()
       groups.add(group)
-      shell?.stdin?.write(`${left}+ ${group}\n`)
-      left = ''
+      untold.add(group)
+      if (TELL_AFTER_MS === 0) tell()
+      else telling ??= setTimeout(tell, TELL_AFTER_MS).unref()
     },
-    // Told with the next child, or in the next turn: one write for each run. Not later, or the id may be another's.
+    // Told in the next turn at the latest: later the id may be another's.
     remove(group) {
       groups.delete(group)
-      if (left === '') {
-        setImmediate(() => {
-          if (left !== '') shell?.stdin?.write(left)
-          left = ''
-        })
-      }
+      if (untold.delete(group)) return
+      if (left === '') setImmediate(tell)
       left += `- ${group}\n`
     },
     async close() {

@@ -74,18 +74,15 @@ type Guard = <T>(work: () => T) => T
 
 /** The driver takes an object for named parameters and NaN for NULL: both would store something else in silence. */
 function bind(values: readonly unknown[]): unknown[] {
-  return values.map((value) => {
-    if (typeof value === 'boolean') return Number(value)
-    const isStorable =
-      value === null ||
-      typeof value === 'string' ||
-      typeof value === 'bigint' ||
-      Number.isFinite(value) ||
-      value instanceof Uint8Array
-    if (isStorable) return value
-    const kind = Object.prototype.toString.call(value)
-    throw new KiwiError('INTERNAL', `Cannot store a value: a column cannot hold ${kind}`)
-  })
+  return values.map(toColumn)
+}
+
+function toColumn(value: unknown): unknown {
+  if (typeof value === 'string' || value === null || Number.isFinite(value)) return value
+  if (typeof value === 'boolean') return Number(value)
+  if (typeof value === 'bigint' || value instanceof Uint8Array) return value
+  const kind = Object.prototype.toString.call(value)
+  throw new KiwiError('INTERNAL', `Cannot store a value: a column cannot hold ${kind}`)
 }
 
 function transact<T>(raw: DatabaseSyncInstance, work: () => T): T {

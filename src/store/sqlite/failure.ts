@@ -20,9 +20,9 @@ export function isBusy(error: unknown): boolean {
   return [BUSY, LOCKED].includes(primaryCode(error))
 }
 
-/** The file or its folder may be read at most. */
+/** The file may be read at most: closed to us, or on a disk that has no room for its log. */
 export function isUnwritable(error: unknown): boolean {
-  return [READONLY, CANTOPEN].includes(primaryCode(error))
+  return [READONLY, CANTOPEN, FULL, IOERR].includes(primaryCode(error))
 }
 
 /** The file is there but is no sound database. */

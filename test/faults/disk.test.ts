@@ -1,0 +1,76 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Place } from '../e2e/temp-server.ts'
+import { CLI, makePlace } from '../e2e/temp-server.ts'
+
+let place: Place
+beforeAll(() => {
+  place = makePlace()
+})
+afterAll(() => place.remove())
+
+/** Runs a script that may mount what it likes; nobody else sees it. */
+function apart(script: string): { code: number | null; stdout: string; stderr: string } {
+  const env = { ...place.env, CLI, NODE: process.execPath }
+  const { status, stdout, stderr } = spawnSync('unshare', ['-m', 'sh', '-ec', script], {
+    env,
+    encoding: 'utf8',
+    cwd: place.folder,
+  })
+  return { code: status, stdout, stderr }
+}
+
+const canMount =
+  spawnSync('unshare', ['-m', 'sh', '-c', 'mount -t tmpfs tmpfs /mnt'], { stdio: 'ignore' }).status === 0
+
+describe.skipIf(!canMount)('R-04, R-05: a disk that gives out', () => {
+  test('a full project disk: a typed answer, nothing half-written, and it goes on when there is room', () => {
+    const tool = join(place.folder, 'big')
+    mkdirSync(tool)
+    writeFileSync(join(tool, 'tool.yaml'), 'tool_id: big\ntool_type: bash\ndescription: big\n')
+    writeFileSync(join(tool, 'main.sh'), '#'.repeat(900_000))
+    const { code, stdout, stderr } = apart(`
+      mount -t tmpfs -o size=1m tmpfs '${place.project}'
+      cd '${place.project}'
+      head -c 400000 /dev/zero > filler
+      "$NODE" "$CLI" create '${tool}' || echo "exit $?"
+      find .ai -type f | wc -l
+      rm filler
+      "$NODE" "$CLI" create '${tool}'
+      find .ai -type f | wc -l`)
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('STORE_FULL') })
+    expect(stdout.split('\n').map((line) => line.trim())).toEqual(
+      expect.arrayContaining(['exit 6', '0', '2', expect.stringContaining('Created script "big"')]),
+    )
+  })
+
+  test('a full disk under the store: nothing runs unrecorded, reading goes on', () => {
+    const { stdout, stderr } = apart(`
+      mkdir -p full && mount -t tmpfs -o size=1m tmpfs full
+      export KIWI_USER_SPACE='${place.folder}/full/user' XDG_CACHE_HOME='${place.folder}/cache'
+      cd '${place.project}'
+      "$NODE" "$CLI" run hello_bash
+      head -c 2000000 /dev/zero > '${place.folder}/full/filler' 2>/dev/null || true
+      mkdir -p .ai/tools/marks
+      printf 'tool_type: bash\\nversion: 1.0.0\\ndescription: x\\n' > .ai/tools/marks/tool.yaml
+      echo 'touch marked' > .ai/tools/marks/main.sh
+      for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do "$NODE" "$CLI" run marks >/dev/null 2>last || { cat last >&2; break; }; done
+      "$NODE" "$CLI" search hello`)
+    expect(stderr).toMatch(/AUDIT_UNAVAILABLE|STORE_FULL/)
+    expect(stdout).toContain('hello_bash')
+  })
+
+  test('a read-only home: a typed answer for what writes, the rest works', () => {
+    const { stdout, stderr } = apart(`
+      mkdir -p home/user && mount -t tmpfs tmpfs home && mkdir -p home/user && mount -o remount,ro home
+      export KIWI_USER_SPACE='${place.folder}/home/user' XDG_CACHE_HOME='${place.folder}/home/cache'
+      cd '${place.project}'
+      "$NODE" "$CLI" run hello_bash name=Ada
+      "$NODE" "$CLI" create '${join(place.folder, 'big')}' || echo "exit $?"`)
+    expect(stdout).toContain('Hello, Ada!')
+    expect(stdout).toContain('exit 6')
+    expect(stderr).toContain('AUDIT_UNAVAILABLE')
+  })
+})
