@@ -11,9 +11,9 @@ import { execute } from './execute.ts'
 import { http } from './http.ts'
 import { journal } from './journal.ts'
 import type { Figure } from './measure.ts'
-import { Figures, isMissed } from './measure.ts'
-import type { Place } from './place.ts'
-import { makePlace, ROOT } from './place.ts'
+import { Figures, isMissed, ROOT } from './measure.ts'
+import type { Place } from '../test/fixtures/place.ts'
+import { makePlace } from '../test/fixtures/place.ts'
 import { startUp } from './start-up.ts'
 
 /** What a group of figures is measured on. */

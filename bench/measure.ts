@@ -1,4 +1,8 @@
+import { join } from 'node:path'
 import { z } from 'zod'
+
+/** The project's root, seen from the built benchmark in `dist-dev/`. */
+export const ROOT = join(import.meta.dirname, '..')
 
 /** One figure: what was measured against what, how, and the target it is held to. */
 const Figure = z.object({

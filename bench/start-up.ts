@@ -5,9 +5,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Figure } from './measure.ts'
-import { interleave, round } from './measure.ts'
-import type { Place } from './place.ts'
-import { ROOT } from './place.ts'
+import { interleave, ROOT, round } from './measure.ts'
+import type { Place } from '../test/fixtures/place.ts'
 
 const MESSAGES = [
   {

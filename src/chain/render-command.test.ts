@@ -55,9 +55,9 @@ describe('P1: the command as a whole', () => {
       timeout: 2,
       capture_output: false,
     }
-    expect(render(config, { name: 'Ada' }, { workFolder: '/work/1', entrypoint: 'main.py' })).toEqual({
+    expect(render(config, { name: 'Ada' }, { workFolder: '/w/1', entrypoint: 'main.py' })).toEqual({
       command: 'cat',
-      args: ['-u', '/work/1/main.py', '--name=Ada'],
+      args: ['-u', '/w/1/main.py', '--name=Ada'],
       env: {
         PATH: '/usr/bin:/bin',
         HOME: '/home/me',
@@ -68,7 +68,7 @@ describe('P1: the command as a whole', () => {
         KIWI_PARAM_NAME: 'Ada',
         KIWI_CALL_ID: 'call-1',
       },
-      cwd: '/work/1',
+      cwd: '/w/1',
       input: '{"name":"Ada"}',
       timeoutMs: 2000,
       killGraceMs: 5000,

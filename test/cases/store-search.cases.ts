@@ -4,7 +4,7 @@ import type { IndexedSpace, SearchIndex, SearchQuery } from '../../src/store/sto
 import { sampleEntry, sampleQuery, sampleVersion, SHIPPED } from '../fixtures/store-samples.ts'
 import type { Cases } from './store-bed.ts'
 
-const PROJECT: IndexedSpace = { space: 'project', root: '/work/a' }
+const PROJECT: IndexedSpace = { space: 'project', root: '/p/a' }
 const USER: IndexedSpace = { space: 'user', root: '/home/u/.ai' }
 const roots = [PROJECT, USER]
 const at = (day: number): string => `2026-01-0${day}T00:00:00.000Z`
@@ -191,7 +191,7 @@ export const reachCases: Cases = {
     await registry.publish(sampleVersion({ tool_id: 'guide', tool_type: 'knowledge', executor_id: null }))
     await index.update(USER, [sampleEntry({ item_id: 'same' }), sampleEntry({ item_id: 'guide' })], [])
     await index.update(PROJECT, [sampleEntry({ item_id: 'same' })], [])
-    const elsewhere: IndexedSpace = { space: 'project', root: '/work/b' }
+    const elsewhere: IndexedSpace = { space: 'project', root: '/p/b' }
     await index.update(elsewhere, [sampleEntry({ item_id: 'secret' }), sampleEntry({ item_id: 'guide' })], [])
     // The folder of one space, asked for as another.
     await index.update({ space: 'project', root: USER.root }, [sampleEntry({ item_id: 'secret' })], [])

@@ -2,8 +2,9 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { field, textField } from '../fixtures/field.ts'
-import type { Place } from './temp-server.ts'
-import { kiwi, makePlace } from './temp-server.ts'
+import type { Place } from '../fixtures/place.ts'
+import { makePlace } from '../fixtures/place.ts'
+import { kiwi } from './temp-server.ts'
 
 let place: Place
 beforeAll(() => {

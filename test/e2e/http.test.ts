@@ -6,8 +6,10 @@ import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as HttpTransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { field } from '../fixtures/field.ts'
-import type { Place, TempServer } from './temp-server.ts'
-import { kiwi, makePlace, startServer } from './temp-server.ts'
+import type { Place } from '../fixtures/place.ts'
+import { makePlace } from '../fixtures/place.ts'
+import type { TempServer } from './temp-server.ts'
+import { kiwi, startServer } from './temp-server.ts'
 
 let place: Place
 let server: TempServer

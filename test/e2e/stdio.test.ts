@@ -10,8 +10,9 @@ import { StdioClientTransport as StdioTransportV1 } from '@modelcontextprotocol/
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { textField } from '../fixtures/field.ts'
 import { isAlive } from '../fixtures/probe.ts'
-import type { Place } from './temp-server.ts'
-import { CLI, makePlace } from './temp-server.ts'
+import type { Place } from '../fixtures/place.ts'
+import { makePlace } from '../fixtures/place.ts'
+import { CLI } from './temp-server.ts'
 
 let place: Place
 beforeAll(() => {

@@ -1,33 +1,13 @@
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { field, textField } from '../fixtures/field.ts'
+import type { Place } from '../fixtures/place.ts'
 
 /** The command as it is shipped. */
 export const CLI = join(import.meta.dirname, '../../dist/cli.js')
-
-/** Folders of its own for a started Kiwi. */
-export interface Place {
-  readonly folder: string
-  readonly project: string
-  readonly env: Readonly<Record<string, string>>
-  remove(): void
-}
-
-export function makePlace(): Place {
-  const folder = mkdtempSync(join(tmpdir(), 'kiwi-e2e-'))
-  const project = join(folder, 'project')
-  mkdirSync(project)
-  return {
-    folder,
-    project,
-    env: { PATH: process.env['PATH'] ?? '', HOME: folder, KIWI_USER_SPACE: join(folder, 'user') },
-    remove: () => rmSync(folder, { recursive: true, force: true }),
-  }
-}
 
 /** Runs `kiwi` to its end. */
 export async function kiwi(

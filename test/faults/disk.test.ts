@@ -2,8 +2,9 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Place } from '../e2e/temp-server.ts'
-import { CLI, makePlace } from '../e2e/temp-server.ts'
+import type { Place } from '../fixtures/place.ts'
+import { makePlace } from '../fixtures/place.ts'
+import { CLI } from '../e2e/temp-server.ts'
 
 let place: Place
 beforeAll(() => {
