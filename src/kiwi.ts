@@ -37,6 +37,7 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
     const spaces = await openSpaces({ store, clock, userSpace: config.userSpace, builtinFolder: BUILTIN })
     const kernel = openKernel({ config, store, clock, log })
     await kernel.preload(spaces.at(null))
+    await kernel.settle()
     return {
       ...openMeta({ kernel, spaces, store, clock, ids: createIds(() => clock.now()) }),
       config,

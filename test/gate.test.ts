@@ -224,6 +224,7 @@ describe('the permission stage', () => {
       isRepeatable: true,
       isReadOnly: false,
       parameters: {},
+      redact: (value) => value,
       preview: () => ({}),
       warnings: [],
       perform: () => Promise.reject(new Error('not reached')),
@@ -231,7 +232,7 @@ describe('the permission stage', () => {
     const caller = { principal: 'p', session: 's', kind: 'agent' } as const
     const call: Call = {
       ticket: { callId: 'c', operation: 'execute.run', subject: 'x', parameters: {}, caller },
-      understand: () => Promise.reject(new Error('not reached')),
+      workOut: () => Promise.reject(new Error('not reached')),
       work,
       verdict: null,
       isDryRun: false,

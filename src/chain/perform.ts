@@ -1,6 +1,7 @@
 import type { HttpClient } from '../primitives/http/http-client.ts'
 import type { Subprocess } from '../primitives/subprocess/subprocess.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
+import { BODY } from '../spaces/item.ts'
 import type { Draft } from './draft.ts'
 import type { Plan } from './plan.ts'
 import { readCommand } from './read-command.ts'
@@ -34,7 +35,7 @@ export async function perform(draft: Draft, means: PerformMeans, signal?: AbortS
     }
     case 'http_client': {
       const result = await means.httpClient.request(effect.request, signal)
-      const { host } = new URL(effect.request.url)
+      const host = redact(new URL(effect.request.url).host)
       return checked(plan, await readResponse(plan, host, redacted(result, redact)))
     }
   }
@@ -53,7 +54,7 @@ function checked(plan: Plan, data: JsonObject): Performed {
 
 async function contentOf({ item }: Plan): Promise<Performed> {
   const files = await item.files()
-  const content = files.find(({ path }) => path === 'content.md') ?? files[0]
+  const content = files.find(({ path }) => path === BODY) ?? files[0]
   return {
     data: { output: content === undefined ? '' : Buffer.from(content.content).toString('utf8') },
     warnings: [],

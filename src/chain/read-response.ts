@@ -6,7 +6,7 @@ import type { JsonObject, JsonValue } from '../shared/json.ts'
 import type { Plan } from './plan.ts'
 
 /** What a service answered, or the error that says why it is no success. */
-export async function readResponse(plan: Plan, host: string, result: HttpResult): Promise<JsonObject> {
+export async function readResponse(plan: Plan, host: JsonValue, result: HttpResult): Promise<JsonObject> {
   const { status_code, attempts, failure, error, body_kind } = result
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a body is JSON, or text
   const body = (result.body ?? null) as JsonValue
@@ -37,7 +37,7 @@ function reasonOf(error: string): string {
   return error.replace(/^Cannot /, 'cannot ')
 }
 
-function egressDetails(host: string): JsonObject {
+function egressDetails(host: JsonValue): JsonObject {
   return {
     layer: 'egress',
     rule: 'public-addresses',

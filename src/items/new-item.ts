@@ -4,6 +4,7 @@ import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { canonicalJson, isObject } from '../shared/json.ts'
 import { textOf } from '../shared/template.ts'
+import { BODY } from '../spaces/item.ts'
 import { parseDocument } from '../spaces/parse-document.ts'
 import type { ItemFile } from '../store/store.ts'
 import type { Kind } from './actions.ts'
@@ -58,11 +59,13 @@ export async function readNewItem(
     typeof source === 'string' ? await parseDocument(source, `manifest of ${itemId ?? 'item'}`) : source
   const raw = complete({ ...declared, ...beside }, kind, itemId)
   const carried = Object.entries(files).map(([path, file]) => toFile(path, file))
+  const isVerbatim = typeof source === 'string' && canonicalJson(raw) === canonicalJson(declared)
   return {
     item: {
       raw,
-      text: typeof source === 'string' && canonicalJson(raw) === canonicalJson(declared) ? source : null,
-      files: isBody ? [...carried, toFile('content.md', content)] : carried,
+      // A document is written anew from its front matter and its body; anything else as it was given.
+      text: isVerbatim && kind !== 'knowledge' ? source : null,
+      files: isBody ? [...carried, toFile(BODY, content)] : carried,
     },
     location,
   }
@@ -109,7 +112,16 @@ function toFile(path: string, file: z.infer<typeof File>): ItemFile {
     : { content: file, encoding: 'utf8' as const, executable: undefined }
   return {
     path,
-    content: Buffer.from(content, encoding),
+    content: decode(path, content, encoding),
     isExecutable: executable ?? content.startsWith('#!'),
   }
+}
+
+/** Node drops what is no base64 without a word, and the file would be another. */
+function decode(path: string, content: string, encoding: 'utf8' | 'base64'): Buffer {
+  const bytes = Buffer.from(content, encoding)
+  if (encoding === 'utf8' || bytes.toString('base64') === content.replaceAll(/\s/g, '')) return bytes
+  throw new KiwiError('INVALID_PARAMETERS', `Cannot read the file "${path}": its content is not base64`, {
+    details: { missing: [], invalid: [{ name: `files.${path}`, reason: 'not base64' }] },
+  })
 }

@@ -26,6 +26,13 @@ export async function understand(order: Order): Promise<Wish> {
   const ref = parseItemRef(itemId, version)
   const itemType = kind === 'thread' ? 'tool' : kind
   if (action === 'run') return { kind: 'run', ref, itemType, parameters }
+  if (ref.version !== null) {
+    throw wrong(
+      `Cannot delete "${itemId}": versions stay; name the item alone to delete it whole`,
+      [],
+      ['version'],
+    )
+  }
   return { kind: 'delete', ref, itemType, source: readDelete(kind, itemId, parameters) }
 }
 

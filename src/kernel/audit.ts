@@ -27,10 +27,10 @@ async function record(
   started: number,
   end: Outcome | KiwiError,
 ): Promise<boolean> {
-  const wall = clock.now()
-  const outcome = outcomeRecord(call, wall, Math.round(clock.monotonic() - started), end)
-  const refusal = call.isDecided || !(end instanceof KiwiError) ? [] : [decisionRecord(call, wall, end)]
   try {
+    const wall = clock.now()
+    const outcome = outcomeRecord(call, wall, Math.round(clock.monotonic() - started), end)
+    const refusal = call.isDecided || !(end instanceof KiwiError) ? [] : [decisionRecord(call, wall, end)]
     await store.journal.append([...refusal, outcome], 'normal')
     return true
   } catch (error) {

@@ -1,5 +1,7 @@
+import type { Performed } from '../chain/perform.ts'
 import type { ItemRef } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
+import type { Redact } from '../shared/redact.ts'
 import type { Status } from '../shared/reply.ts'
 import type { ItemType } from '../shared/tool-type.ts'
 import type { Item } from '../spaces/item.ts'
@@ -75,20 +77,26 @@ export interface Work {
   readonly isRepeatable: boolean
   /** It changes nothing and is shipped with Kiwi, so it may go on when the journal cannot be written. */
   readonly isReadOnly: boolean
-  /** The parameters without live secrets. */
-  readonly parameters: JsonObject
+  /** What it was asked to do it with; null when that is what the request says. */
+  readonly parameters: JsonObject | null
+  /** Takes live secrets out of what is recorded and shown of it. */
+  readonly redact: Redact
   /** What a dry run shows. */
   readonly preview: () => JsonObject
   readonly warnings: readonly string[]
-  readonly perform: (
-    signal?: AbortSignal,
-  ) => Promise<{ readonly data: JsonObject; readonly warnings: readonly string[] }>
+  readonly perform: (signal?: AbortSignal) => Promise<Performed>
+}
+
+/** What a request came to, ready to be judged. */
+export interface Arrival {
+  readonly work: Work
+  readonly isDryRun: boolean
 }
 
 /** One call on its way through the gate. The stages fill in what they find out. */
 export interface Call {
   readonly ticket: Ticket
-  readonly understand: () => Promise<Understood>
+  readonly workOut: () => Promise<Arrival>
   work: Work | null
   verdict: Verdict | null
   isDryRun: boolean

@@ -38,6 +38,7 @@ export async function copyWork(
     isRepeatable: true,
     isReadOnly: false,
     parameters: { item_id: item.id, source: item.space, destination, content_hash: item.contentHash },
+    redact: (value) => value,
     preview: () => ({ would_write: target }),
     warnings: [],
     async perform() {

@@ -7,12 +7,14 @@ import { TYPE_RULES } from '../shared/tool-type.ts'
 import { checkBundle } from '../spaces/bundle.ts'
 import { toNewVersion } from '../spaces/describe.ts'
 import type { Item } from '../spaces/item.ts'
+import { BODY } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Manifest, ManifestFault } from '../spaces/manifest.ts'
 import { checkExecutor, invalidManifest, readManifest } from '../spaces/manifest.ts'
 import { readyCall } from '../spaces/ready-call.ts'
 import type { ItemWrite } from '../spaces/write.ts'
 import { targetOf, writeItem } from '../spaces/write.ts'
+import type { ItemFile } from '../store/store.ts'
 import type { Location, Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
 import { documentText, unplacedItem } from './new-item.ts'
@@ -26,7 +28,7 @@ export async function createWork(
 ): Promise<Work> {
   const { raw, files } = given
   const { manifest, warnings } = readManifest(raw, { stem: null, category: null })
-  const faults = [...checkExecutor(manifest), ...checkAuthored(manifest, files.length, ticket)]
+  const faults = [...checkExecutor(manifest), ...checkAuthored(manifest, files, ticket)]
   if (faults.length > 0) throw invalidManifest(manifest.tool_id, faults)
   checkBundle(manifest.tool_id, files)
   const text = given.text ?? (await textOf(manifest, raw, files))
@@ -51,6 +53,7 @@ export async function createWork(
     isRepeatable: false,
     isReadOnly: false,
     parameters: { tool_id: item.id, location, content_hash: item.contentHash },
+    redact: (value) => value,
     preview: () => ({
       executor_chain: chain,
       tool_type: manifest.tool_type,
@@ -61,7 +64,12 @@ export async function createWork(
       if (write === null) await means.store.registry.publish(await toNewVersion(item, null))
       else await writeItem(write)
       lookup.freshen(true)
-      const placed = await lookup.find({ name: item.id, category: null, version: null }, 'tool', location)
+      const ref = {
+        name: item.id,
+        category: null,
+        version: location === 'registry' ? manifest.version : null,
+      }
+      const placed = await lookup.find(ref, 'tool', location)
       return { data: createdData(placed ?? item, location), warnings: [] }
     },
   }
@@ -80,7 +88,11 @@ function createdData({ id, manifest, contentHash, path }: Item, location: Locati
 }
 
 /** What an author must give, and what only a person may. */
-function checkAuthored(manifest: Manifest, files: number, { caller }: Ticket): readonly ManifestFault[] {
+function checkAuthored(
+  manifest: Manifest,
+  files: readonly ItemFile[],
+  { caller }: Ticket,
+): readonly ManifestFault[] {
   const faults: ManifestFault[] = []
   if (manifest.tool_type === 'primitive')
     faults.push({ name: 'tool_type', reason: 'primitives are code; they cannot be created' })
@@ -89,8 +101,11 @@ function checkAuthored(manifest: Manifest, files: number, { caller }: Ticket): r
   if (manifest.config['inherit_env'] === true && caller.kind === 'agent') {
     faults.push({ name: 'config.inherit_env', reason: 'only a person may set it, by editing the file' })
   }
-  if (files > 0 && !TYPE_RULES[manifest.tool_type].hasFiles) {
+  if (files.length > 0 && !TYPE_RULES[manifest.tool_type].hasFiles) {
     faults.push({ name: 'files', reason: `type ${manifest.tool_type} carries none` })
+  }
+  if (manifest.tool_type === 'knowledge' && files.some(({ path }) => path !== BODY)) {
+    faults.push({ name: 'files', reason: `a piece of knowledge is one document, ${BODY}` })
   }
   return faults
 }
@@ -137,14 +152,10 @@ export async function writeOf(
   }
 }
 
-async function textOf(
-  manifest: Manifest,
-  raw: JsonObject,
-  files: Parameters<typeof checkBundle>[1],
-): Promise<string> {
+async function textOf(manifest: Manifest, raw: JsonObject, files: readonly ItemFile[]): Promise<string> {
   if (manifest.tool_type === 'knowledge') {
-    const [content] = files
-    return documentText(raw, content === undefined ? '' : Buffer.from(content.content).toString('utf8'))
+    const body = files.find(({ path }) => path === BODY)
+    return documentText(raw, body === undefined ? '' : Buffer.from(body.content).toString('utf8'))
   }
   const { stringify } = await import('yaml')
   return stringify(raw)

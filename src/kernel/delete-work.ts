@@ -32,6 +32,7 @@ export async function deleteWork(
     isRepeatable: false,
     isReadOnly: false,
     parameters: { item_id: item.id, source: item.space, content_hash: item.contentHash },
+    redact: (value) => value,
     preview: () => ({ tool_type: item.manifest.tool_type, would_remove: place }),
     warnings: [],
     async perform() {

@@ -5,20 +5,26 @@ import { toLinks, walk } from '../chain/walk.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Log } from '../shared/log.ts'
+import type { Page } from '../shared/page.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Store } from '../store/store.ts'
-import type { Outcome, Ticket, Understood } from './call.ts'
+import type { Performed } from '../chain/perform.ts'
+import type { Arrival, Outcome, Ticket, Understood } from './call.ts'
 import { gate } from './gate.ts'
+import { settleLostCalls } from './lost-calls.ts'
 import type { Means } from './means.ts'
 import { machineLayer } from './policy/machine-layer.ts'
-import type { Page } from './results.ts'
+import { readWork } from './read-work.ts'
 import { openResults } from './results.ts'
+import { workOut } from './work-out.ts'
 
 /** What stands between a wish and its effect. Nobody outside holds a handle that leads past it. */
 export interface Kernel {
   /** Takes a request through the gate. `understand` says what it means; when it throws, that is the refusal on record. */
   admit(ticket: Ticket, understand: () => Promise<Understood>): Promise<Outcome>
+  /** The same for a question: `understand` gives what answers it, and the answer changes nothing. */
+  read(ticket: Ticket, understand: () => () => Promise<Performed>): Promise<Outcome>
   /** The links an item would run through, and the hash a grant for it is bound to. */
   chainOf(
     item: Item,
@@ -28,6 +34,8 @@ export interface Kernel {
   resultPage(callId: string, offset: number, limit: number): Promise<Page>
   /** Brings what nearly every chain ends in into memory. */
   preload(lookup: Lookup): Promise<void>
+  /** Gives calls that were cut off with their process the end they will not get otherwise. */
+  settle(): Promise<void>
   close(): Promise<void>
 }
 
@@ -43,18 +51,30 @@ export function openKernel({ config, store, clock, log }: KernelMeans): Kernel {
   const results = openResults(config.cache)
   const layers = [machineLayer({ store: config.store, token: config.token, config: config.file })]
   const means: Means = { chain, store, results, clock, log, layers, userSpace: config.userSpace }
+  const pass = (ticket: Ticket, workOutHere: () => Promise<Arrival>): Promise<Outcome> =>
+    gate(
+      {
+        ticket,
+        workOut: workOutHere,
+        work: null,
+        verdict: null,
+        isDryRun: false,
+        isDecided: false,
+        warnings: [],
+      },
+      means,
+    )
   return {
-    admit: (ticket, understand) =>
-      gate(
-        { ticket, understand, work: null, verdict: null, isDryRun: false, isDecided: false, warnings: [] },
-        means,
-      ),
+    admit: (ticket, understand) => pass(ticket, async () => workOut(await understand(), ticket, means)),
+    read: (ticket, understand) =>
+      pass(ticket, async () => ({ work: readWork(ticket, understand()), isDryRun: false })),
     async chainOf(item, lookup) {
       const items = await walk(item, lookup)
       return { links: toLinks(items), digest: digestOf(items) }
     },
     resultPage: (callId, offset, limit) => results.page(callId, offset, limit),
     preload: (lookup) => chain.resolver.preload(lookup),
+    settle: () => settleLostCalls(means),
     close: () => chain.close(),
   }
 }

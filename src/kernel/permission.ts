@@ -1,5 +1,5 @@
 import { KiwiError } from '../shared/errors.ts'
-import type { Outcome } from './call.ts'
+import type { Outcome, Work } from './call.ts'
 import type { Stage } from './gate.ts'
 import { decide } from './policy/decide.ts'
 import type { Verdict } from './policy/rule.ts'
@@ -12,11 +12,11 @@ export const permission: Stage = async (call, next, { layers }) => {
   const verdict = decide(layers, work.demands)
   call.verdict = verdict
   if (call.isDryRun) return rehearsal(work, verdict)
-  if (verdict.effect !== 'allow') throw denied(verdict, work.item.id)
+  if (verdict.effect !== 'allow') throw denied(verdict, work)
   return next()
 }
 
-function rehearsal(work: NonNullable<Parameters<Stage>[0]['work']>, verdict: Verdict): Outcome {
+function rehearsal(work: Work, verdict: Verdict): Outcome {
   const isDenied = verdict.effect === 'deny'
   return {
     status: 'dry_run',
@@ -35,12 +35,12 @@ function rehearsal(work: NonNullable<Parameters<Stage>[0]['work']>, verdict: Ver
   }
 }
 
-function denied({ layer, rule, demand, remedy }: Verdict, id: string): KiwiError {
-  const resource = resourceOf(demand)
+function denied({ layer, rule, demand, remedy }: Verdict, { item: { id }, redact }: Work): KiwiError {
+  const resource = redact(resourceOf(demand))
   const reason = rule === null ? `has no rule for it` : `denies it by rule "${rule}"`
   return new KiwiError(
     'PERMISSION_DENIED',
-    `Cannot ${verbOf(demand.op)} "${resource}" for "${id}": layer "${layer}" ${reason}`,
+    `Cannot ${verbOf(demand.op)} "${String(resource)}" for "${id}": layer "${layer}" ${reason}`,
     {
       hint: remedy,
       details: { layer, rule, op: demand.op, resource, required: remedy },

@@ -5,33 +5,36 @@ import { LIMITS } from '../shared/limits.ts'
 import { hideBySecretKey } from '../shared/redact.ts'
 import type { NewRecord } from '../store/store.ts'
 import type { Call, Outcome, Work } from './call.ts'
+import { OWN_PROCESS } from './lost-calls.ts'
 import { resourceOf } from './policy/rule.ts'
 
 /** That a call is about to happen, or that it was refused and why. */
 export function decisionRecord(call: Call, wall: number, refusal?: KiwiError): NewRecord {
   const { ticket, work, verdict } = call
+  const isRequest = work === null || work.parameters === null
   return {
     ...common(call, wall),
     kind: 'decision',
     status: refusal === undefined ? 'allow' : 'deny',
     body: {
-      ...parametersOf(work?.parameters ?? ticket.parameters),
+      ...parametersOf(isRequest ? ticket.parameters : work.redact(work.parameters)),
       ...(work === null ? {} : workBody(work)),
       ...(verdict === null ? {} : { layer: verdict.layer, rule: verdict.rule }),
       caller: ticket.caller.kind,
+      process: OWN_PROCESS,
       ...(refusal === undefined ? {} : { code: refusal.code, message: refusal.message }),
     },
   }
 }
 
-function workBody({ item, chain, demands }: Work): JsonObject {
+function workBody({ item, chain, demands, redact }: Work): JsonObject {
   const { id, version, space } = item
   return {
     tool: id,
     version,
     space,
     chain,
-    demands: demands.map((demand) => `${demand.op} ${resourceOf(demand)}`),
+    demands: redact(demands.map((demand) => `${demand.op} ${resourceOf(demand)}`)),
   }
 }
 
@@ -82,10 +85,15 @@ const STATUSES: Partial<Record<ErrorCode, string>> = {
 
 /** All of them by hash; in words only as far as the record has room. */
 function parametersOf(parameters: unknown): JsonObject {
-  const text = JSON.stringify(parameters ?? {}, hideBySecretKey)
-  const isShort = text.length <= LIMITS.journalBytes
-  return {
-    parameters: isShort ? JSON.parse(text) : text.slice(0, LIMITS.journalBytes),
-    params_hash: sha256(canonicalJson(parameters ?? {})),
+  try {
+    const text = JSON.stringify(parameters ?? {}, hideBySecretKey)
+    const isShort = text.length <= LIMITS.journalCharacters
+    return {
+      parameters: isShort ? JSON.parse(text) : text.slice(0, LIMITS.journalCharacters),
+      params_hash: sha256(canonicalJson(parameters ?? {})),
+    }
+  } catch {
+    // Nested deeper than can be written down. The refusal of such a call must be on record all the same.
+    return { parameters: null, params_hash: null }
   }
 }

@@ -1,8 +1,10 @@
 import { mkdir, open, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { KiwiError } from '../shared/errors.ts'
-import type { JsonObject } from '../shared/json.ts'
+import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
+import type { Page } from '../shared/page.ts'
+import { pageBytes, pageOf } from '../shared/page.ts'
 
 /** Results too large for a reply: kept whole for a while, and read page by page. */
 export interface Results {
@@ -11,32 +13,24 @@ export interface Results {
   page(callId: string, offset: number, limit: number): Promise<Page>
 }
 
-export interface Page {
-  readonly text: string
-  readonly offset: number
-  readonly bytes: number
-  /** Where the next page starts; null at the end. */
-  readonly next_offset: number | null
-}
-
 const PREVIEW_CHARACTERS = 2000
+/** What a program said besides its result: the end of it tells most. */
+const TAIL_CHARACTERS = 8 * 1024
 export const RESULT_PREFIX = 'result:'
 
 export function openResults(cache: string): Results {
   const folder = join(cache, 'results')
   return {
     async fit(callId, itemId, data) {
-      const output = data['output'] ?? null
+      const { output = null, stdout, stderr } = data
       const text = typeof output === 'string' ? output : JSON.stringify(output)
-      if (Buffer.byteLength(text) <= LIMITS.resultBytes) return data
-      const { stdout: _stdout, ...rest } = data
-      const isKept = await keep(folder, callId, text)
+      const isSmall = Buffer.byteLength(text) <= LIMITS.resultBytes
+      if (isSmall && lengthOf(stdout) <= TAIL_CHARACTERS && lengthOf(stderr) <= TAIL_CHARACTERS) return data
+      const { stdout: _stdout, ...kept } = data
       return {
-        ...rest,
-        output: text.slice(0, PREVIEW_CHARACTERS),
-        truncated: true,
-        output_bytes: Buffer.byteLength(text),
-        rest: isKept ? { call: 'load', arguments: pageArguments(itemId, callId) } : null,
+        ...kept,
+        ...(typeof stderr === 'string' ? { stderr: tailOf(stderr) } : {}),
+        ...(isSmall ? {} : await spill(folder, callId, itemId, text)),
       }
     },
     async page(callId, offset, limit) {
@@ -48,15 +42,9 @@ export function openResults(cache: string): Results {
       }
       try {
         const { size } = await file.stat()
-        const bytes = Buffer.alloc(Math.max(0, Math.min(limit, size - offset)))
+        const bytes = Buffer.alloc(pageBytes(size, offset, limit))
         await file.read(bytes, 0, bytes.length, offset)
-        const end = offset + wholeCharacters(bytes, offset + bytes.length >= size)
-        return {
-          text: bytes.toString('utf8', 0, end - offset),
-          offset,
-          bytes: size,
-          next_offset: end < size ? end : null,
-        }
+        return pageOf(bytes, offset, size)
       } finally {
         await file.close()
       }
@@ -66,6 +54,26 @@ export function openResults(cache: string): Results {
 
 export function pageArguments(itemId: string, callId: string, offset = 0): JsonObject {
   return { item_type: 'tool', item_id: itemId, path: `${RESULT_PREFIX}${callId}`, offset }
+}
+
+function lengthOf(text: JsonValue | undefined): number {
+  return typeof text === 'string' ? text.length : 0
+}
+
+function tailOf(text: string): string {
+  return text.length <= TAIL_CHARACTERS
+    ? text
+    : `[${text.length - TAIL_CHARACTERS} characters left out]\n${text.slice(-TAIL_CHARACTERS)}`
+}
+
+async function spill(folder: string, callId: string, itemId: string, text: string): Promise<JsonObject> {
+  const isKept = await keep(folder, callId, text)
+  return {
+    output: text.slice(0, PREVIEW_CHARACTERS),
+    truncated: true,
+    output_bytes: Buffer.byteLength(text),
+    rest: isKept ? { call: 'load', arguments: pageArguments(itemId, callId) } : null,
+  }
 }
 
 async function keep(folder: string, callId: string, text: string): Promise<boolean> {
@@ -78,14 +86,4 @@ async function keep(folder: string, callId: string, text: string): Promise<boole
   } catch {
     return false
   }
-}
-
-/** A page ends between characters, not inside one. */
-function wholeCharacters(bytes: Buffer, isLast: boolean): number {
-  if (isLast) return bytes.length
-  let end = bytes.length
-  while (end > 0 && ((bytes[end - 1] ?? 0) & 0xc0) === 0x80) end -= 1
-  const lead = bytes[end - 1] ?? 0
-  const isWhole = lead < 0x80 || bytes.length - end + 1 >= (lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2)
-  return isWhole ? bytes.length : end - 1
 }

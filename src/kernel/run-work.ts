@@ -1,5 +1,6 @@
 import type { Draft } from '../chain/draft.ts'
 import type { Plan } from '../chain/plan.ts'
+import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { itemTypeOf } from '../shared/tool-type.ts'
 import type { Lookup } from '../spaces/lookup.ts'
@@ -20,6 +21,7 @@ export async function runWork(
     throw notFound(wish.ref, wish.itemType)
   }
   const { projectPath } = lookup
+  const fit = (data: JsonObject): Promise<JsonObject> => results.fit(ticket.callId, plan.item.id, data)
   const draft = chain.draft(plan, { callId: ticket.callId, parameters: wish.parameters, projectPath })
   return {
     item: { id: plan.item.id, version: plan.item.manifest.version, space: plan.item.space },
@@ -28,19 +30,19 @@ export async function runWork(
     demands: demandsOf(draft),
     isRepeatable: plan.isRepeatable,
     isReadOnly: plan.isReadOnly,
-    parameters: withoutSecrets(draft),
+    parameters: draft.parameters,
+    redact: draft.redact,
     preview: () => previewOf(draft),
     warnings: [...plan.warnings, ...draft.warnings],
     async perform(signal) {
-      const { data, warnings } = await chain.perform(draft, signal)
-      return { data: await results.fit(ticket.callId, plan.item.id, data), warnings }
+      try {
+        const { data, warnings } = await chain.perform(draft, signal)
+        return { data: await fit(data), warnings }
+      } catch (error) {
+        throw error instanceof KiwiError ? await error.withPartial(fit) : error
+      }
     },
   }
-}
-
-function withoutSecrets({ parameters, redact }: Draft): JsonObject {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- redacting an object gives an object
-  return redact(parameters) as JsonObject
 }
 
 function demandsOf({ plan, effect }: Draft): readonly Demand[] {

@@ -5,6 +5,7 @@ import { assertPlain } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
 import type { ItemType } from '../shared/tool-type.ts'
 import { ITEM_TYPES, TOOL_TYPES } from '../shared/tool-type.ts'
+import { SPACES } from '../store/store.ts'
 
 const text = z.string().max(4096)
 const id = z.string().min(1).max(512)
@@ -26,7 +27,7 @@ const ARGUMENTS = {
   load: z.strictObject({
     item_type: text,
     item_id: id,
-    source: z.enum(['project', 'user', 'builtin', 'registry', 'mcp']).optional(),
+    source: z.enum(SPACES).optional(),
     destination: z.enum(['project', 'user']).optional(),
     version: optionalText,
     overwrite: z.boolean().default(false),
@@ -68,6 +69,7 @@ export function argumentNames(tool: MetaTool): readonly string[] {
 
 /** Bounds what came in, then reads it. Every unknown, missing or wrong argument is named. */
 export function readArguments<T extends MetaTool>(tool: T, given: unknown): Arguments<T> {
+  assertPlain(given, `the arguments of ${tool}`)
   const size = Buffer.byteLength(JSON.stringify(given ?? {}))
   if (size > LIMITS.requestBytes) {
     throw new KiwiError(
@@ -75,7 +77,6 @@ export function readArguments<T extends MetaTool>(tool: T, given: unknown): Argu
       `Cannot read the arguments of ${tool}: ${size} bytes are more than ${LIMITS.requestBytes}`,
     )
   }
-  assertPlain(given, `the arguments of ${tool}`)
   const parsed = ARGUMENTS[tool].safeParse(given ?? {}, { reportInput: true })
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema of this very tool parsed it
   if (parsed.success) return parsed.data as Arguments<T>

@@ -1,4 +1,4 @@
-import type { Caller, Ticket } from '../kernel/call.ts'
+import type { Ticket } from '../kernel/call.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Store } from '../store/store.ts'
@@ -6,7 +6,6 @@ import type { Store } from '../store/store.ts'
 /** One call of one of the four tools, with what it needs. */
 export interface MetaCall {
   readonly ticket: Ticket
-  readonly caller: Caller
   readonly kernel: Kernel
   readonly store: Store
   /** The spaces as the call's project sees them. */

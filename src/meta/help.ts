@@ -5,10 +5,10 @@ import type { JsonObject } from '../shared/json.ts'
 import { itemTypeOf } from '../shared/tool-type.ts'
 import { inputSchema } from '../spaces/input-schema.ts'
 import type { Lookup } from '../spaces/lookup.ts'
-import { notFound } from '../spaces/lookup.ts'
 import { readyCall } from '../spaces/ready-call.ts'
 import type { Arguments } from './arguments.ts'
 import type { MetaCall } from './context.ts'
+import { findItem } from './find-item.ts'
 
 /** The topics, each a piece of knowledge shipped as `kiwi-<topic>`. */
 const TOPICS = [
@@ -27,7 +27,14 @@ const TOPICS = [
 ] as const
 
 /** Guidance from the shipped knowledge, from the table of errors, or about one item. */
-export async function help(args: Arguments<'help'>, call: MetaCall): Promise<JsonObject> {
+export async function help(
+  args: Arguments<'help'>,
+  call: MetaCall,
+): Promise<{ readonly data: JsonObject; readonly warnings: readonly string[] }> {
+  return { data: await guidance(args, call), warnings: [] }
+}
+
+async function guidance(args: Arguments<'help'>, call: MetaCall): Promise<JsonObject> {
   if (args.error_code !== undefined) return aboutError(args.error_code)
   const lookup = await call.lookupAt(args.project_path)
   if (args.item_id !== undefined) return aboutItem(args.item_id, lookup)
@@ -49,10 +56,7 @@ function aboutError(given: string): JsonObject {
 }
 
 async function aboutItem(itemId: string, lookup: Lookup): Promise<JsonObject> {
-  lookup.freshen()
-  const ref = parseItemRef(itemId)
-  const item = await lookup.find(ref, 'tool')
-  if (item === null) throw notFound(ref, 'tool')
+  const item = await findItem(lookup, parseItemRef(itemId), 'tool')
   const { manifest } = item
   return {
     item_id: item.id,

@@ -4,18 +4,19 @@ import { KiwiError, messageOf } from '../shared/errors.ts'
 import { parseItemRef } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
+import { pageBytes, pageOf } from '../shared/page.ts'
 import { itemTypeOf } from '../shared/tool-type.ts'
 import { inputSchema } from '../spaces/input-schema.ts'
 import type { Item } from '../spaces/item.ts'
 import { entrypointOf } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
-import { notFound } from '../spaces/lookup.ts'
 import { readyCall } from '../spaces/ready-call.ts'
 import type { Arguments } from './arguments.ts'
 import { objectOf, readItemType } from './arguments.ts'
 import type { MetaCall } from './context.ts'
+import { findItem } from './find-item.ts'
 
-interface Loaded {
+export interface Loaded {
   readonly data: JsonObject
   readonly warnings: readonly string[]
 }
@@ -23,33 +24,41 @@ interface Loaded {
 /** Shows an item whole, a page of one of its files, or a page of a large result. */
 export async function load(args: Arguments<'load'>, call: MetaCall): Promise<Loaded> {
   if (args.path?.startsWith(RESULT_PREFIX)) return loadResult(args, call)
-  const { item, lookup } = await findItem(args, call)
+  const { item, lookup } = await find(args, call)
   if (args.path !== undefined) return loadFile(args, item, args.path)
-  const { data, warnings } = await describe(item, lookup, call)
-  return { data, warnings: [...item.warnings, ...warnings] }
+  return show(item, lookup, call)
 }
 
-/** What `load` with a destination asks for. */
-export async function understandCopy(args: Arguments<'load'>, call: MetaCall): Promise<Understood> {
-  const { item, lookup } = await findItem(args, call)
+/** What `load` with a destination shows, and what it asks for. */
+export async function loadForCopy(
+  args: Arguments<'load'>,
+  call: MetaCall,
+): Promise<Loaded & { readonly understood: Understood }> {
+  if (args.path !== undefined) {
+    throw new KiwiError('INVALID_PARAMETERS', `Cannot copy "${args.item_id}": items are copied whole`, {
+      hint: 'Leave out "path" to copy the item, or "destination" to read the file',
+      details: { missing: [], invalid: [{ name: 'path', reason: 'not together with destination' }] },
+    })
+  }
+  const { item, lookup } = await find(args, call)
   const { destination = 'project', overwrite } = args
-  return { wish: { kind: 'copy', item, destination, overwrite }, lookup, isDryRun: false }
+  return {
+    ...(await show(item, lookup, call)),
+    understood: { wish: { kind: 'copy', item, destination, overwrite }, lookup, isDryRun: false },
+  }
 }
 
-async function findItem(
+async function find(
   args: Arguments<'load'>,
   { lookupAt }: MetaCall,
 ): Promise<{ item: Item; lookup: Lookup }> {
   const itemType = readItemType(args.item_type)
   const lookup = await lookupAt(args.project_path)
-  lookup.freshen()
   const ref = parseItemRef(args.item_id, args.version)
-  const item = await lookup.find(ref, itemType, args.source === 'mcp' ? undefined : args.source)
-  if (item === null) throw notFound(ref, itemType)
-  return { item, lookup }
+  return { item: await findItem(lookup, ref, itemType, args.source), lookup }
 }
 
-async function describe(item: Item, lookup: Lookup, { kernel, store }: MetaCall): Promise<Loaded> {
+async function show(item: Item, lookup: Lookup, { kernel, store }: MetaCall): Promise<Loaded> {
   const { manifest } = item
   const files = await item.files()
   const bytes = files.reduce((sum, { content }) => sum + content.length, 0)
@@ -58,7 +67,8 @@ async function describe(item: Item, lookup: Lookup, { kernel, store }: MetaCall)
     files.map(({ path }) => path),
   )
   const isInline = bytes <= LIMITS.resultBytes
-  const warnings: string[] = []
+  const isTextShort = Buffer.byteLength(item.text ?? '') <= LIMITS.resultBytes
+  const warnings = [...item.warnings]
   const chain = await kernel.chainOf(item, lookup).catch((error: unknown) => {
     warnings.push(messageOf(error))
     return null
@@ -74,7 +84,7 @@ async function describe(item: Item, lookup: Lookup, { kernel, store }: MetaCall)
       source: item.space,
       path: item.path,
       metadata: item.raw,
-      content: item.text,
+      content: isTextShort ? item.text : null,
       files: files.map(({ path, content }) => ({
         path,
         bytes: content.length,
@@ -89,6 +99,7 @@ async function describe(item: Item, lookup: Lookup, { kernel, store }: MetaCall)
       trust: item.space === 'builtin' ? 'builtin' : 'local',
       signature: 'unsigned',
       call_example: readyCall(manifest),
+      destination: null,
     },
     warnings: isInline
       ? warnings
@@ -103,15 +114,9 @@ async function loadFile({ offset, limit }: Arguments<'load'>, item: Item, path: 
       fix: { call: 'load', arguments: { item_type: itemTypeOf(item.manifest.tool_type), item_id: item.id } },
     })
   }
-  const end = Math.min(offset + limit, file.content.length)
-  const page = {
-    path,
-    text: Buffer.from(file.content.subarray(offset, end)).toString('utf8'),
-    offset,
-    bytes: file.content.length,
-    next_offset: end < file.content.length ? end : null,
-  }
-  return { data: page, warnings: [] }
+  const { length } = file.content
+  const bytes = file.content.subarray(offset, offset + pageBytes(length, offset, limit))
+  return { data: { path, ...pageOf(bytes, offset, length) }, warnings: [] }
 }
 
 async function loadResult(

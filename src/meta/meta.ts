@@ -14,9 +14,10 @@ import type { MetaTool } from './arguments.ts'
 import { META_TOOLS, objectOf, readArguments, readItemType } from './arguments.ts'
 import type { MetaCall } from './context.ts'
 import { help } from './help.ts'
-import { load, understandCopy } from './load.ts'
+import type { Loaded } from './load.ts'
+import { load, loadForCopy } from './load.ts'
 import type { Stamp } from './reply.ts'
-import { errorReply, outcomeReply, successReply, toKiwiError } from './reply.ts'
+import { errorReply, outcomeReply, successReply } from './reply.ts'
 import { search } from './search.ts'
 
 /** Who calls over which connection. */
@@ -49,11 +50,10 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
       })
       const lookupAt = async (projectPath: string | undefined): Promise<Lookup> =>
         spaces.at(projectPath === undefined ? await client.defaultProject() : absolute(projectPath))
-      const call: MetaCall = { ticket, caller: client, kernel, store, lookupAt }
+      const call: MetaCall = { ticket, kernel, store, lookupAt }
       try {
         const tool = META_TOOLS.find((known) => known === name)
-        if (tool === undefined) return await refusalsRecorded(call, () => Promise.reject(unknownTool(name)))
-        return await answer(tool, args, call, stamp)
+        return await (tool === undefined ? refuse(name, call) : answer(tool, args, call, stamp))
       } catch (error) {
         return errorReply(error, stamp())
       }
@@ -62,21 +62,10 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
 }
 
 async function answer(tool: MetaTool, args: unknown, call: MetaCall, stamp: () => Stamp): Promise<Reply> {
-  switch (tool) {
-    case 'execute':
-      return outcomeReply(await execute(args, call), stamp())
-    case 'search': {
-      const { data, warnings } = await refusalsRecorded(call, () => search(readArguments(tool, args), call))
-      return successReply(data, stamp(), warnings)
-    }
-    case 'load': {
-      const copy = isObject(args) && args['destination'] !== undefined ? await copyItem(args, call) : null
-      const { data, warnings } = await refusalsRecorded(call, () => load(readArguments(tool, args), call))
-      return successReply({ ...data, destination: copy?.data ?? null }, stamp(), warnings)
-    }
-    case 'help':
-      return successReply(await refusalsRecorded(call, () => help(readArguments(tool, args), call)), stamp())
-  }
+  if (tool === 'execute') return outcomeReply(await execute(args, call), stamp())
+  const isCopy = tool === 'load' && isObject(args) && args['destination'] !== undefined
+  const { data, warnings } = await (isCopy ? copy(args, call) : read(tool, args, call))
+  return successReply(data, stamp(), warnings)
 }
 
 /** Everything about an `execute` call, even that it cannot be read, happens inside the gate. */
@@ -94,21 +83,49 @@ function execute(given: unknown, { kernel, ticket, lookupAt }: MetaCall): Return
   })
 }
 
-/** A copy is an effect, so `load` with a destination goes through the gate before it reads. */
-function copyItem(given: unknown, call: MetaCall): ReturnType<Kernel['admit']> {
-  return call.kernel.admit({ ...call.ticket, operation: 'load.copy' }, () =>
-    understandCopy(readArguments('load', given), call),
-  )
+/** A question is judged and recorded like any other call. */
+function read(
+  tool: Exclude<MetaTool, 'execute'>,
+  given: unknown,
+  call: MetaCall,
+): ReturnType<Kernel['read']> {
+  return call.kernel.read(call.ticket, () => {
+    switch (tool) {
+      case 'search': {
+        const args = readArguments(tool, given)
+        return () => search(args, call)
+      }
+      case 'load': {
+        const args = readArguments(tool, given)
+        return () => load(args, call)
+      }
+      case 'help': {
+        const args = readArguments(tool, given)
+        return () => help(args, call)
+      }
+    }
+  })
 }
 
-/** Reading has no effect to be judged; that it was refused is on record all the same. */
-async function refusalsRecorded<T>({ kernel, ticket }: MetaCall, read: () => Promise<T>): Promise<T> {
-  try {
-    return await read()
-  } catch (error) {
-    await kernel.admit(ticket, () => Promise.reject(toKiwiError(error))).catch(() => undefined)
-    throw error
+/** `load` with a destination: the item is shown as it was found, and then copied. */
+async function copy(given: unknown, call: MetaCall): Promise<Loaded> {
+  let shown: Loaded = { data: {}, warnings: [] }
+  const outcome = await call.kernel.admit({ ...call.ticket, operation: 'load.copy' }, async () => {
+    const { understood, ...loaded } = await loadForCopy(readArguments('load', given), call)
+    shown = loaded
+    return understood
+  })
+  return {
+    data: { ...shown.data, destination: outcome.data },
+    warnings: [...shown.warnings, ...outcome.warnings],
   }
+}
+
+function refuse(name: string, { kernel, ticket }: MetaCall): Promise<never> {
+  const refusal = unknownTool(name)
+  return kernel.read(ticket, () => {
+    throw refusal
+  }) as Promise<never>
 }
 
 function ticketOf(given: {

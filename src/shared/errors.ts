@@ -1,3 +1,4 @@
+import type { JsonObject } from './json.ts'
 /** One row: what the code means, what to do when the error brings no hint of its own, whether trying again can help. */
 interface ErrorRow {
   readonly means: string
@@ -216,7 +217,7 @@ interface ErrorExtras {
   readonly details?: Readonly<Record<string, unknown>>
   readonly fix?: Fix
   /** What was finished before it failed. */
-  readonly partial?: Readonly<Record<string, unknown>>
+  readonly partial?: JsonObject
   readonly cause?: unknown
 }
 
@@ -227,7 +228,7 @@ export class KiwiError extends Error {
   readonly hint: string
   readonly details: Readonly<Record<string, unknown>>
   readonly fix: Fix | undefined
-  readonly partial: Readonly<Record<string, unknown>> | undefined
+  readonly partial: JsonObject | undefined
 
   constructor(code: ErrorCode, message: string, extras: ErrorExtras = {}) {
     super(message, extras.cause === undefined ? undefined : { cause: extras.cause })
@@ -236,6 +237,20 @@ export class KiwiError extends Error {
     this.details = extras.details ?? {}
     this.fix = extras.fix
     this.partial = extras.partial
+  }
+
+  /** The same error, with what was finished before it put in another form. */
+  async withPartial(change: (partial: JsonObject) => Promise<JsonObject>): Promise<KiwiError> {
+    if (this.partial === undefined) return this
+    const { code, message, hint, details, fix, cause } = this
+    const partial = await change(this.partial)
+    return new KiwiError(code, message, {
+      hint,
+      details,
+      partial,
+      cause,
+      ...(fix === undefined ? {} : { fix }),
+    })
   }
 }
 

@@ -17,8 +17,8 @@ export const LIMITS = {
   resultBytes: 32 * 1024,
   /** Kept results of large output, newest first. */
   keptResults: 100,
-  /** Bytes of a call's parameters in the journal; beyond it only their hash. */
-  journalBytes: 8 * 1024,
+  /** Characters of a call's parameters in the journal; beyond it only their beginning and their hash. */
+  journalCharacters: 8 * 1024,
   /** Cost of a JSON Schema that comes from data. */
   schemaCost: 20_000,
   /** Words of a search query. */

@@ -47,6 +47,18 @@ describe('X7, RED-01: a secret is taken out', () => {
     },
   )
 
+  test('without the white space around it', () => {
+    const take = createRedact(new Map([['S', 'super-secret-123\n']]))
+    expect(take('super-secret-123!')).toBe('[REDACTED:S]!')
+  })
+
+  test('a key of several lines, line by line and with other line ends', () => {
+    const key = '-----BEGIN KEY-----\nAAAABBBBCCCCDDDDEEEE\nFFFFGGGGHHHHIIIIJJJJ\n-----END KEY-----\n'
+    const take = createRedact(new Map([['S', key]]))
+    expect(textOf(take(key.replaceAll('\n', '\r\n')))).not.toMatch(/AAAA|FFFF/)
+    expect(take('> FFFFGGGGHHHHIIIIJJJJ')).toBe('> [REDACTED:S]')
+  })
+
   test('it never survives in any wrapping of random text', () => {
     const secret = fc.string({ unit: 'grapheme-ascii', minLength: 8, maxLength: 40 })
     const around = fc.string({ unit: 'grapheme', maxLength: 20 })

@@ -6,13 +6,16 @@ export type Redact = (value: JsonValue) => JsonValue
 
 /** Shorter values would turn ordinary text into marks. */
 const SHORTEST = 8
+/** Lines of a long value may be ordinary text, such as its first one; a marked one does little harm, but must be rare. */
+const SHORTEST_LINE = 16
 
 /** A secret inside a larger text looks different in each encoding; each look is replaced by `[REDACTED:name]`. */
 export function createRedact(secrets: ReadonlyMap<string, string>): Redact {
   const marks: (readonly [string, string])[] = []
   for (const [name, value] of secrets) {
-    if (value.length < SHORTEST) continue
-    for (const look of looksOf(value)) marks.push([look, `[REDACTED:${name}]`])
+    for (const part of partsOf(value)) {
+      for (const look of looksOf(part)) marks.push([look, `[REDACTED:${name}]`])
+    }
   }
   if (marks.length === 0) return (value) => value
   const ordered = marks.toSorted(([a], [b]) => b.length - a.length)
@@ -33,6 +36,15 @@ export function createRedact(secrets: ReadonlyMap<string, string>): Redact {
     return value
   }
   return redact
+}
+
+/**
+ * What a tool writes of a value need not be the whole of it: white space around it goes first, and a key of several
+ * lines comes back line by line.
+ */
+function partsOf(value: string): ReadonlySet<string> {
+  const lines = value.split(/[\r\n]+/).filter((line) => line.length >= SHORTEST_LINE)
+  return new Set([value, value.trim(), ...lines].filter((part) => part.length >= SHORTEST))
 }
 
 function looksOf(value: string): ReadonlySet<string> {

@@ -24,6 +24,9 @@ export interface Item {
   readonly files: () => Promise<readonly ItemFile[]>
 }
 
+/** The file that holds the text of a piece of knowledge. */
+export const BODY = 'content.md'
+
 /** Hash of what an item is: its manifest as data, and path, mode and bytes of its files. Comments and key order do not count. */
 export function contentHash(raw: JsonObject, files: readonly ItemFile[]): string {
   const listed = files

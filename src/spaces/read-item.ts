@@ -6,7 +6,7 @@ import { LIMITS } from '../shared/limits.ts'
 import { textOf } from '../shared/template.ts'
 import type { ItemFile } from '../store/store.ts'
 import type { Item } from './item.ts'
-import { contentHash } from './item.ts'
+import { BODY, contentHash } from './item.ts'
 import { readManifest } from './manifest.ts'
 import { parseDocument } from './parse-document.ts'
 import type { Entry } from './scan.ts'
@@ -82,7 +82,7 @@ async function readKnowledge(text: string, entry: Entry): Promise<Read> {
 }
 
 function contentFile(body: string): ItemFile {
-  return { path: 'content.md', content: Buffer.from(body), isExecutable: false }
+  return { path: BODY, content: Buffer.from(body), isExecutable: false }
 }
 
 /** Everything in the folder of a `tool.yaml` but the manifest itself. */

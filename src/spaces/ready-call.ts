@@ -21,8 +21,16 @@ export function readyCall(manifest: Manifest): JsonObject {
 
 function exampleOf(schema: unknown): JsonValue {
   if (!isObject(schema)) return '<any>'
+  const { default: usual, enum: choices } = schema
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a schema is JSON
-  if (schema['default'] !== undefined) return schema['default'] as JsonValue
-  if (Array.isArray(schema['enum'])) return `<${schema['enum'].join('|')}>`
+  if (usual !== undefined && isShort(usual)) return usual as JsonValue
+  if (Array.isArray(choices) && isShort(choices)) return `<${choices.join('|')}>`
   return `<${typeof schema['type'] === 'string' ? schema['type'] : 'any'}>`
 }
+
+/** A call is shown in every search result, so a value in it must not outgrow the rest. */
+function isShort(value: unknown): boolean {
+  return JSON.stringify(value).length <= MOST_CHARACTERS
+}
+
+const MOST_CHARACTERS = 200

@@ -225,6 +225,8 @@ export interface Journal {
    */
   append(records: readonly NewRecord[], sync: 'normal' | 'full'): Promise<void>
   read(filter: JournalFilter): Promise<readonly JournalRecord[]>
+  /** Calls among the newest that were let through and have no outcome: they are under way, or were cut off. */
+  unfinished(): Promise<readonly JournalRecord[]>
   /**
    * Walks the chain. `brokenAt` is the first record that was changed, removed or moved, else null; `records` are
    * those before it that are sound. A tail that was cut off cannot be seen.

@@ -66,6 +66,29 @@ export const journalCases: Cases = {
     expect(await journal.verify()).toEqual({ records: 2, brokenAt: null })
   },
 
+  async 'H7: a record that stands already is refused by itself; what shares its commit is written'(bed) {
+    const { journal } = await bed.open()
+    await journal.append([sampleRecord('c1')], 'normal')
+    const given = ['c0', 'c1', 'c2'].map((call) => journal.append([sampleRecord(call)], 'normal'))
+    expect((await Promise.allSettled(given)).map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+    ])
+    expect(await journal.verify()).toEqual({ records: 3, brokenAt: null })
+  },
+
+  async 'N16: calls that were let through and have no outcome are found, the others are not'(bed) {
+    const { journal } = await bed.open()
+    const ended = [sampleRecord('ended'), sampleRecord('ended', { kind: 'outcome', status: 'success' })]
+    await journal.append([...ended, sampleRecord('refused', { status: 'deny' })], 'normal')
+    expect(await journal.unfinished()).toEqual([])
+    await journal.append([sampleRecord('open', { body: { process: 'here:1' } })], 'normal')
+    expect(await (await bed.open()).journal.unfinished()).toMatchObject([
+      { call_id: 'open', body: { process: 'here:1' } },
+    ])
+  },
+
   async 'H7: closing waits for what was given; afterwards nothing is taken'(bed) {
     const store = await bed.open()
     const given = store.journal.append([sampleRecord('c1')], 'normal')

@@ -195,6 +195,48 @@ describe('create and delete', () => {
     expect(await temp.run('taken')).toMatchObject({ data: { output: 'first\n' } })
   })
 
+  test('D16: knowledge given as a manifest and a body is one document, and carries nothing else', async () => {
+    const create = (item_id: string, parameters: object): Promise<Reply> =>
+      temp.call('execute', { item_type: 'knowledge', action: 'create', item_id, parameters })
+    const manifest = 'tool_id: two-parts\ntool_type: knowledge\nversion: 1.0.0\ndescription: d\n'
+    await create('two-parts', { manifest, content: '# The body' })
+    const path = join(temp.project, '.ai/knowledge/two-parts.md')
+    expect(readFileSync(path, 'utf8')).toMatch(/^---\n[^]*description: d[^]*---\n# The body$/)
+    const refused = await create('with-file', { description: 'd', content: 'x', files: { 'a.txt': 'AAA' } })
+    expect(refused.error).toMatchObject({
+      code: 'INVALID_MANIFEST',
+      details: { invalid: [{ name: 'files' }] },
+    })
+  })
+
+  test('T13: content that is not base64 is refused rather than changed', async () => {
+    const files = { 'main.sh': { content: 'dHJ1ZQ', encoding: 'base64' } }
+    const create = (content: string): Promise<Reply> =>
+      temp.call('execute', {
+        item_type: 'tool',
+        action: 'create',
+        item_id: 'encoded',
+        parameters: { manifest: BASH, files: { 'main.sh': { ...files['main.sh'], content } } },
+      })
+    expect((await create('not base64!')).error).toMatchObject({
+      code: 'INVALID_PARAMETERS',
+      details: { invalid: [{ name: 'files.main.sh' }] },
+    })
+    expect((await create('dHJ1\nZQ==')).status).toBe('success')
+  })
+
+  test('T11: a lower version beside a higher one is reported as what it is; versions are not deleted alone', async () => {
+    const publish = (version: string): Promise<Reply> =>
+      temp.create('versioned', { ...BASH, version }, { 'main.sh': `echo ${version}` }, 'registry')
+    expect((await publish('2.0.0')).data).toMatchObject({ version: '2.0.0' })
+    expect((await publish('1.5.0')).data).toMatchObject({ version: '1.5.0' })
+    const remove = (item_id: string): Promise<Reply> =>
+      temp.call('execute', { item_type: 'tool', action: 'delete', item_id, parameters: { confirm: true } })
+    expect((await remove('versioned@1.5.0')).error).toMatchObject({ code: 'INVALID_PARAMETERS' })
+    expect(await temp.run('versioned@1.5.0')).toMatchObject({ data: { output: '1.5.0\n' } })
+    expect((await remove('versioned')).status).toBe('success')
+  })
+
   test('D16: knowledge is kept as markdown, found by its text, and returned', async () => {
     const made = await temp.call('execute', {
       item_type: 'knowledge',

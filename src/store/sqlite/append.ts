@@ -24,19 +24,29 @@ export function createAppender(connection: Connection, queueLimit: number): Appe
     while (waiting.length > 0) {
       const riders = waiting
       waiting = []
-      const sync = riders.some((rider) => rider.sync === 'full') ? 'full' : 'normal'
-      const entries = riders.flatMap((rider) => rider.entries)
-      try {
-        await connection.write(() => write(entries), sync)
-        for (const rider of riders) rider.resolve()
-      } catch (error) {
-        const reason = isDuplicate(error) ? recordedTwice(error) : error
-        for (const rider of riders) rider.reject(reason)
-      }
-      rows -= entries.length
+      await commit(riders)
+      for (const { entries } of riders) rows -= entries.length
     }
     flushing = null
   }
+
+  /** A record that stands already is the fault of one rider; the others get a commit without it. */
+  const commit = async (riders: readonly Rider[]): Promise<void> => {
+    const sync = riders.some((rider) => rider.sync === 'full') ? 'full' : 'normal'
+    const entries = riders.flatMap((rider) => rider.entries)
+    try {
+      await connection.write(() => write(entries), sync)
+      for (const rider of riders) rider.resolve()
+    } catch (error) {
+      if (isDuplicate(error) && riders.length > 1) {
+        for (const rider of riders) await commit([rider])
+        return
+      }
+      const reason = isDuplicate(error) ? recordedTwice(error) : error
+      for (const rider of riders) rider.reject(reason)
+    }
+  }
+
   return {
     async append(records, sync) {
       if (records.length === 0) return
@@ -68,7 +78,7 @@ interface Entry {
   readonly body_hash: string
 }
 
-/** Everything that can go wrong with one record goes wrong here, before it shares a transaction. */
+/** What can be wrong with a record by itself is found here, before it shares a transaction. */
 function toEntry({ body, wall, ...texts }: NewRecord): Entry {
   const { kind, call_id, session, principal, operation, tool, status } = texts
   const salt = randomUUID()

@@ -9,11 +9,20 @@ import { jsonObject, readRow } from './rows.ts'
 
 export function createJournal(connection: Connection, appender: Appender): Journal {
   const selectPage = connection.prepare(`SELECT * FROM journal WHERE seq > ? ORDER BY seq LIMIT ${PAGE}`)
+  const selectUnfinished = connection.prepare(
+    `SELECT * FROM journal d WHERE kind = 'decision' AND status = 'allow'
+       AND seq > (SELECT max(seq) FROM journal) - ${NEWEST}
+       AND NOT EXISTS (SELECT 1 FROM journal o WHERE o.call_id = d.call_id AND o.kind = 'outcome')`,
+  )
   return {
     append: (records, sync) => appender.append(records, sync),
     async read(filter) {
       const { sql, values } = select(filter)
       const rows = await connection.read(() => connection.prepare(sql).all(...values))
+      return rows.map((row) => toRecord(readRow(RecordRow, row)))
+    },
+    async unfinished() {
+      const rows = await connection.read(() => selectUnfinished.all())
       return rows.map((row) => toRecord(readRow(RecordRow, row)))
     },
     async verify() {
@@ -37,6 +46,8 @@ export function createJournal(connection: Connection, appender: Appender): Journ
 }
 
 const PAGE = 1000
+/** Looked through at every start, so it must not grow with the journal. */
+const NEWEST = 5000
 
 const RecordRow = z.object({
   seq: z.number(),

@@ -1,0 +1,24 @@
+import type { Arrival, Ticket, Understood, Work } from './call.ts'
+import { copyWork } from './copy-work.ts'
+import { createWork } from './create-work.ts'
+import { deleteWork } from './delete-work.ts'
+import type { Means } from './means.ts'
+import { runWork } from './run-work.ts'
+
+/** From what a request means to what it would do. */
+export async function workOut(understood: Understood, ticket: Ticket, means: Means): Promise<Arrival> {
+  return { work: await workOf(understood, ticket, means), isDryRun: understood.isDryRun }
+}
+
+function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Promise<Work> {
+  switch (wish.kind) {
+    case 'run':
+      return runWork(wish, lookup, ticket, means)
+    case 'create':
+      return createWork(wish, lookup, ticket, means)
+    case 'delete':
+      return deleteWork(wish, lookup, means)
+    case 'copy':
+      return copyWork(wish, lookup, means)
+  }
+}

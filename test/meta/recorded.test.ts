@@ -1,0 +1,180 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Reply } from '../../src/shared/reply.ts'
+import type { JournalRecord } from '../../src/store/store.ts'
+import { textField } from '../fixtures/field.ts'
+import type { TempKiwi } from '../temp-kiwi.ts'
+import { BASH, openTempKiwi } from '../temp-kiwi.ts'
+
+let temp: TempKiwi
+beforeAll(async () => {
+  temp = await openTempKiwi()
+})
+afterAll(() => temp.close())
+
+const recordsOf = ({ metadata }: Reply): Promise<readonly JournalRecord[]> =>
+  temp.kiwi.store.journal.read({ limit: 10, after: 0, call_id: metadata.call_id })
+
+describe('H7: every call has one decision and one outcome', () => {
+  test.each([
+    ['search', { query: 'say hello' }],
+    ['load', { item_type: 'tool', item_id: 'hello_bash' }],
+    ['help', { topic: 'tools' }],
+  ])('%s', async (tool, args) => {
+    const reply = await temp.call(tool, args)
+    expect(reply.status).toBe('success')
+    expect(await recordsOf(reply)).toMatchObject([
+      {
+        kind: 'decision',
+        status: 'allow',
+        operation: tool,
+        body: { parameters: args, demands: ['tool kiwi-mcp'] },
+      },
+      { kind: 'outcome', status: 'success', operation: tool },
+    ])
+  })
+
+  test('a question that finds nothing', async () => {
+    expect(await recordsOf(await temp.load('nobody'))).toMatchObject([
+      { kind: 'decision', status: 'allow' },
+      { kind: 'outcome', status: 'error', body: { code: 'NOT_FOUND' } },
+    ])
+  })
+
+  test('a copy', async () => {
+    const reply = await temp.load('hello_node', { destination: 'project' })
+    expect(await recordsOf(reply)).toMatchObject([
+      { kind: 'decision', operation: 'load.copy' },
+      { kind: 'outcome', status: 'success' },
+    ])
+  })
+
+  test('a copy that also asks for a page is refused before anything is written', async () => {
+    const reply = await temp.load('hello_world', { destination: 'project', path: 'nope' })
+    expect(reply.error).toMatchObject({
+      code: 'INVALID_PARAMETERS',
+      details: { invalid: [{ name: 'path' }] },
+    })
+    expect(await recordsOf(reply)).toMatchObject([{ status: 'deny' }, { kind: 'outcome' }])
+    expect(existsSync(join(temp.project, '.ai/tools/hello_world'))).toBe(false)
+  })
+
+  test('PAR-02: parameters deeper than any stack', async () => {
+    let name: unknown = 'x'
+    for (let level = 0; level < 50_000; level++) name = [name]
+    const reply = await temp.run('hello_bash', { name })
+    expect(reply.error?.code).toBe('TOO_DEEP')
+    expect(await recordsOf(reply)).toMatchObject([{ status: 'deny' }, { body: { code: 'TOO_DEEP' } }])
+  })
+})
+
+test('RED-01: a granted value in an address is judged, and recorded and shown without it', async () => {
+  const manifest = {
+    tool_type: 'api',
+    description: 'calls the tenant',
+    secrets: ['TENANT'],
+    config: { url: 'http://${TENANT}:1/', timeout: 1 },
+  }
+  await temp.create('tenant', manifest)
+  const { data } = await temp.load('tenant')
+  const granted = await openTempKiwi({
+    beside: temp,
+    settings: { grants: [{ tool: 'tenant', hash: textField(data, 'grant_hash'), names: ['TENANT'] }] },
+    environment: { TENANT: '10.20.30.40' },
+  })
+  try {
+    const reply = await granted.run('tenant')
+    expect(reply.error?.code).toBe('EGRESS_DENIED')
+    expect(JSON.stringify([reply, await recordsOf(reply)])).not.toContain('10.20.30.40')
+    expect(await recordsOf(reply)).toMatchObject([
+      { body: { demands: ['tool tenant', 'net [REDACTED:TENANT]:1'] } },
+      { kind: 'outcome' },
+    ])
+  } finally {
+    await granted.close()
+  }
+})
+
+describe('N16: a call that was cut off with its process', () => {
+  const decision = (call_id: string, process: string, wall = Date.now()) =>
+    temp.kiwi.store.journal.append(
+      [
+        {
+          kind: 'decision',
+          call_id,
+          session: 's',
+          principal: 'p',
+          operation: 'execute.run',
+          tool: 'x',
+          status: 'allow',
+          wall,
+          body: { process },
+        },
+      ],
+      'normal',
+    )
+  const outcomesOf = async (call_id: string): Promise<readonly JournalRecord[]> =>
+    (await temp.kiwi.store.journal.read({ limit: 10, call_id })).filter(({ kind }) => kind === 'outcome')
+
+  test('ends as unknown at the next start, once', async () => {
+    const own = textField((await recordsOf(await temp.search('x')))[0], 'body', 'process')
+    const host = own.slice(0, own.lastIndexOf(':'))
+    await decision('lost', `${host}:99999999`)
+    await decision('same-pid-of-a-life-before', own, 1000)
+    await decision('under-way', own)
+    await decision('elsewhere', 'another-machine:99999999')
+    const [one, two] = await Promise.all([openTempKiwi({ beside: temp }), openTempKiwi({ beside: temp })])
+    await Promise.all([one.close(), two.close()])
+    const unknown = [{ status: 'unknown', body: { code: 'OUTCOME_UNKNOWN' } }]
+    expect(await outcomesOf('lost')).toMatchObject(unknown)
+    expect(await outcomesOf('same-pid-of-a-life-before')).toMatchObject(unknown)
+    expect(await outcomesOf('under-way')).toEqual([])
+    expect(await outcomesOf('elsewhere')).toEqual([])
+  })
+})
+
+describe('L8: no reply grows with what a tool says', () => {
+  const small = (reply: Reply): void =>
+    expect(Buffer.byteLength(JSON.stringify(reply))).toBeLessThan(48 * 1024)
+
+  test.each([
+    [
+      'a failing tool that floods its output',
+      'head -c 5000000 /dev/zero | tr "\\\\0" x; exit 3',
+      'TOOL_FAILED',
+    ],
+    [
+      'a tool that floods its errors',
+      'head -c 5000000 /dev/zero | tr "\\\\0" x >&2; echo end >&2',
+      undefined,
+    ],
+    ['a number after 5 MB of blanks', 'head -c 5000000 /dev/zero | tr "\\\\0" " "; echo 1', undefined],
+  ])('%s', async (title, script, code) => {
+    const id = title.replaceAll(/\W/g, '_')
+    await temp.create(id, BASH, { 'main.sh': script })
+    const reply = await temp.run(id)
+    expect(reply.error?.code).toBe(code)
+    small(reply)
+    if (title.includes('failing')) {
+      expect(reply.data).toMatchObject({ truncated: true, output_bytes: 5_000_000, rest: { call: 'load' } })
+    }
+    if (title.includes('errors')) expect(textField(reply.data, 'stderr')).toMatch(/left out[^]*end\n$/)
+  })
+
+  test('a long document is paged', async () => {
+    temp.write('knowledge/long-note.md', `---\nid: long-note\n---\n${'ü'.repeat(60_000)}`)
+    const reply = await temp.load('long-note', { item_type: 'knowledge' })
+    expect(reply.error).toBeNull()
+    small(reply)
+    expect(reply.metadata.warnings?.join()).toContain('path, offset and limit')
+    const page = await temp.load('long-note', { item_type: 'knowledge', path: 'content.md', limit: 5 })
+    expect(page.data).toMatchObject({ text: 'üü', next_offset: 4 })
+  })
+
+  test('a parameter with a huge default', async () => {
+    const parameters = [{ name: 'text', type: 'string', default: 'x'.repeat(100_000) }]
+    await temp.create('huge_default', { ...BASH, description: 'gigantic', parameters }, { 'main.sh': 'true' })
+    small(await temp.search('gigantic'))
+  })
+})
