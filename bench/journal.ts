@@ -1,5 +1,7 @@
 import type { Kiwi } from '../src/kiwi.ts'
+import { systemClock } from '../src/shared/clock.ts'
 import { createIds } from '../src/shared/ids.ts'
+import { openSqliteStore } from '../src/store/sqlite/open.ts'
 import type { NewRecord } from '../src/store/store.ts'
 import type { Figure } from './measure.ts'
 import { round, summarize, timed } from './measure.ts'
@@ -21,7 +23,8 @@ const record = (): NewRecord => ({
   },
 })
 
-export async function journal({ store }: Kiwi, appends: number): Promise<readonly Figure[]> {
+export async function journal({ config }: Kiwi, appends: number): Promise<readonly Figure[]> {
+  const store = await openSqliteStore({ path: config.store, clock: systemClock })
   const time = async (sync: 'normal' | 'full', count: number): Promise<number> => {
     const times: number[] = []
     for (let turn = 0; turn < count; turn++)
@@ -34,6 +37,7 @@ export async function journal({ store }: Kiwi, appends: number): Promise<readonl
   const batchMs = await timed(() =>
     Promise.all(Array.from({ length: 1000 }, () => store.journal.append([record()], 'normal'))),
   )
+  await store.close()
   return [
     {
       id: 'audit',

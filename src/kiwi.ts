@@ -11,12 +11,13 @@ import { createLog } from './shared/log.ts'
 import type { Spaces } from './spaces/spaces.ts'
 import { openSpaces } from './spaces/spaces.ts'
 import { openSqliteStore } from './store/sqlite/open.ts'
-import type { Store } from './store/store.ts'
+import type { StoreView } from './store/store.ts'
+import { viewOf } from './store/store.ts'
 
 /** Everything wired together: the four tools, and what the command line reads beside them. */
 export interface Kiwi extends Meta {
   readonly config: Config
-  readonly store: Store
+  readonly store: StoreView
   readonly spaces: Spaces
   close(): Promise<void>
 }
@@ -31,17 +32,17 @@ const BUILTIN = fileURLToPath(new URL('../builtin', import.meta.url))
 
 export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<Kiwi> {
   const { clock = systemClock, log = standardErrorLog(config, clock) } = means
-  const store = await openSqliteStore({ path: config.store, clock })
-  if (store.readOnlyReason !== null) log.warn('store.read_only', { reason: store.readOnlyReason })
+  const store = await openSqliteStore({ path: config.store, clock, log })
+  const view = viewOf(store)
   try {
     const spaces = await openSpaces({ store, clock, userSpace: config.userSpace, builtinFolder: BUILTIN })
     const kernel = openKernel({ config, store, clock, log })
     await kernel.preload(spaces.at(null))
     await kernel.settle()
     return {
-      ...openMeta({ kernel, spaces, store, clock, ids: createIds(() => clock.now()) }),
+      ...openMeta({ kernel, spaces, store: view, clock, ids: createIds(() => clock.now()) }),
       config,
-      store,
+      store: view,
       spaces,
       async close() {
         await kernel.close()

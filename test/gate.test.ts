@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => temp.close())
 
 const recordsOf = (callId: string, of = temp): Promise<readonly JournalRecord[]> =>
-  of.kiwi.store.journal.read({ limit: 10, call_id: callId })
+  of.kiwi.store.records({ limit: 10, call_id: callId })
 
 /** One decision and one outcome, whatever happened. */
 async function twoRecords(callId: string): Promise<{ decision: JournalRecord; outcome: JournalRecord }> {
@@ -112,7 +112,7 @@ describe('every call is on record', () => {
 
   test('AUD-01: the records form a chain that verifies', async () => {
     await temp.run('hello_bash')
-    const { records, brokenAt } = await temp.kiwi.store.journal.verify()
+    const { records, brokenAt } = await temp.kiwi.store.verify()
     expect(records).toBeGreaterThan(1)
     expect(brokenAt).toBeNull()
   })
@@ -164,7 +164,7 @@ test('H2: the decision is on record before the effect, and the outcome only afte
   )
   const running = temp.run('slow')
   for (let tries = 0; tries < 100 && !existsSync(join(temp.folder, 'started')); tries++) await sleep(20)
-  const during = await temp.kiwi.store.journal.read({ limit: 1 })
+  const during = await temp.kiwi.store.records({ limit: 1 })
   expect(during).toMatchObject([{ kind: 'decision', status: 'allow', tool: 'slow' }])
   writeFileSync(go, '')
   const reply = await running

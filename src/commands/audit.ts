@@ -17,10 +17,9 @@ interface AuditOptions extends CommonOptions {
 /** `kiwi audit`: what was decided and how it ended, newest first. */
 export function auditCommand(options: AuditOptions): Promise<number> {
   return withKiwi(options, async ({ kiwi }) => {
-    const { journal } = kiwi.store
     const terminal = openTerminal()
     if (options.verify === true) {
-      const { records, brokenAt } = await journal.verify()
+      const { records, brokenAt } = await kiwi.store.verify()
       if (options.json === true) terminal.out(JSON.stringify({ records, broken_at: brokenAt }))
       else if (brokenAt === null) terminal.out(`${records} records, the chain is whole`)
       else
@@ -29,7 +28,7 @@ export function auditCommand(options: AuditOptions): Promise<number> {
         )
       return brokenAt === null ? 0 : ERRORS.INTERNAL.exit
     }
-    const records = await journal.read({
+    const records = await kiwi.store.records({
       limit: Number(options.limit),
       ...(options.tool === undefined ? {} : { tool: options.tool }),
       ...(options.session === undefined ? {} : { session: options.session }),

@@ -73,7 +73,7 @@ function tokenFinding({ token }: Config): Finding {
 async function look({ kiwi, project, call }: Session): Promise<readonly Finding[]> {
   const { store, config, spaces } = kiwi
   const findings: Finding[] = []
-  const { records, brokenAt } = await store.journal.verify()
+  const { records, brokenAt } = await store.verify()
   findings.push(
     store.readOnlyReason === null
       ? { name: 'store', state: 'ok', detail: config.store }
@@ -103,7 +103,7 @@ async function look({ kiwi, project, call }: Session): Promise<readonly Finding[
   const lookup = spaces.at(project)
   lookup.freshen()
   const faults = await lookup.syncIndex()
-  const counts = Object.values(await store.index.count(lookup.roots)).reduce((sum, count) => sum + count, 0)
+  const counts = Object.values(await store.count(lookup.roots)).reduce((sum, count) => sum + count, 0)
   findings.push({ name: 'items', state: 'ok', detail: `${counts} found from ${project}` })
   for (const { path, reason } of faults)
     findings.push({ name: 'item', state: 'warn', detail: reason, fix: `Correct or remove ${path}` })

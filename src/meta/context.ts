@@ -1,13 +1,13 @@
 import type { Ticket } from '../kernel/call.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import type { Lookup } from '../spaces/lookup.ts'
-import type { Store } from '../store/store.ts'
+import type { StoreView } from '../store/store.ts'
 
 /** One call of one of the four tools, with what it needs. */
 export interface MetaCall {
   readonly ticket: Ticket
   readonly kernel: Kernel
-  readonly store: Store
+  readonly store: StoreView
   /** The spaces as the call's project sees them. */
   readonly lookupAt: (projectPath: string | undefined) => Promise<Lookup>
 }

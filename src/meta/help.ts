@@ -85,8 +85,8 @@ async function aboutTopic(topic: string, lookup: Lookup, { store }: MetaCall): P
   const text = content === undefined ? '' : Buffer.from(content.content).toString('utf8').trim()
   if (known !== 'overview') return { topic: known, text, topics: TOPICS }
   await lookup.syncIndex()
-  const items = await store.index.count(lookup.roots)
-  const { hits } = await store.index.search({
+  const items = await store.count(lookup.roots)
+  const { hits } = await store.search({
     words: [],
     spaces: ['project', 'user', 'builtin', 'registry'],
     roots: lookup.roots,

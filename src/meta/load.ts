@@ -73,7 +73,7 @@ async function show(item: Item, lookup: Lookup, { kernel, store }: MetaCall): Pr
     warnings.push(messageOf(error))
     return null
   })
-  const versions = await store.registry.versions(item.id)
+  const versions = await store.versions(item.id)
   return {
     data: {
       name: item.id,

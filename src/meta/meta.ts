@@ -9,7 +9,7 @@ import { isObject } from '../shared/json.ts'
 import type { Reply } from '../shared/reply.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Spaces } from '../spaces/spaces.ts'
-import type { Store } from '../store/store.ts'
+import type { StoreView } from '../store/store.ts'
 import type { MetaTool } from './arguments.ts'
 import { META_TOOLS, objectOf, readArguments, readItemType } from './arguments.ts'
 import type { MetaCall } from './context.ts'
@@ -34,7 +34,7 @@ export interface Meta {
 interface MetaMeans {
   readonly kernel: Kernel
   readonly spaces: Spaces
-  readonly store: Store
+  readonly store: StoreView
   readonly clock: Clock
   readonly ids: Ids
 }

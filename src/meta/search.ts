@@ -25,7 +25,7 @@ export async function search(args: Arguments<'search'>, { store, lookupAt }: Met
   lookup.freshen()
   const faults = await lookup.syncIndex()
   const query = parseQuery(args.query)
-  const { hits, total } = await store.index.search({
+  const { hits, total } = await store.search({
     words: query.words,
     spaces: query.spaces ?? spacesOf(args.source) ?? SPACES,
     roots: lookup.roots,

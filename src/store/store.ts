@@ -16,6 +16,27 @@ export interface Store {
   close(): Promise<void>
 }
 
+/** What may be read of a store by those who stand outside the gate: nothing leads past it from here. */
+export interface StoreView {
+  readonly versions: Registry['versions']
+  readonly search: SearchIndex['search']
+  readonly count: SearchIndex['count']
+  readonly records: Journal['read']
+  readonly verify: Journal['verify']
+  readonly readOnlyReason: string | null
+}
+
+export function viewOf({ registry, index, journal, readOnlyReason }: Store): StoreView {
+  return {
+    versions: (toolId) => registry.versions(toolId),
+    search: (query) => index.search(query),
+    count: (roots) => index.count(roots),
+    records: (filter) => journal.read(filter),
+    verify: () => journal.verify(),
+    readOnlyReason,
+  }
+}
+
 /** A file an item carries beside its manifest. */
 export interface ItemFile {
   /** Relative, with `/`, never leaving the item. */

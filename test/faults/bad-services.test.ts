@@ -187,7 +187,7 @@ describe('secrets', () => {
       expect(seen.at(-1)?.headers['authorization']).toBe('Bearer kiwi-canary-0123456789')
       expect(JSON.stringify(reply)).not.toContain('kiwi-canary')
       expect(JSON.stringify(reply)).toContain('[REDACTED:ECHO_KEY]')
-      const records = await granted.kiwi.store.journal.read({ limit: 1000 })
+      const records = await granted.kiwi.store.records({ limit: 1000 })
       expect(JSON.stringify(records)).not.toContain('kiwi-canary')
       // A changed tool loses its grant.
       writeFileSync(

@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { systemClock } from '../../src/shared/clock.ts'
 import type { Reply } from '../../src/shared/reply.ts'
-import type { JournalRecord } from '../../src/store/store.ts'
+import { openSqliteStore } from '../../src/store/sqlite/open.ts'
+import type { JournalRecord, Store } from '../../src/store/store.ts'
 import { textField } from '../fixtures/field.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
 import { BASH, openTempKiwi } from '../temp-kiwi.ts'
@@ -14,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => temp.close())
 
 const recordsOf = ({ metadata }: Reply): Promise<readonly JournalRecord[]> =>
-  temp.kiwi.store.journal.read({ limit: 10, after: 0, call_id: metadata.call_id })
+  temp.kiwi.store.records({ limit: 10, after: 0, call_id: metadata.call_id })
 
 describe('H7: every call has one decision and one outcome', () => {
   test.each([
@@ -97,8 +99,13 @@ test('RED-01: a granted value in an address is judged, and recorded and shown wi
 })
 
 describe('N16: a call that was cut off with its process', () => {
+  let store: Store
+  beforeAll(async () => {
+    store = await openSqliteStore({ path: temp.config.store, clock: systemClock })
+  })
+  afterAll(() => store.close())
   const decision = (call_id: string, process: string, wall = Date.now()) =>
-    temp.kiwi.store.journal.append(
+    store.journal.append(
       [
         {
           kind: 'decision',
@@ -115,7 +122,7 @@ describe('N16: a call that was cut off with its process', () => {
       'normal',
     )
   const outcomesOf = async (call_id: string): Promise<readonly JournalRecord[]> =>
-    (await temp.kiwi.store.journal.read({ limit: 10, call_id })).filter(({ kind }) => kind === 'outcome')
+    (await temp.kiwi.store.records({ limit: 10, call_id })).filter(({ kind }) => kind === 'outcome')
 
   test('ends as unknown at the next start, once', async () => {
     const own = textField((await recordsOf(await temp.search('x')))[0], 'body', 'process')
