@@ -71,6 +71,9 @@ describe('a planted violation is found', () => {
       "import { x } from '@modelcontextprotocol/client/stdio'",
     ],
     ['an import with a computed name', 'readable', 'shared/x.ts', 'await import(name)'],
+    ['an import with a name put together', 'readable', 'shared/x.ts', "await import('node:' + name)"],
+    ['a module under its bare name', 'world', 'kernel/x.ts', "import { spawn } from 'child_process'"],
+    ['a name looked up elsewhere', 'world', 'chain/x.ts', "import { lookup } from 'node:dns/promises'"],
     ['an import of a file that is not there', 'readable', 'shared/x.ts', "import { x } from './y.ts'"],
   ])('%s', (_, law, file, text) => {
     expect(planted(file, text)[law]?.length).toBe(1)

@@ -1,3 +1,4 @@
+import { isBuiltin } from 'node:module'
 import { dirname, join } from 'node:path'
 
 /** The way a call goes, top to bottom: a file imports from its own room or from a room below it. */
@@ -37,6 +38,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'node:http': ['server'],
   'node:http2': ['server'],
   'node:https': ['server'],
+  'node:dns': ['primitives'],
   'node:net': ['server', 'primitives'],
   'node:tls': ['server', 'primitives'],
   'node:vm': [],
@@ -78,7 +80,7 @@ export function broken(sources: Sources): Readonly<Record<string, readonly strin
 }
 
 /** Imports whose name cannot be read off the page. */
-const HIDDEN = /\bimport\(\s*[^'"\s]|\bcreateRequire\b|\bgetBuiltinModule\b|\brequire\(/
+const HIDDEN = /\bimport\(\s*(?!(['"])[^'"]+\1\s*[,)])|\bcreateRequire\b|\bgetBuiltinModule\b|\brequire\(/
 /** Static and dynamic imports, and exports from elsewhere. */
 const IMPORT = /\b(?:from|import)\s*\(?\s*['"]([^'"]+)['"]/g
 
@@ -106,7 +108,8 @@ function isAroundDoor({ file, inside }: Link): boolean {
 }
 
 /** The longest name that fits decides: a part of a package may be closed where the package is open. */
-function isLoose({ file, name }: Link): boolean {
+function isLoose({ file, name: written }: Link): boolean {
+  const name = isBuiltin(written) && !written.startsWith('node:') ? `node:${written}` : written
   const fitting = Object.keys(PACKAGES).filter((known) => name === known || name.startsWith(`${known}/`))
   const [closest] = fitting.toSorted((a, b) => b.length - a.length)
   const allowed = closest === undefined ? null : (PACKAGES[closest] ?? [])

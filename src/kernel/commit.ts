@@ -10,14 +10,11 @@ export const commit: Stage = async (call, next, { store, clock }) => {
     await store.journal.append([decisionRecord(call, clock.now())], work.isRepeatable ? 'normal' : 'full')
   } catch (error) {
     if (!work.isReadOnly) {
-      const why =
-        error instanceof KiwiError && error.code === 'STORE_FULL' ? 'the disk is full' : messageOf(error)
+      const why = messageOf(error).replace(/^Cannot /, 'cannot ')
       throw new KiwiError(
         'AUDIT_UNAVAILABLE',
-        `Cannot run "${ticket.subject}": it cannot be recorded, ${why}`,
-        {
-          cause: error,
-        },
+        `Cannot ${work.action} "${ticket.subject}" without a record of it: ${why}`,
+        { cause: error },
       )
     }
     call.warnings.push('this call could not be recorded: the journal cannot be written')

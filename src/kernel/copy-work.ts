@@ -35,7 +35,7 @@ export async function copyWork(
       { op: 'tool', id: item.id, action: 'copy' },
       { op: 'write', path: target },
     ],
-    isRepeatable: true,
+    isRepeatable: !overwrite,
     isReadOnly: false,
     parameters: { item_id: item.id, source: item.space, destination, content_hash: item.contentHash },
     redact: (value) => value,

@@ -60,6 +60,7 @@ describe.skipIf(!canMount)('R-04, R-05: a disk that gives out', () => {
       for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do "$NODE" "$CLI" run marks >/dev/null 2>last || { cat last >&2; break; }; done
       "$NODE" "$CLI" search hello`)
     expect(stderr).toMatch(/AUDIT_UNAVAILABLE|STORE_FULL/)
+    expect(stderr).toContain('the disk is full')
     expect(stdout).toContain('hello_bash')
   })
 

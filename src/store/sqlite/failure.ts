@@ -1,3 +1,5 @@
+import { statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { KiwiError } from '../../shared/errors.ts'
 
 /**
@@ -64,11 +66,7 @@ function explain(errcode: number, file: string): Explanation {
     case LOCKED:
       return { code: 'STORE_UNAVAILABLE', reason: 'another process holds its lock' }
     case FULL:
-      return {
-        code: 'STORE_FULL',
-        reason: 'the disk is full',
-        hint: `Free space on the disk of "${file}", then send the call again`,
-      }
+      return full(file)
     case READONLY:
     case CANTOPEN:
       return {
@@ -77,6 +75,8 @@ function explain(errcode: number, file: string): Explanation {
         hint: `Make "${file}" and its folder writable for this user`,
       }
     case IOERR:
+      // The file that processes share their locks in is mapped, and growing it on a full disk is no FULL to SQLite.
+      if (isDiskFull(file)) return full(file)
       return {
         code: 'STORE_UNAVAILABLE',
         reason: 'the disk failed',
@@ -93,5 +93,25 @@ function explain(errcode: number, file: string): Explanation {
       return { code: 'CONFLICT', reason: 'a rule of its tables does not allow it' }
     default:
       return { code: 'INTERNAL', reason: `SQLite failed with ${errcode}` }
+  }
+}
+
+function full(file: string): Explanation {
+  return {
+    code: 'STORE_FULL',
+    reason: 'the disk is full',
+    hint: `Free space on the disk of "${file}", then send the call again`,
+  }
+}
+
+/** Less than the store needs to begin a transaction. */
+const NO_ROOM_BYTES = 64 * 1024
+
+function isDiskFull(file: string): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(dirname(file))
+    return bavail * bsize < NO_ROOM_BYTES
+  } catch {
+    return false
   }
 }
