@@ -58,12 +58,17 @@ function aboutError(given: string): JsonObject {
 async function aboutItem(itemId: string, lookup: Lookup): Promise<JsonObject> {
   const item = await findItem(lookup, parseItemRef(itemId), 'tool')
   const { manifest } = item
+  const call = readyCall(manifest)
+  const how =
+    call === null
+      ? `A ${manifest.tool_type} is not run by itself; load shows it whole`
+      : `Send this to execute, with the values filled in: ${JSON.stringify(call)}`
   return {
     item_id: item.id,
     item_type: itemTypeOf(manifest.tool_type),
-    text: `${manifest.description}\nSend this to execute, with the values filled in: ${JSON.stringify(readyCall(manifest))}`,
+    text: `${manifest.description}\n${how}`,
     parameters: inputSchema(manifest),
-    call: readyCall(manifest),
+    call,
   }
 }
 

@@ -1,5 +1,7 @@
+import { z } from 'zod'
+import { KiwiError } from '../shared/errors.ts'
+import { parseItemRef } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
-import { ItemName } from '../shared/ids.ts'
 import type { ItemType, ToolType } from '../shared/tool-type.ts'
 import { ITEM_TYPES, itemTypeOf } from '../shared/tool-type.ts'
 import { MCP_TYPES, parseQuery, spacesOf } from '../search/parse-query.ts'
@@ -54,13 +56,10 @@ function itemTypesOf({ item_type }: Arguments<'search'>): readonly ItemType[] {
 }
 
 async function toResult(hit: SearchHit, lookup: Lookup): Promise<JsonObject> {
-  const item_type = itemTypeOf(hit.tool_type)
-  const ref = { name: ItemName.parse(hit.item_id), category: null, version: null }
-  const item = await lookup.find(ref, item_type, hit.space).catch(() => null)
   return {
     id: hit.item_id,
     name: hit.name,
-    item_type,
+    item_type: itemTypeOf(hit.tool_type),
     tool_type: hit.tool_type,
     description: hit.description,
     source: hit.space,
@@ -68,9 +67,29 @@ async function toResult(hit: SearchHit, lookup: Lookup): Promise<JsonObject> {
     version: hit.version,
     score: hit.score,
     why: hit.why,
-    call: item === null ? { item_type, item_id: hit.item_id } : readyCall(item.manifest),
+    call: await callOf(hit, hit.item_id, lookup).catch(() => null),
   }
 }
+
+/** An id that several files of a space have is called by its category as well. */
+async function callOf(hit: SearchHit, id: string, lookup: Lookup): Promise<JsonObject | null> {
+  try {
+    const item = await lookup.find(parseItemRef(id), itemTypeOf(hit.tool_type), hit.space)
+    const call = item === null ? null : readyCall(item.manifest)
+    return call === null ? null : { ...call, item_id: id }
+  } catch (error) {
+    const full = error instanceof KiwiError ? candidateAt(hit.path, error) : undefined
+    if (full === undefined || full === id) throw error
+    return callOf(hit, full, lookup)
+  }
+}
+
+function candidateAt(path: string | null, { details }: KiwiError): string | undefined {
+  const { data = [] } = Candidates.safeParse(details['candidates'])
+  return data.find((candidate) => candidate.path === path)?.id
+}
+
+const Candidates = z.array(z.object({ id: z.string(), path: z.string() }))
 
 function faultWarnings(faults: readonly Fault[]): readonly string[] {
   const shown = faults.slice(0, MOST_FAULTS).map(({ reason }) => reason)

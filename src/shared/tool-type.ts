@@ -18,19 +18,21 @@ interface TypeRule {
   readonly executor: { readonly type: ToolType } | { readonly id: string } | null
   /** Whether the type may carry files beside its manifest. */
   readonly hasFiles: boolean
+  /** Whether it can be run by itself. */
+  readonly isRun: boolean
 }
 
 export const TYPE_RULES: Readonly<Record<ToolType, TypeRule>> = {
-  primitive: { executor: null, hasFiles: false },
-  runtime: { executor: { type: 'primitive' }, hasFiles: true },
-  mcp_server: { executor: { type: 'primitive' }, hasFiles: true },
-  mcp_tool: { executor: { type: 'mcp_server' }, hasFiles: false },
-  script: { executor: { type: 'runtime' }, hasFiles: true },
-  api: { executor: { id: 'http_client' }, hasFiles: false },
-  directive: { executor: { id: 'llm_runtime' }, hasFiles: true },
-  thread: { executor: { id: 'llm_runtime' }, hasFiles: false },
-  knowledge: { executor: null, hasFiles: true },
-  composite: { executor: null, hasFiles: true },
+  primitive: { executor: null, hasFiles: false, isRun: false },
+  runtime: { executor: { type: 'primitive' }, hasFiles: true, isRun: false },
+  mcp_server: { executor: { type: 'primitive' }, hasFiles: true, isRun: false },
+  mcp_tool: { executor: { type: 'mcp_server' }, hasFiles: false, isRun: false },
+  script: { executor: { type: 'runtime' }, hasFiles: true, isRun: true },
+  api: { executor: { id: 'http_client' }, hasFiles: false, isRun: true },
+  directive: { executor: { id: 'llm_runtime' }, hasFiles: true, isRun: false },
+  thread: { executor: { id: 'llm_runtime' }, hasFiles: false, isRun: false },
+  knowledge: { executor: null, hasFiles: true, isRun: true },
+  composite: { executor: null, hasFiles: true, isRun: false },
 }
 
 /** How a caller names kinds of items: a tool is everything that is neither of the others. */

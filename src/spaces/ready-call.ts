@@ -1,11 +1,12 @@
 import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { isObject } from '../shared/json.ts'
-import { itemTypeOf } from '../shared/tool-type.ts'
+import { TYPE_RULES, itemTypeOf } from '../shared/tool-type.ts'
 import { inputSchema } from './input-schema.ts'
 import type { Manifest } from './manifest.ts'
 
-/** The `execute` arguments that run an item, with its parameters named and their values left to fill in. */
-export function readyCall(manifest: Manifest): JsonObject {
+/** The `execute` arguments that run an item, its parameters named and their values left to fill in; null when it is not run. */
+export function readyCall(manifest: Manifest): JsonObject | null {
+  if (!TYPE_RULES[manifest.tool_type].isRun) return null
   const { properties } = inputSchema(manifest)
   const parameters = Object.entries(isObject(properties) ? properties : {}).map(([name, schema]) => [
     name,

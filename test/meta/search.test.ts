@@ -1,7 +1,7 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { field } from '../fixtures/field.ts'
+import { field, textField } from '../fixtures/field.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
 import { BASH, openTempKiwi, resultsOf } from '../temp-kiwi.ts'
 
@@ -126,5 +126,24 @@ describe('search', () => {
     await temp.search('marks')
     await temp.load('marks')
     expect(existsSync(join(temp.folder, 'searched'))).toBe(false)
+  })
+
+  test('S3: two items of one id are called by their categories, and each call runs its own', async () => {
+    for (const category of ['east', 'west']) {
+      temp.write(
+        `tools/${category}/twin/tool.yaml`,
+        'tool_type: bash\nversion: 1.0.0\ndescription: a zebra twin\n',
+      )
+      temp.write(`tools/${category}/twin/main.sh`, `echo ${category}`)
+    }
+    temp.kiwi.spaces.at(temp.project).freshen(true)
+    const found = resultsOf(await temp.search('zebra twin')).filter(({ id }) => id === 'twin')
+    const outputs = await Promise.all(found.map(({ call }) => temp.call('execute', call)))
+    expect(outputs.map(({ data }) => textField(data, 'output')).toSorted()).toEqual(['east\n', 'west\n'])
+  })
+
+  test('S3: what is not run by itself offers no call', async () => {
+    const [runtime] = resultsOf(await temp.search('python_runtime', { tool_type: 'runtime' }))
+    expect(runtime).toMatchObject({ id: 'python_runtime', call: null })
   })
 })
