@@ -38,7 +38,7 @@ async function placeToken(path: string, token: string): Promise<void> {
 }
 
 /** Null: there is none yet. */
-async function readToken(path: string): Promise<string | null> {
+export async function readToken(path: string): Promise<string | null> {
   let text: string
   try {
     text = (await readFile(path, 'utf8')).trim()
