@@ -28,7 +28,8 @@ function errorsPage(): string {
 ${NOTE}
 
 Every failure is an answer: \`error\` of the reply holds \`code\`, \`message\`, \`hint\` (what to do next), often \`fix\` (the very next
-call), \`retryable\` and \`details\`. The command line ends with the exit code of the last column. An error may bring a hint of its own.
+call), \`retryable\` and \`details\`. The command line ends with the exit code of the last column, \`kiwi doctor\` with that of
+the first fault it finds. An error may bring a hint of its own.
 
 | code | what it means | what to do | trying again can help | exit code |
 | --- | --- | --- | --- | --- |
@@ -56,11 +57,13 @@ person sets them: a project cannot. \`kiwi doctor\` prints each value and where 
 | variable | sets |
 | --- | --- |
 | \`KIWI_USER_SPACE\` | the user space, \`~/.ai\` unless given |
+| \`USER_SPACE\`, \`AI_USER_SPACE\` | the same, for older set-ups: the first of the three that is set counts |
 | \`KIWI_STORE\` | \`store\` |
 | \`KIWI_PORT\` | \`port\` |
 | \`KIWI_LOG_LEVEL\` | \`log_level\` |
 | \`KIWI_ALLOW_HOSTS\` | \`allow_hosts\`, separated by commas |
-| \`XDG_CACHE_HOME\` | where the cache folder \`kiwi\` lies, \`~/.cache\` unless given |
+| \`XDG_CACHE_HOME\` | where the cache folder \`kiwi\` lies, \`~/.cache\` unless given; a relative path is ignored |
+| \`HOME\` | what \`~\` means; empty or unset: the home folder the system knows. It must be absolute |
 
 ## kiwi.json
 

@@ -5,8 +5,10 @@ import { openTerminal, table } from './terminal.ts'
 import type { CommonOptions } from './with-kiwi.ts'
 import { withKiwi } from './with-kiwi.ts'
 
+const LONGEST_CELL = 80
+
 interface AuditOptions extends CommonOptions {
-  readonly limit: string
+  readonly limit: number
   readonly tool?: string
   readonly session?: string
   readonly call?: string
@@ -29,7 +31,7 @@ export function auditCommand(options: AuditOptions): Promise<number> {
       return brokenAt === null ? 0 : ERRORS.INTERNAL.exit
     }
     const records = await kiwi.store.records({
-      limit: Number(options.limit),
+      limit: options.limit,
       ...(options.tool === undefined ? {} : { tool: options.tool }),
       ...(options.session === undefined ? {} : { session: options.session }),
       ...(options.call === undefined ? {} : { call_id: options.call }),
@@ -50,11 +52,9 @@ function row(record: JournalRecord): readonly string[] {
   const { code, duration_ms, rule } = body
   const detail = code ?? (duration_ms === undefined ? rule : `${textOf(duration_ms)} ms`)
   const time = new Date(wall).toISOString().replace('T', ' ').slice(0, 19)
-  return [String(seq), time, kind, status, operation, printable(tool), principal, printable(textOf(detail))]
+  return [String(seq), time, kind, status, operation, cut(tool), principal, cut(textOf(detail))]
 }
 
-/** Nothing that came in may write on the terminal. */
-function printable(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- control characters are what is taken out
-  return text.replaceAll(/[\u0000-\u001F\u007F-\u009F\u2028\u2029]/g, '?').slice(0, 80)
+function cut(text: string): string {
+  return text.slice(0, LONGEST_CELL)
 }

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { z } from 'zod'
 import { KiwiError, messageOf } from '../shared/errors.ts'
-import { printReply } from './terminal.ts'
+import { printReply, printable, printableText } from './terminal.ts'
 import type { CommonOptions } from './with-kiwi.ts'
 import { withKiwi } from './with-kiwi.ts'
 
@@ -26,11 +26,11 @@ export function createCommand(source: string, options: CreateOptions): Promise<n
       dry_run: options.dryRun === true,
     })
     return printReply(reply, options.json === true, (data, terminal) => {
-      if (reply.status === 'dry_run') return terminal.out(JSON.stringify(data, null, 2))
+      if (reply.status === 'dry_run') return terminal.out(printableText(JSON.stringify(data, null, 2)))
       const { output, tool_id, path } = Created.parse(data)
-      terminal.out(output)
-      if (path !== null) terminal.note(path)
-      terminal.note(`Run it: kiwi run ${tool_id}`)
+      terminal.out(printable(output))
+      if (path !== null) terminal.note(printable(path))
+      terminal.note(`Run it: kiwi run ${printable(tool_id)}`)
     })
   })
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
@@ -76,6 +76,7 @@ export async function demoCommand({ json }: { readonly json?: boolean }): Promis
           ...readEnvironment(),
           KIWI_USER_SPACE: join(folder, 'user'),
           KIWI_STORE: join(folder, 'user', 'kiwi.db'),
+          XDG_CACHE_HOME: join(folder, 'cache'),
         },
         stderr: 'inherit',
       }),
@@ -101,8 +102,16 @@ export async function demoCommand({ json }: { readonly json?: boolean }): Promis
     return 0
   } finally {
     await client.close()
-    await rm(folder, { recursive: true, force: true })
+    await remove(folder)
   }
+}
+
+/** Work folders are read-only, which also keeps what is in them from being removed. */
+async function remove(folder: string): Promise<void> {
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (entry.isDirectory()) await chmod(join(entry.parentPath, entry.name), 0o700)
+  }
+  await rm(folder, { recursive: true, force: true })
 }
 
 const LONGEST_LINE = 140

@@ -2,19 +2,21 @@ import { statSync } from 'node:fs'
 import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/config.ts'
 import { readEnvironment } from '../config/environment.ts'
-import { ERRORS, KiwiError, messageOf } from '../shared/errors.ts'
+import { toKiwiError } from '../meta/reply.ts'
+import { readToken } from '../server/token.ts'
+import type { ErrorCode } from '../shared/errors.ts'
+import { ERRORS } from '../shared/errors.ts'
 import { VERSION } from '../shared/version.ts'
 import { openTerminal, table } from './terminal.ts'
 import type { CommonOptions, Session } from './with-kiwi.ts'
 import { withKiwi } from './with-kiwi.ts'
 
-/** One thing that was looked at; a fault comes with what to do about it. */
-interface Finding {
-  readonly name: string
-  readonly state: 'ok' | 'warn' | 'fail'
-  readonly detail: string
-  readonly fix?: string
-}
+/** One thing that was looked at; a fault comes with what to do about it, and with a code of the table of errors. */
+type Finding = { readonly name: string; readonly detail: string } & (
+  | { readonly state: 'ok'; readonly fix?: never }
+  | { readonly state: 'warn'; readonly fix: string }
+  | { readonly state: 'fail'; readonly fix: string; readonly code: ErrorCode }
+)
 
 /** Samples that show whether a runtime works here, and what to install when it does not. */
 const RUNTIMES = [
@@ -28,24 +30,31 @@ export async function doctorCommand(options: CommonOptions): Promise<number> {
   const findings = [nodeFinding()]
   const config = readConfig(findings)
   if (config !== null) {
-    findings.push(tokenFinding(config))
+    findings.push(await tokenFinding(config))
     try {
       findings.push(...(await withKiwi(options, look)))
     } catch (error) {
-      const fix = error instanceof KiwiError ? error.hint : ERRORS.INTERNAL.hint
-      findings.push({ name: 'store', state: 'fail', detail: messageOf(error), fix })
+      findings.push(failure('store', error))
     }
   }
   print(findings, config, options.json === true)
-  return findings.some(({ state }) => state === 'fail') ? 1 : 0
+  const first = findings.find((finding) => finding.state === 'fail')
+  return first === undefined ? 0 : ERRORS[first.code].exit
+}
+
+function failure(name: string, error: unknown): Finding {
+  const { code, message, hint } = toKiwiError(error)
+  return { name, state: 'fail', code, detail: message, fix: hint }
 }
 
 function nodeFinding(): Finding {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   const isKnown = major > 20 || (major === 20 && minor >= 19)
   const detail = `${process.version}, kiwi ${VERSION}`
-  if (!isKnown)
-    return { name: 'node', state: 'fail', detail, fix: 'Install Node.js 20.19 or newer; 22 is advised' }
+  if (!isKnown) {
+    const fix = 'Install Node.js 20.19 or newer; 22 is advised'
+    return { name: 'node', state: 'fail', code: 'INVALID_CONFIG', detail, fix }
+  }
   return major === 20
     ? { name: 'node', state: 'warn', detail, fix: 'Node.js 20 is past its end of life; 22 is advised' }
     : { name: 'node', state: 'ok', detail }
@@ -55,19 +64,25 @@ function readConfig(findings: Finding[]): Config | null {
   try {
     return loadConfig(readEnvironment())
   } catch (error) {
-    const fix = error instanceof KiwiError ? error.hint : ERRORS.INTERNAL.hint
-    findings.push({ name: 'settings', state: 'fail', detail: messageOf(error), fix })
+    findings.push(failure('settings', error))
     return null
   }
 }
 
-function tokenFinding({ token }: Config): Finding {
+async function tokenFinding({ token }: Config): Promise<Finding> {
+  const name = 'token'
   const stat = statSync(token, { throwIfNoEntry: false })
-  if (stat === undefined) return { name: 'token', state: 'ok', detail: 'made at the first kiwi serve' }
-  const isPrivate = (stat.mode & 0o077) === 0
-  return isPrivate
-    ? { name: 'token', state: 'ok', detail: token }
-    : { name: 'token', state: 'fail', detail: `${token} can be read by others`, fix: `chmod 600 ${token}` }
+  if (stat === undefined) return { name, state: 'ok', detail: 'made at the first kiwi serve' }
+  if ((stat.mode & 0o077) !== 0) {
+    const detail = `${token} can be read by others`
+    return { name, state: 'fail', code: 'INVALID_CONFIG', detail, fix: `chmod 600 ${token}` }
+  }
+  try {
+    await readToken(token)
+    return { name, state: 'ok', detail: token }
+  } catch (error) {
+    return failure(name, error)
+  }
 }
 
 async function look({ kiwi, project, call }: Session): Promise<readonly Finding[]> {
@@ -77,12 +92,19 @@ async function look({ kiwi, project, call }: Session): Promise<readonly Finding[
   findings.push(
     store.readOnlyReason === null
       ? { name: 'store', state: 'ok', detail: config.store }
-      : { name: 'store', state: 'fail', detail: store.readOnlyReason, fix: `Make ${config.store} writable` },
+      : {
+          name: 'store',
+          state: 'fail',
+          code: 'STORE_UNAVAILABLE',
+          detail: store.readOnlyReason,
+          fix: `Make ${config.store} writable`,
+        },
     brokenAt === null
       ? { name: 'journal', state: 'ok', detail: `${records} records, the chain is whole` }
       : {
           name: 'journal',
           state: 'fail',
+          code: 'INTERNAL',
           detail: `broken at record ${brokenAt}`,
           fix: 'Compare with a backup: somebody changed the store',
         },
@@ -126,7 +148,12 @@ function print(findings: readonly Finding[], config: Config | null, isJson: bool
     ),
   )
   if (settings.length > 0)
-    terminal.out(`\n${table(settings.map(({ name, value, from }) => [name, value, terminal.dim(from)]))}`)
+    terminal.out(
+      `\n${table(
+        settings.map(({ name, value, from }) => [name, value, from]),
+        { 2: terminal.dim },
+      )}`,
+    )
 }
 
 function settingsOf(config: Config): readonly { name: string; value: string; from: string }[] {

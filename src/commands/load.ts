@@ -1,12 +1,14 @@
 import { z } from 'zod'
 import { textOf } from '../shared/template.ts'
+import type { Property } from './parameters.ts'
+import { Properties } from './parameters.ts'
 import type { Terminal } from './terminal.ts'
-import { printReply, table } from './terminal.ts'
+import { printReply, printable, printableText, table } from './terminal.ts'
 import type { CommonOptions } from './with-kiwi.ts'
 import { withKiwi } from './with-kiwi.ts'
 
 const Schema = z.looseObject({
-  properties: z.record(z.string(), z.looseObject({})).default({}),
+  properties: Properties.default({}),
   required: z.array(z.string()).default([]),
 })
 
@@ -53,21 +55,20 @@ export function loadCommand(id: string, options: LoadOptions): Promise<number> {
 }
 
 function show(item: z.infer<typeof Loaded>, terminal: Terminal): void {
-  terminal.out(
-    `${terminal.bold(item.name)} ${item.version}  ${terminal.dim(`${item.tool_type}, ${item.source}`)}`,
-  )
-  terminal.out(item.description)
-  if (item.path !== null) terminal.out(terminal.dim(item.path))
+  const [name, version] = [printable(item.name), printable(item.version)]
+  terminal.out(`${terminal.bold(name)} ${version}  ${terminal.dim(`${item.tool_type}, ${item.source}`)}`)
+  terminal.out(printable(item.description))
+  if (item.path !== null) terminal.out(terminal.dim(printable(item.path)))
   const parameters = Object.entries(item.parameters.properties)
   if (parameters.length > 0) {
     terminal.out('\nparameters')
     terminal.out(
       table(
-        parameters.map(([name, schema]) => [
+        parameters.map(([parameter, schema]) => [
           '',
-          name,
-          typeOf(schema, item.parameters.required.includes(name)),
-          textOf(schema['description']),
+          parameter,
+          typeOf(schema, item.parameters.required.includes(parameter)),
+          typeof schema === 'boolean' ? '' : textOf(schema['description']),
         ]),
       ),
     )
@@ -85,21 +86,24 @@ function show(item: z.infer<typeof Loaded>, terminal: Terminal): void {
       ),
     )
   }
-  if (item.chain !== null) terminal.out(`\nchain  ${item.chain.map(({ tool_id }) => tool_id).join(' > ')}`)
+  if (item.chain !== null)
+    terminal.out(`\nchain  ${printable(item.chain.map(({ tool_id }) => tool_id).join(' > '))}`)
   if (item.grant_hash !== null) terminal.out(`grant  ${item.grant_hash}`)
   if (item.tool_type === 'knowledge')
-    for (const { content = '' } of item.files) terminal.out(`\n${content.trimEnd()}`)
+    for (const { content = '' } of item.files) terminal.out(`\n${printableText(content.trimEnd())}`)
   if (item.destination !== null) {
-    terminal.note(`\n${item.destination.changed ? 'Copied to' : 'Already at'} ${item.destination.path ?? ''}`)
+    const { changed, path } = item.destination
+    terminal.note(`\n${changed ? 'Copied to' : 'Already at'} ${printable(path ?? '')}`)
     return
   }
   if (item.tool_type === 'script' || item.tool_type === 'api') {
-    const named = item.parameters.required.map((name) => ` ${name}=...`).join('')
-    terminal.note(`\nRun it: kiwi run ${item.name}${named}`)
+    const named = item.parameters.required.map((parameter) => ` ${parameter}=...`).join('')
+    terminal.note(`\nRun it: kiwi run ${name}${printable(named)}`)
   }
 }
 
-function typeOf(schema: Readonly<Record<string, unknown>>, isRequired: boolean): string {
+function typeOf(given: Property, isRequired: boolean): string {
+  const schema = typeof given === 'boolean' ? {} : given
   const type = typeof schema['type'] === 'string' ? schema['type'] : 'any'
   if (isRequired) return `${type}, required`
   return schema['default'] === undefined ? type : `${type} = ${JSON.stringify(schema['default'])}`

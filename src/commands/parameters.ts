@@ -4,7 +4,17 @@ import { KiwiError, messageOf } from '../shared/errors.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 
-const Properties = z.looseObject({ properties: z.record(z.string(), z.looseObject({})).default({}) })
+/** What a JSON Schema says of each parameter: `true` allows anything. */
+export const Properties = z.record(z.string(), z.union([z.boolean(), z.looseObject({})]))
+export type Property = z.infer<typeof Properties>[string]
+
+const Schema = z.looseObject({ properties: Properties.default({}) })
+const PAIR = /^([^=:]+)(:?=)([^]*)$/
+
+/** Whether a pair is `name=text`, which only the tool's schema can turn into a value. */
+export function needsSchema(pairs: readonly string[]): boolean {
+  return pairs.some((pair) => PAIR.exec(pair)?.[2] === '=')
+}
 
 /**
  * Parameters from the command line: `--params` with JSON, `@file` or `-`, then `name=text` and `name:=json`.
@@ -15,10 +25,10 @@ export function readParameters(
   given: string | undefined,
   schema: unknown,
 ): JsonObject {
-  const { properties } = Properties.catch({ properties: {} }).parse(schema)
+  const { properties } = Schema.catch({ properties: {} }).parse(schema)
   const parameters: Record<string, JsonValue> = { ...(given === undefined ? {} : readJsonObject(given)) }
   for (const pair of pairs) {
-    const [, name, sign, text = ''] = /^([^=:]+)(:?=)([^]*)$/.exec(pair) ?? []
+    const [, name, sign, text = ''] = PAIR.exec(pair) ?? []
     if (name === undefined) {
       throw new KiwiError(
         'INVALID_PARAMETERS',
@@ -28,13 +38,13 @@ export function readParameters(
         },
       )
     }
-    parameters[name] = sign === ':=' ? parseJson(text, name) : convert(text, properties[name]?.['type'])
+    parameters[name] = sign === ':=' ? parseJson(text, name) : convert(text, properties[name])
   }
   return parameters
 }
 
-function convert(text: string, type: unknown): JsonValue {
-  switch (type) {
+function convert(text: string, schema: Property | undefined): JsonValue {
+  switch (typeof schema === 'object' ? schema['type'] : undefined) {
     case 'number':
     case 'integer':
       return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text
@@ -49,15 +59,21 @@ function convert(text: string, type: unknown): JsonValue {
 }
 
 function readJsonObject(given: string): JsonObject {
-  const text =
-    given === '-'
-      ? readFileSync(0, 'utf8')
-      : given.startsWith('@')
-        ? readFileSync(given.slice(1), 'utf8')
-        : given
-  const value = parseJson(text, '--params')
+  const source = given === '-' ? 0 : given.startsWith('@') ? given.slice(1) : null
+  const value = parseJson(source === null ? given : readText(source), '--params')
   if (isJsonObject(value)) return value
   throw new KiwiError('INVALID_PARAMETERS', 'Cannot read --params: it is not a JSON object')
+}
+
+function readText(source: string | 0): string {
+  try {
+    return readFileSync(source, 'utf8')
+  } catch (error) {
+    throw new KiwiError('INVALID_PARAMETERS', `Cannot read --params: ${messageOf(error)}`, {
+      hint: 'Give JSON, @ and the path of a file, or - for standard input',
+      cause: error,
+    })
+  }
 }
 
 function parseJson(text: string, name: string): JsonValue {

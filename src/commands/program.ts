@@ -1,13 +1,13 @@
 import { Command, CommanderError } from 'commander'
-import { toKiwiError } from '../meta/reply.ts'
-import { ERRORS } from '../shared/errors.ts'
+import { readWholeNumber } from '../config/whole-number.ts'
+import { errorReply } from '../meta/reply.ts'
+import { KiwiError } from '../shared/errors.ts'
 import { VERSION } from '../shared/version.ts'
-import { openTerminal, printError } from './terminal.ts'
+import { printReply } from './terminal.ts'
 
 /** Reads the command line and runs one command. Returns the exit code: see the table of errors. */
 export async function runProgram(argv: readonly string[]): Promise<number> {
-  // Whoever read our output has seen enough: `kiwi search | head`.
-  process.stdout.on('error', () => process.exit(0))
+  process.stdout.on('error', (error) => process.exit(endOfOutput(error)))
   let code = 0
   const ends = (run: Promise<number>): Promise<void> => run.then((result) => void (code = result))
   try {
@@ -16,18 +16,43 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
       .parseAsync([...argv])
     return code
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : ERRORS.UNKNOWN_ARGUMENT.exit
-    const failure = toKiwiError(error)
-    printError(
-      {
-        code: failure.code,
-        message: failure.message,
-        hint: failure.hint,
-        ...(failure.fix ? { fix: failure.fix } : {}),
-      },
-      openTerminal(),
-    )
-    return ERRORS[failure.code].exit
+    if (!(error instanceof CommanderError)) return fail(error, isJson(argv))
+    if (error.exitCode === 0) return 0
+    const reason = error.message.replace(/^error: /, '')
+    const failure = new KiwiError('UNKNOWN_ARGUMENT', `Cannot read the command line: ${reason}`, {
+      hint: 'kiwi --help lists the commands, kiwi <command> --help its options',
+    })
+    return fail(failure, isJson(argv))
+  }
+}
+
+function fail(error: unknown, asJson: boolean): number {
+  const reply = errorReply(error, { call_id: 'unrecorded', duration_ms: 0 })
+  return printReply(reply, asJson, () => undefined)
+}
+
+/** Read off by hand: what failed may be the reading of the command line itself. */
+function isJson(argv: readonly string[]): boolean {
+  const end = argv.indexOf('--')
+  return argv.slice(0, end < 0 ? argv.length : end).includes('--json')
+}
+
+/** Whoever read our output may have seen enough: `kiwi search | head`. Anything else has lost some of it. */
+function endOfOutput(error: NodeJS.ErrnoException): number {
+  if (error.code === 'EPIPE') return 0
+  const code = error.code === 'ENOSPC' ? 'STORE_FULL' : 'INTERNAL'
+  const hint = 'Send the output to where it can be written, and run the command again'
+  return fail(new KiwiError(code, `Cannot write the output: ${error.message}`, { hint, cause: error }), false)
+}
+
+/** Reads the value of an option that is a number. */
+function wholeNumber(option: string): (text: string) => number {
+  return (text) => {
+    const number = readWholeNumber(text)
+    if (number !== null) return number
+    throw new KiwiError('INVALID_PARAMETERS', `Cannot read ${option} "${text}": it is not a whole number`, {
+      hint: `Give ${option} a number in digits`,
+    })
   }
 }
 
@@ -38,7 +63,8 @@ function createProgram(ends: (run: Promise<number>) => Promise<void>): Command {
       'One MCP server that is a kernel for AI agents.\nWithout a command it speaks MCP on standard input and output.',
     )
     .version(VERSION)
-    .showHelpAfterError('(kiwi --help lists the commands)')
+    // Its errors are thrown as well, and printed like all others.
+    .configureOutput({ outputError: () => undefined })
   const command = (name: string, description: string): Command =>
     program.command(name).description(description).option('--json', 'print the reply as JSON').exitOverride()
   const inProject = (name: string, description: string): Command =>
@@ -48,12 +74,12 @@ function createProgram(ends: (run: Promise<number>) => Promise<void>): Command {
     )
 
   command('serve', 'listen for clients over HTTP on this machine')
-    .option('--port <number>', 'port to listen on (7717)')
+    .option('--port <number>', 'port to listen on (7717)', wholeNumber('--port'))
     .option('--no-auth', 'let every program on this machine call it')
     .action(async (options) => ends((await import('./serve.ts')).serveCommand(options)))
   inProject('search', 'find items in all spaces')
     .argument('[words...]', 'what it does; modifiers such as type:bash or in:project')
-    .option('--limit <number>', 'how many results (10)')
+    .option('--limit <number>', 'how many results (10)', wholeNumber('--limit'))
     .option('--type <item_type>', 'tool, directive, knowledge or mcp')
     .option('--source <space>', 'project, user, local, builtin or registry')
     .action(async (words, options) => ends((await import('./search.ts')).searchCommand(words, options)))
@@ -78,7 +104,7 @@ function createProgram(ends: (run: Promise<number>) => Promise<void>): Command {
     .option('--dry-run', 'check everything, write nothing')
     .action(async (source, options) => ends((await import('./create.ts')).createCommand(source, options)))
   inProject('audit', 'show the record of calls, newest first')
-    .option('--limit <number>', 'how many records', '20')
+    .option('--limit <number>', 'how many records', wholeNumber('--limit'), 20)
     .option('--tool <id>', 'only of this item')
     .option('--session <id>', 'only of this session')
     .option('--call <id>', 'only of this call')

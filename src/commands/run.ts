@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { readParameters } from './parameters.ts'
-import { printReply } from './terminal.ts'
+import { needsSchema, readParameters } from './parameters.ts'
+import { printReply, printableText } from './terminal.ts'
 import type { CommonOptions } from './with-kiwi.ts'
 import { withKiwi } from './with-kiwi.ts'
 
@@ -16,8 +16,8 @@ interface RunOptions extends CommonOptions {
 /** `kiwi run <id> name=text count:=3` */
 export function runCommand(id: string, pairs: readonly string[], options: RunOptions): Promise<number> {
   return withKiwi(options, async ({ call }) => {
-    const loaded = await call('load', { item_type: options.type, item_id: id })
-    const schema = loaded.error === null ? Parameters.parse(loaded.data).parameters : null
+    const loaded = needsSchema(pairs) ? await call('load', { item_type: options.type, item_id: id }) : null
+    const schema = loaded?.error === null ? Parameters.parse(loaded.data).parameters : null
     const reply = await call('execute', {
       item_type: options.type,
       action: 'run',
@@ -26,7 +26,7 @@ export function runCommand(id: string, pairs: readonly string[], options: RunOpt
       dry_run: options.dryRun === true,
     })
     const code = printReply(reply, options.json === true, (data, terminal) => {
-      if (reply.status === 'dry_run') return terminal.out(JSON.stringify(data, null, 2))
+      if (reply.status === 'dry_run') return terminal.out(printableText(JSON.stringify(data, null, 2)))
       const { output, stderr } = Result.parse(data)
       if (stderr !== undefined) terminal.note(stderr.trimEnd())
       terminal.out(typeof output === 'string' ? output.trimEnd() : JSON.stringify(output, null, 2))

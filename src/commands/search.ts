@@ -17,7 +17,7 @@ const Results = z.object({
 })
 
 interface SearchOptions extends CommonOptions {
-  readonly limit?: string
+  readonly limit?: number
   readonly type?: string
   readonly source?: string
 }
@@ -27,7 +27,7 @@ export function searchCommand(words: readonly string[], options: SearchOptions):
   return withKiwi(options, async ({ call }) => {
     const reply = await call('search', {
       query: words.join(' '),
-      ...(options.limit === undefined ? {} : { limit: Number(options.limit) }),
+      ...(options.limit === undefined ? {} : { limit: options.limit }),
       ...(options.type === undefined ? {} : { item_type: options.type }),
       ...(options.source === undefined ? {} : { source: options.source }),
     })
@@ -40,13 +40,8 @@ export function searchCommand(words: readonly string[], options: SearchOptions):
       }
       terminal.out(
         table(
-          results.map((item) => [
-            terminal.bold(item.id),
-            item.tool_type,
-            item.source,
-            item.version,
-            item.description,
-          ]),
+          results.map((item) => [item.id, item.tool_type, item.source, item.version, item.description]),
+          { 0: terminal.bold },
         ),
       )
       terminal.note(`${results.length} of ${total}. Look at one: kiwi load ${first.id}`)

@@ -9,14 +9,14 @@ import { openTerminal } from './terminal.ts'
 import { untilEnded } from './until-ended.ts'
 
 interface ServeOptions {
-  readonly port?: string
+  readonly port?: number
   readonly auth: boolean
   readonly json?: boolean
 }
 
 /** `kiwi serve`: the endpoint over HTTP on this machine. */
 export async function serveCommand(options: ServeOptions): Promise<number> {
-  const flags = options.port === undefined ? {} : { port: Number(options.port) }
+  const flags = options.port === undefined ? {} : { port: options.port }
   const config = loadConfig(readEnvironment(), flags)
   const token = options.auth ? await readOrMakeToken(config.token) : null
   const served = createServed(() => config, token === null ? 'local' : 'bearer')

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 import { ERRORS } from '../shared/errors.ts'
-import type { Reply } from '../shared/reply.ts'
+import type { Reply, ReplyError } from '../shared/reply.ts'
 
 /** Where a command writes: results to standard output, everything about them to standard error. */
 export interface Terminal {
@@ -35,31 +35,51 @@ export function printReply(
   if (isJson) terminal.out(JSON.stringify(reply, null, 2))
   else if (reply.error === null) show(reply.data, terminal)
   else printError(reply.error, terminal)
-  if (!isJson) for (const warning of reply.metadata.warnings ?? []) terminal.note(`note: ${warning}`)
+  if (!isJson)
+    for (const warning of reply.metadata.warnings ?? []) terminal.note(`note: ${printable(warning)}`)
   return reply.error === null ? 0 : ERRORS[reply.error.code].exit
 }
 
 /** What happened, what to do, and the very next call. */
-export function printError(
-  error: Pick<NonNullable<Reply['error']>, 'code' | 'message' | 'hint' | 'fix'>,
-  terminal: Terminal,
-): void {
-  terminal.note(`${terminal.red(error.code)} ${error.message}`)
-  terminal.note(`  ${error.hint}`)
+function printError(error: ReplyError, terminal: Terminal): void {
+  terminal.note(`${terminal.red(error.code)} ${printable(error.message)}`)
+  terminal.note(`  ${printable(error.hint)}`)
   if (error.fix !== undefined)
-    terminal.note(`  next: ${error.fix.call} ${JSON.stringify(error.fix.arguments)}`)
+    terminal.note(`  next: ${error.fix.call} ${printable(JSON.stringify(error.fix.arguments))}`)
 }
 
-/** Columns as wide as their widest cell; the last may run on. */
-export function table(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((cells) => cells[column]?.length ?? 0)),
+/** Columns as wide as their widest cell; the last may run on. A cell is made printable, then styled by its column. */
+export function table(
+  rows: readonly (readonly string[])[],
+  styles: Readonly<Record<number, (text: string) => string>> = {},
+): string {
+  const clean = rows.map((cells) => cells.map(printable))
+  const widths = (clean[0] ?? []).map((_, column) =>
+    Math.max(...clean.map((cells) => cells[column]?.length ?? 0)),
   )
-  return rows
+  return clean
     .map((cells) =>
       cells
-        .map((cell, column) => (column === cells.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)))
+        .map((cell, column) => {
+          const padded = column === cells.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)
+          return styles[column]?.(padded) ?? padded
+        })
         .join('  '),
     )
     .join('\n')
+}
+
+/** Nothing that came in may write on the terminal: no colour, no cursor, no line of its own, no turned direction. */
+export function printable(text: string): string {
+  return printableText(text.replaceAll(/[\t\n\r\u2028\u2029]+/g, ' '))
+}
+
+/** A text of several lines keeps them, and its tabs. */
+export function printableText(text: string): string {
+  return (
+    text
+      .replaceAll('\r\n', '\n')
+      // oxlint-disable-next-line no-control-regex -- control characters are what is taken out
+      .replaceAll(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u2028-\u202E\u2066-\u2069]/g, '?')
+  )
 }

@@ -1,5 +1,5 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Config } from './config.ts'
@@ -117,6 +117,7 @@ describe('settings', () => {
   test('the cache lies where the system wants caches', () => {
     expect(load({ XDG_CACHE_HOME: '/var/cache/me' }).cache).toBe('/var/cache/me/kiwi')
     expect(load({ XDG_CACHE_HOME: '' }).cache).toBe(join(home, '.cache', 'kiwi'))
+    expect(load({ XDG_CACHE_HOME: 'cache' }).cache).toBe(join(home, '.cache', 'kiwi'))
   })
 })
 
@@ -141,6 +142,21 @@ describe('L1: the user space', () => {
   test('~ in it is the home folder', () => {
     expect(load({ KIWI_USER_SPACE: '~/mine' }).userSpace).toBe(join(home, 'mine'))
     expect(load({ KIWI_USER_SPACE: '~' }).userSpace).toBe(home)
+  })
+
+  test('an empty HOME is none: the folder Kiwi is started in never becomes the user space', () => {
+    const { homedir } = userInfo()
+    expect(loadConfig({ HOME: '' })).toMatchObject({
+      userSpace: join(homedir, '.ai'),
+      cache: join(homedir, '.cache', 'kiwi'),
+    })
+    expect(loadConfig({}).userSpace).toBe(join(homedir, '.ai'))
+  })
+
+  test.each(['.', 'me', '~'])('a HOME that is not absolute is refused: %j', (relative) => {
+    expect(() => loadConfig({ HOME: relative })).toThrow(
+      expect.objectContaining({ code: 'INVALID_CONFIG', message: expect.stringContaining('HOME') }),
+    )
   })
 
   test('its file is the one that is read', () => {
@@ -209,6 +225,15 @@ describe('a wrong setting is INVALID_CONFIG and named with its place', () => {
   ])('a variable: %j', (environment, key) => {
     expect(() => load(environment)).toThrow(
       expect.objectContaining({ code: 'INVALID_CONFIG', message: expect.stringMatching(`KIWI_.*"${key}"`) }),
+    )
+  })
+
+  test.each([-1, 1.5, 65_536, Number.NaN])('a flag: port %d', (port) => {
+    expect(() => load({}, { port })).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_CONFIG',
+        message: expect.stringMatching('the flags: "port"'),
+      }),
     )
   })
 

@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs'
-import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { userInfo } from 'node:os'
+import { isAbsolute, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { KiwiError, messageOf } from '../shared/errors.ts'
 import type { LogLevel } from '../shared/log.ts'
 import { LOG_LEVELS } from '../shared/log.ts'
 import type { Environment } from './environment.ts'
+import { readWholeNumber } from './whole-number.ts'
 
 /** A person's yes: this tool, in exactly this content, may read these variables. */
 const Grant = z.strictObject({
@@ -48,7 +49,7 @@ export type Flags = Partial<Pick<Settings, 'port' | 'log_level'>>
 
 /** Defaults, then the file, then KIWI_* variables, then flags: the later wins. */
 export function loadConfig(environment: Environment, flags: Flags = {}): Config {
-  const home = environment['HOME'] ?? homedir()
+  const home = homeOf(environment)
   const named =
     environment['KIWI_USER_SPACE'] || environment['USER_SPACE'] || environment['AI_USER_SPACE'] || null
   const userSpace = resolve(named === null ? join(home, '.ai') : expandHome(named, home))
@@ -56,11 +57,11 @@ export function loadConfig(environment: Environment, flags: Flags = {}): Config 
   const { settings, sources } = settle(join(userSpace, 'kiwi.db'), [
     ['file', readFile(file)],
     ['environment', readVariables(environment)],
-    ['flag', flags],
+    ['flag', check(flags, 'the flags')],
   ])
   return {
     userSpace,
-    cache: join(environment['XDG_CACHE_HOME'] || join(home, '.cache'), 'kiwi'),
+    cache: join(cacheHome(environment) ?? join(home, '.cache'), 'kiwi'),
     file,
     token: join(userSpace, 'kiwi.token'),
     store: resolve(userSpace, expandHome(settings.store, home)),
@@ -99,6 +100,20 @@ export function describeSettings(): unknown {
   return z.toJSONSchema(Settings.partial())
 }
 
+/** A relative home would make a user space of whatever folder Kiwi is started in, and a stranger's grants our own. */
+function homeOf(environment: Environment): string {
+  const home = environment['HOME'] || userInfo().homedir
+  if (isAbsolute(home)) return home
+  throw new KiwiError('INVALID_CONFIG', `Cannot use HOME "${home}": it is not an absolute path`, {
+    hint: 'Set HOME to the absolute path of your home folder',
+  })
+}
+
+/** The XDG specification has a relative path ignored. */
+function cacheHome({ XDG_CACHE_HOME = '' }: Environment): string | null {
+  return isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : null
+}
+
 function expandHome(path: string, home: string): string {
   return path === '~' || path.startsWith('~/') ? join(home, path.slice(1)) : path
 }
@@ -127,9 +142,8 @@ function readFile(file: string): Partial<Settings> {
 function readVariables(environment: Environment): Partial<Settings> {
   const given: Record<string, unknown> = {}
   if (environment['KIWI_STORE']) given['store'] = environment['KIWI_STORE']
-  // A port is digits: `Number` would read a blank as 0.
   const port = environment['KIWI_PORT']
-  if (port) given['port'] = /^\d+$/.test(port) ? Number(port) : port
+  if (port) given['port'] = readWholeNumber(port) ?? port
   if (environment['KIWI_LOG_LEVEL']) given['log_level'] = environment['KIWI_LOG_LEVEL']
   if (environment['KIWI_ALLOW_HOSTS']) {
     given['allow_hosts'] = environment['KIWI_ALLOW_HOSTS'].split(',').map((host) => host.trim())

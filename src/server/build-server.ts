@@ -39,10 +39,18 @@ export function buildServer(endpoint: Endpoint): McpServerFactory {
     server.setNotificationHandler('notifications/roots/list_changed', () => {
       root = null
     })
+    /** A client that does not answer in time has none for this call; the next call asks again. */
+    const askRoot = (): Promise<string | null> => {
+      const asked = firstRoot(server, endpoint.folder).catch(() => {
+        if (root === asked) root = null
+        return endpoint.folder
+      })
+      return asked
+    }
     const defaultProject = (): Promise<string | null> => {
       if (era !== 'legacy' || server.getClientCapabilities()?.roots === undefined)
         return Promise.resolve(endpoint.folder)
-      return (root ??= firstRoot(server, endpoint.folder))
+      return (root ??= askRoot())
     }
     server.setRequestHandler('tools/list', () => ({ tools: TOOLS.map((tool) => ({ ...tool })) }))
     server.setRequestHandler('tools/call', async ({ params }, ctx) => {
@@ -75,13 +83,9 @@ async function answer(
   }
 }
 
-/** The client's first root that is a folder; a client that does not answer has none. */
+/** The client's first root that is a folder. */
 async function firstRoot(server: Server, otherwise: string | null): Promise<string | null> {
-  try {
-    const { roots } = await server.listRoots(undefined, { timeout: ROOTS_TIMEOUT_MS })
-    const uri = roots.map((candidate) => candidate.uri).find((candidate) => candidate.startsWith('file:'))
-    return uri === undefined ? otherwise : fileURLToPath(uri)
-  } catch {
-    return otherwise
-  }
+  const { roots } = await server.listRoots(undefined, { timeout: ROOTS_TIMEOUT_MS })
+  const uri = roots.map((candidate) => candidate.uri).find((candidate) => candidate.startsWith('file:'))
+  return uri === undefined ? otherwise : fileURLToPath(uri)
 }

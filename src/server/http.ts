@@ -29,6 +29,7 @@ export interface HttpEndpoint {
 }
 
 const PATH = '/mcp'
+const METHODS = ['GET', 'POST', 'DELETE']
 const LOOPBACK = '127.0.0.1'
 const MOST_CONNECTIONS = 256
 
@@ -46,7 +47,7 @@ export async function openHttp(
 
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (!isHostAllowed(request, response) || !isOriginAllowed(request, response)) return
-    if (new URL(request.url ?? '/', 'http://localhost').pathname !== PATH) {
+    if (request.url?.split('?', 1)[0] !== PATH) {
       return refuse(response, {
         status: 404,
         code: -32_600,
@@ -56,6 +57,10 @@ export async function openHttp(
     if (token !== null && !isAuthorized(request.headers.authorization, token)) {
       response.setHeader('WWW-Authenticate', 'Bearer realm="kiwi"')
       return refuse(response, { status: 401, code: -32_001, message: 'Unauthorized' })
+    }
+    if (!METHODS.includes(request.method ?? '')) {
+      response.setHeader('Allow', METHODS.join(', '))
+      return refuse(response, { status: 405, code: -32_000, message: 'Method not allowed' })
     }
     const body = request.method === 'POST' ? await readBody(request) : { value: undefined }
     if ('refusal' in body) return refuse(response, body.refusal)

@@ -1,38 +1,24 @@
 import type { IncomingMessage } from 'node:http'
 import { LIMITS } from '../shared/limits.ts'
-import { findJsonFault } from './strict-json.ts'
+import type { MessageFault } from './read-message.ts'
+import { TOO_LARGE, readMessage } from './read-message.ts'
 
 /** A request body that was read, or the answer to one that was not. */
 export type Body = { readonly value: unknown } | { readonly refusal: Refusal }
 
-export interface Refusal {
+export interface Refusal extends MessageFault {
   readonly status: number
-  /** JSON-RPC error code and message. */
-  readonly code: number
-  readonly message: string
 }
 
-/** Bounds come first: type, size, depth and doubled keys are checked before anything is parsed. */
+/** Type and size are checked before anything is read. */
 export async function readBody(request: IncomingMessage): Promise<Body> {
-  if (!/^application\/json\b/i.test(request.headers['content-type'] ?? '')) {
-    return refuse(415, -32_600, 'Content-Type must be application/json')
+  if (!/^application\/json\s*(?:;|$)/i.test(request.headers['content-type'] ?? '')) {
+    return { refusal: { status: 415, code: -32_600, message: 'Content-Type must be application/json' } }
   }
   const bytes = await collect(request)
-  if (bytes === null) return refuse(413, -32_600, `The request is larger than ${LIMITS.requestBytes} bytes`)
-  const text = bytes.toString('utf8')
-  const fault = findJsonFault(text)
-  if (fault === 'too_deep')
-    return refuse(400, -32_600, `The request is nested deeper than ${LIMITS.nesting} levels`)
-  if (fault === 'duplicate_key') return refuse(400, -32_600, 'The request holds a key twice')
-  try {
-    return { value: JSON.parse(text) }
-  } catch {
-    return refuse(400, -32_700, 'The request is not JSON')
-  }
-}
-
-function refuse(status: number, code: number, message: string): Body {
-  return { refusal: { status, code, message } }
+  if (bytes === null) return { refusal: { status: 413, ...TOO_LARGE } }
+  const message = readMessage(bytes)
+  return 'fault' in message ? { refusal: { status: 400, ...message.fault } } : message
 }
 
 /** What is too large is read to its end without being kept, up to a bound, so that the client hears the answer. */

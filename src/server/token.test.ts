@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -24,6 +24,31 @@ test('two starts at once agree on one token', async () => {
   const tokens = await Promise.all(Array.from({ length: 8 }, () => readOrMakeToken(path)))
   expect(new Set(tokens.map(({ token }) => token)).size).toBe(1)
   expect(readFileSync(path, 'utf8').trim()).toBe(tokens[0]?.token)
+  expect(tokens.filter(({ isNew }) => isNew)).toHaveLength(1)
+  expect(readdirSync(folder)).toEqual(['kiwi.token'])
+})
+
+test.each(['', '\n', 'x', 'a'.repeat(42), `${'a'.repeat(43)} b`, 'a'.repeat(44)])(
+  'HTTP-02: a file that holds %j is no token, and the way out is said',
+  async (text) => {
+    const path = join(folder, 'kiwi.token')
+    writeFileSync(path, text)
+    await expect(readOrMakeToken(path)).rejects.toMatchObject({
+      code: 'INVALID_CONFIG',
+      message: expect.stringContaining(path),
+      hint: expect.stringContaining('Remove the file'),
+    })
+    expect(readFileSync(path, 'utf8')).toBe(text)
+  },
+)
+
+test('a token that cannot be read is not an absent one', async () => {
+  const path = join(folder, 'kiwi.token')
+  mkdirSync(path)
+  await expect(readOrMakeToken(path)).rejects.toMatchObject({
+    code: 'STORE_UNAVAILABLE',
+    message: expect.stringContaining('Cannot read'),
+  })
 })
 
 test('a place that cannot be written is said with the way out', async () => {

@@ -1,16 +1,19 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { KiwiError, messageOf } from '../shared/errors.ts'
+
+const BYTES = 32
+/** So many bytes in base64url. */
+const TOKEN = /^[\w-]{43}$/
 
 /** The bearer token of the HTTP endpoint: made at the first start, readable by its owner only. */
 export async function readOrMakeToken(path: string): Promise<{ token: string; isNew: boolean }> {
   const known = await readToken(path)
   if (known !== null) return { token: known, isNew: false }
-  const token = randomBytes(32).toString('base64url')
+  const token = randomBytes(BYTES).toString('base64url')
   try {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-    await writeFile(path, `${token}\n`, { mode: 0o600, flag: 'wx' })
+    await placeToken(path, token)
     return { token, isNew: true }
   } catch (error) {
     const other = await readToken(path)
@@ -22,9 +25,39 @@ export async function readOrMakeToken(path: string): Promise<{ token: string; is
   }
 }
 
-async function readToken(path: string): Promise<string | null> {
-  const text = await readFile(path, 'utf8').catch(() => '')
-  return text.trim() === '' ? null : text.trim()
+/** Whole or not at all: another start never sees half a token, and the first of two wins. */
+async function placeToken(path: string, token: string): Promise<void> {
+  const beside = `${path}.${randomBytes(8).toString('hex')}`
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  try {
+    await writeFile(beside, `${token}\n`, { mode: 0o600, flag: 'wx', flush: true })
+    await link(beside, path)
+  } finally {
+    await rm(beside, { force: true })
+  }
+}
+
+/** Null: there is none yet. */
+export async function readToken(path: string): Promise<string | null> {
+  let text: string
+  try {
+    text = (await readFile(path, 'utf8')).trim()
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))
+      return null
+    throw new KiwiError('STORE_UNAVAILABLE', `Cannot read the token in "${path}": ${messageOf(error)}`, {
+      hint: 'Make the file readable for yourself, or start with --no-auth',
+      cause: error,
+    })
+  }
+  if (TOKEN.test(text)) return text
+  throw new KiwiError(
+    'INVALID_CONFIG',
+    `Cannot use the token in "${path}": it is empty, cut short or no token`,
+    {
+      hint: 'Remove the file and start again: a new token is made',
+    },
+  )
 }
 
 /** Whether an Authorization header holds the token; takes equally long however much of it is right. */

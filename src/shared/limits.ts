@@ -9,7 +9,7 @@ export const LIMITS = {
   bundleFiles: 2000,
   /** Links of an executor chain. */
   chainLinks: 10,
-  /** Bytes of one request over HTTP, and of one call's parameters over any transport. */
+  /** Bytes of one request over any transport, and of one call's parameters. */
   requestBytes: 4 * 1024 * 1024,
   /** Bytes of a parameter that still goes into the environment of a child. */
   environmentBytes: 32 * 1024,

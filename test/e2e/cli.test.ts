@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { field, textField } from '../fixtures/field.ts'
@@ -162,18 +162,19 @@ describe('kiwi doctor', () => {
     writeFileSync(join(user, 'kiwi.token'), 'x')
     chmodSync(join(user, 'kiwi.token'), 0o644)
     const { code, stdout } = await kiwi(sick, ['doctor'])
-    expect(code).toBe(1)
+    expect(code).toBe(2)
     expect(stdout).toContain('chmod 600')
     expect(stdout).toMatch(/warn +item .*bad\.yaml/)
     writeFileSync(join(user, 'kiwi.json'), '{"prot": 1}')
     expect(await kiwi(sick, ['doctor'])).toMatchObject({
-      code: 1,
+      code: 2,
       stdout: expect.stringContaining('kiwi.json'),
     })
+    rmSync(join(user, 'kiwi.token'))
     writeFileSync(join(user, 'kiwi.json'), '{}')
     writeFileSync(join(user, 'kiwi.db'), 'this is no database, and long enough to be looked at as one')
     expect(await kiwi(sick, ['doctor'])).toMatchObject({
-      code: 1,
+      code: 6,
       stdout: expect.stringMatching(/fail +store/),
     })
     sick.remove()

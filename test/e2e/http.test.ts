@@ -72,11 +72,15 @@ const INITIALIZE = {
   params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } },
 }
 const HEADERS = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' }
-const post = (body: string | object, headers: Record<string, string> = {}, path = ''): Promise<Response> =>
+const post = (
+  body: string | Uint8Array<ArrayBuffer> | object,
+  headers: Record<string, string> = {},
+  path = '',
+): Promise<Response> =>
   fetch(server.url + path, {
     method: 'POST',
     headers: { ...HEADERS, Authorization: `Bearer ${server.token}`, ...headers },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
+    body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
   })
 
 describe('the guards', () => {
@@ -116,18 +120,34 @@ describe('the guards', () => {
     expect((await post(INITIALIZE, { Origin: 'http://localhost:3000' })).status).toBe(200)
   })
 
-  test('HTTP-01, CVE-2025-66414: a foreign Host is refused before anything else', async () => {
-    const { hostname, port } = new URL(server.url)
-    const answer = await new Promise<string>((resolve) => {
+  /** A request as bytes, for what `fetch` would not send. */
+  const raw = (head: string): Promise<string> =>
+    new Promise((resolve) => {
+      const { hostname, port } = new URL(server.url)
       const socket = connect(Number(port), hostname, () => {
-        socket.end(
-          'POST /mcp HTTP/1.1\r\nHost: evil.example.com\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}',
-        )
+        socket.end(`${head}\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}`)
       })
       let text = ''
       socket.on('data', (chunk) => (text += String(chunk))).on('close', () => resolve(text))
     })
-    expect(answer).toMatch(/^HTTP\/1\.1 403/)
+
+  test('HTTP-01, CVE-2025-66414: a foreign Host is refused before anything else', async () => {
+    expect(await raw('POST /mcp HTTP/1.1\r\nHost: evil.example.com')).toMatch(/^HTTP\/1\.1 403/)
+  })
+
+  test.each(['//', '///', '//mcp', '/\\', 'http://', '*', '/mcp/', '/MCP', '/x/../mcp'])(
+    'HTTP-11: nothing is at %s',
+    async (target) => {
+      expect(await raw(`POST ${target} HTTP/1.1\r\nHost: localhost`)).toMatch(/^HTTP\/1\.1 404/)
+    },
+  )
+
+  test.each(['PUT', 'OPTIONS', 'PATCH', 'HEAD'])('%s is 405, with the methods there are', async (method) => {
+    const ask = (headers: Record<string, string>): Promise<Response> => fetch(server.url, { method, headers })
+    const response = await ask({ Authorization: `Bearer ${server.token}` })
+    expect(response.status).toBe(405)
+    expect(response.headers.get('allow')).toBe('GET, POST, DELETE')
+    expect((await ask({})).status).toBe(401)
   })
 
   test('it listens on loopback only', () => {
@@ -135,7 +155,15 @@ describe('the guards', () => {
   })
 
   test('another content type is 415, another path 404, broken JSON 400', async () => {
-    expect((await post(INITIALIZE, { 'Content-Type': 'text/plain' })).status).toBe(415)
+    for (const type of [
+      'text/plain',
+      'application/json-patch+json',
+      'application/json5',
+      'application/json x',
+    ])
+      expect((await post(INITIALIZE, { 'Content-Type': type })).status).toBe(415)
+    for (const type of ['application/json', 'application/json;charset=utf-8', 'Application/JSON ; x=y'])
+      expect((await post(INITIALIZE, { 'Content-Type': type })).status).toBe(200)
     expect((await post(INITIALIZE, {}, '/../other')).status).toBe(404)
     expect((await post('{"jsonrpc": ')).status).toBe(400)
   })
@@ -151,6 +179,13 @@ describe('the guards', () => {
       `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"x":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`,
     )
     expect(response.status).toBe(400)
+  })
+
+  test('PAR-12: a body that is not UTF-8 is refused, not mended', async () => {
+    const bytes = Buffer.from(JSON.stringify({ ...INITIALIZE, id: 'a\u00FF' }), 'latin1')
+    const response = await post(new Uint8Array(bytes))
+    expect(response.status).toBe(400)
+    expect(await response.text()).toContain('-32700')
   })
 
   test('HTTP-13: a key given twice is refused, in any spelling, and methods are case-sensitive', async () => {

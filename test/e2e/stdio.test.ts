@@ -8,7 +8,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport as StdioTransportV1 } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { textField } from '../fixtures/field.ts'
+import { field, textField } from '../fixtures/field.ts'
 import { isAlive } from '../fixtures/probe.ts'
 import type { Place } from '../fixtures/place.ts'
 import { makePlace } from '../fixtures/place.ts'
@@ -113,6 +113,35 @@ test("S11: the project is the client's root when it declares one, else where the
   }
 })
 
+test('S11: a root that comes late is asked for again at the next call', async () => {
+  const root = join(place.folder, 'a late root')
+  mkdirSync(root)
+  const client = new Client({ name: 'late', version: '1' }, { capabilities: { roots: {} } })
+  let asked = 0
+  client.setRequestHandler('roots/list', async () => {
+    asked += 1
+    if (asked === 1) await new Promise((resolve) => setTimeout(resolve, 4000).unref())
+    return { roots: [{ uri: pathToFileURL(root).href }] }
+  })
+  await client.connect(new StdioClientTransport(launch()))
+  const create = async (item_id: string): Promise<unknown> => {
+    const parameters = { manifest: { tool_type: 'bash', description: 'x' }, files: { 'main.sh': 'true' } }
+    const args = { item_type: 'tool', action: 'create', item_id, parameters }
+    const { structuredContent } = await client.callTool({ name: 'execute', arguments: args })
+    return structuredContent
+  }
+  try {
+    expect(await create('early')).toMatchObject({
+      data: { path: expect.stringContaining(`${place.project}/`) },
+    })
+    for (const id of ['later', 'latest'])
+      expect(await create(id)).toMatchObject({ data: { path: expect.stringContaining(`${root}/`) } })
+    expect(asked).toBe(2)
+  } finally {
+    await client.close()
+  }
+})
+
 describe('the process', () => {
   const initialize = {
     jsonrpc: '2.0',
@@ -148,6 +177,36 @@ describe('the process', () => {
     const lines = out.trimEnd().split('\n')
     expect(lines.length).toBeGreaterThanOrEqual(3)
     for (const each of lines) expect(JSON.parse(each)).toMatchObject({ jsonrpc: '2.0' })
+  })
+
+  test('HTTP-13, PAR-02, PAR-12: a line that HTTP would refuse is refused here too, and the connection goes on', async () => {
+    const child = spawn(process.execPath, [CLI], { cwd: place.project, env: place.env })
+    let out = ''
+    child.stdout.on('data', (chunk) => (out += String(chunk)))
+    const call = (args: string): string =>
+      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"execute","arguments":${args}}}\n`
+    child.stdin.write(line(initialize) + line({ jsonrpc: '2.0', method: 'notifications/initialized' }))
+    child.stdin.write(call('{"item_type":"tool","action":"run","item_id":"nope","item_id":"hello_bash"}'))
+    child.stdin.write(call('['.repeat(100_000)))
+    child.stdin.write('{"jsonrpc": \n')
+    child.stdin.write(Buffer.from([0x22, 0xff, 0x22, 0x0a]))
+    child.stdin.write(`"${'x'.repeat(12 * 1024 * 1024)}"\n`)
+    child.stdin.write(line({ jsonrpc: '2.0', id: 2, method: 'tools/list' }))
+    for (let tries = 0; tries < 200 && !out.includes('"id":2'); tries++) {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    child.stdin.end()
+    await once(child, 'close')
+    const answers = out
+      .trimEnd()
+      .split('\n')
+      .map((each): unknown => JSON.parse(each))
+    const refusals = answers.filter((answer) => field(answer, 'id') === null)
+    expect(refusals.map((answer) => field(answer, 'error', 'code'))).toEqual([
+      -32_600, -32_600, -32_700, -32_700, -32_600,
+    ])
+    expect(answers.map((answer) => field(answer, 'id'))).not.toContain(1)
+    expect(answers).toContainEqual(expect.objectContaining({ id: 2, result: expect.anything() }))
   })
 
   test.each(['end of input', 'SIGTERM', 'SIGINT', 'SIGHUP'] as const)(

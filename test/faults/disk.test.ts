@@ -64,6 +64,25 @@ describe.skipIf(!canMount)('R-04, R-05: a disk that gives out', () => {
     expect(stdout).toContain('hello_bash')
   })
 
+  test('HTTP-02: a full disk at the first start leaves no half a token, and the next start makes a whole one', () => {
+    const { stdout, stderr } = apart(`
+      mkdir -p token && mount -t tmpfs -o size=1m tmpfs token && mkdir token/user
+      export KIWI_USER_SPACE='${place.folder}/token/user' XDG_CACHE_HOME='${place.folder}/cache'
+      head -c 2000000 /dev/zero > token/filler 2>/dev/null || true
+      "$NODE" "$CLI" serve --port 0 || echo "exit $?"
+      ls token/user | wc -l
+      rm token/filler
+      timeout -s TERM 3 "$NODE" "$CLI" serve --port 0 --json || true
+      wc -c < token/user/kiwi.token`)
+    expect(stderr).toContain('--no-auth')
+    expect(
+      stdout
+        .trim()
+        .split('\n')
+        .map((line) => line.trim()),
+    ).toEqual(['exit 6', '0', expect.stringContaining('token_file'), '44'])
+  })
+
   test('a read-only home: a typed answer for what writes, the rest works', () => {
     const { stdout, stderr } = apart(`
       mkdir -p home/user && mount -t tmpfs tmpfs home && mkdir -p home/user && mount -o remount,ro home

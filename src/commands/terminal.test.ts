@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { printable, printableText, table } from './terminal.ts'
+
+const ESC = '\u001B'
+
+test.each([
+  [`${ESC}[31mred${ESC}[0m`, '?[31mred?[0m'],
+  ['\u009B2Jgone', '?2Jgone'],
+  ['a\nb\r\n\tc', 'a b c'],
+  ['a\u2028b\u2029c', 'a b c'],
+  ['\u0000\u0007\u007F', '???'],
+  ['a\u202Egnp.exe', 'a?gnp.exe'],
+  ['caf\u00E9 \u65E5\u672C \u{1F95D}', 'caf\u00E9 \u65E5\u672C \u{1F95D}'],
+])('AUD-05: %j is shown as %j', (text, shown) => {
+  expect(printable(text)).toBe(shown)
+})
+
+test('AUD-05: a text keeps its lines and tabs, and nothing else that steers a terminal', () => {
+  expect(printableText(`# a\r\n\tb${ESC}[2J\u009B\rc\n`)).toBe('# a\n\tb?[2J??c\n')
+})
+
+test('AUD-05: a cell stays in its row, and styles come after it was cleaned and measured', () => {
+  const bold = (text: string): string => `<${text}>`
+  expect(
+    table(
+      [
+        ['a\nb', `${ESC}x`, 'last'],
+        ['longer', 'y', 'run on'],
+      ],
+      { 0: bold },
+    ),
+  ).toBe('<a b   >  ?x  last\n<longer>  y   run on')
+})

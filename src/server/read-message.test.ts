@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { LIMITS } from '../shared/limits.ts'
+import { readMessage } from './read-message.ts'
+
+const read = (text: string): ReturnType<typeof readMessage> => readMessage(Buffer.from(text))
+
+test('a message is what its JSON says', () => {
+  expect(read('{"a":[1,"\u00E9"]}')).toEqual({ value: { a: [1, '\u00E9'] } })
+})
+
+test.each([
+  ['HTTP-13', '{"a":1,"a":2}', -32_600],
+  ['PAR-02', '['.repeat(LIMITS.nesting + 1), -32_600],
+  ['HTTP-11', '{"a":', -32_700],
+  ['HTTP-11', '', -32_700],
+  ['PAR-12', '\uFEFF{}', -32_700],
+])('%s: %s is refused with %d', (_, text, code) => {
+  expect(read(text)).toMatchObject({ fault: { code } })
+})
+
+test('PAR-12: bytes that are not UTF-8 are refused, not mended', () => {
+  expect(readMessage(Buffer.from([0x22, 0xff, 0x22]))).toMatchObject({ fault: { code: -32_700 } })
+  expect(readMessage(Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]))).toMatchObject({ fault: { code: -32_700 } })
+})
+
+test('a message over the limit is refused before anything looks into it', () => {
+  const text = (bytes: number): string => JSON.stringify('x'.repeat(bytes - 2))
+  expect(read(text(LIMITS.requestBytes))).toMatchObject({ value: expect.any(String) })
+  expect(read(text(LIMITS.requestBytes + 1))).toMatchObject({
+    fault: { code: -32_600, message: expect.stringContaining('larger') },
+  })
+})
