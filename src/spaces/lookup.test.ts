@@ -77,8 +77,11 @@ function open(): Lookup {
     return generation
   }
   const spaces = [
-    openFileSpace('project', join(place.folder, 'project'), systemClock),
-    openFileSpace('user', join(place.folder, 'user'), systemClock),
+    openFileSpace(
+      { space: 'project', root: join(place.folder, 'project'), within: place.folder },
+      systemClock,
+    ),
+    openFileSpace({ space: 'user', root: join(place.folder, 'user'), within: null }, systemClock),
   ]
   return openLookup(place.folder, spaces, {
     store,
