@@ -5,9 +5,10 @@ import { KiwiError } from '../shared/errors.ts'
 import type { Store } from '../store/store.ts'
 import type { FileSpace } from './file-space.ts'
 import { openFileSpace } from './file-space.ts'
-import type { Lookup, Shelf } from './lookup.ts'
+import type { Lookup } from './lookup.ts'
 import { openLookup } from './lookup.ts'
 import { seed } from './seed.ts'
+import type { Shelf } from './shelf.ts'
 
 /** The spaces of every project this process serves. */
 export interface Spaces {
