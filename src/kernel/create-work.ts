@@ -16,6 +16,7 @@ import { targetOf, writeItem } from '../spaces/write.ts'
 import type { Location, Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
 import { documentText, unplacedItem } from './new-item.ts'
+import { linksOf } from './run-work.ts'
 
 /** An item to be made: everything about it is checked before the first byte is written. */
 export async function createWork(
@@ -38,12 +39,12 @@ export async function createWork(
   }
   const item = unplacedItem({ raw, manifest, text, files }, location)
   await assertFree(item.id, location, lookup, means)
-  const { chain } = await means.chain.resolver.plan(item, lookup)
+  const plan = await means.chain.resolver.plan(item, lookup)
   const write = location === 'registry' ? null : await writeOf(item, location, lookup, means)
   return {
     item: { id: item.id, version: manifest.version, space: location },
     action: 'create',
-    chain,
+    chain: linksOf(plan),
     demands: [
       { op: 'tool', id: item.id, action: 'create' },
       ...(write === null ? [] : [{ op: 'write', path: targetOf(write) } as const]),
@@ -52,7 +53,7 @@ export async function createWork(
     isReadOnly: false,
     parameters: { tool_id: item.id, location, content_hash: item.contentHash },
     preview: () => ({
-      executor_chain: chain,
+      executor_chain: plan.chain,
       tool_type: manifest.tool_type,
       would_write: write === null ? 'registry' : targetOf(write),
     }),

@@ -21,10 +21,11 @@ export async function deleteWork(
     })
   }
   const place = placeOf(item)
+  const link = { id: item.id, version: item.manifest.version, space: item.space }
   return {
-    item: { id: item.id, version: item.manifest.version, space: item.space },
+    item: link,
     action: 'delete',
-    chain: [item.id],
+    chain: [link],
     demands: [
       { op: 'tool', id: item.id, action: 'delete' },
       ...(item.path === null ? [] : [{ op: 'write', path: item.path } as const]),

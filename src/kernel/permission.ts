@@ -30,7 +30,7 @@ function rehearsal(work: NonNullable<Parameters<Stage>[0]['work']>, verdict: Ver
     },
     itemId: work.item.id,
     action: work.action,
-    chain: work.chain,
+    chain: work.chain.map(({ id }) => id),
     warnings: work.warnings,
   }
 }

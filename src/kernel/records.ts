@@ -30,7 +30,7 @@ function workBody({ item, chain, demands }: Work): JsonObject {
     tool: id,
     version,
     space,
-    chain,
+    chain: chain.map((link) => `${link.id}${link.version === null ? '' : `@${link.version}`} ${link.space}`),
     demands: demands.map((demand) => `${demand.op} ${resourceOf(demand)}`),
   }
 }
