@@ -106,12 +106,16 @@ async function assertFree(id: ItemName, location: Location, lookup: Lookup, { st
   }
   if (location === 'registry') return
   lookup.freshen(true)
-  const there = await lookup.find({ name: id, category: null, version: null }, 'tool', location)
+  const ref = { name: id, category: null, version: null }
+  const broken = await lookup.broken(ref, 'tool', location)
+  const there = broken ?? (await lookup.find(ref, 'tool', location))
   if (there === null) return
   throw new KiwiError('CONFLICT', `Cannot create "${id}": it is already there at "${there.path}"`, {
     hint: 'Choose another id, or delete it first with parameters.confirm = true',
-    fix: { call: 'load', arguments: { item_type: 'tool', item_id: id, source: location } },
-    details: { path: there.path },
+    ...(broken === null
+      ? { fix: { call: 'load', arguments: { item_type: 'tool', item_id: id, source: location } } }
+      : {}),
+    details: { path: there.path, ...(broken === null ? {} : { reason: broken.reason }) },
   })
 }
 
