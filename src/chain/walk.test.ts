@@ -13,8 +13,8 @@ const httpClient = item('http_client', 'primitive', null)
 
 /** A space that holds exactly these items. */
 function walkIn(leaf: Item, ...others: readonly Item[]): Promise<readonly Item[]> {
-  const items = new Map([leaf, ...others].map((known) => [known.id, known]))
-  return walk(leaf, { find: async ({ name }) => items.get(name) ?? null })
+  const items = new Map<string | null, Item>([leaf, ...others].map((known) => [known.id, known]))
+  return walk(leaf, { executorOf: async ({ manifest }) => items.get(manifest.executor) ?? null })
 }
 const idsIn = async (leaf: Item, ...others: readonly Item[]): Promise<readonly string[]> =>
   (await walkIn(leaf, ...others)).map(({ id }) => id)

@@ -3,10 +3,11 @@ import { LIMITS } from '../shared/limits.ts'
 import { TYPE_RULES } from '../shared/tool-type.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
+import { SPACES } from '../store/store.ts'
 import type { PlanLink } from './plan.ts'
 
 /** Follows executor by executor from an item down to its primitive, or to the item itself if it needs none. */
-export async function walk(leaf: Item, lookup: Pick<Lookup, 'find'>): Promise<readonly Item[]> {
+export async function walk(leaf: Item, lookup: Pick<Lookup, 'executorOf'>): Promise<readonly Item[]> {
   const items: Item[] = [leaf]
   const seen = new Set<string>([leaf.id])
   for (let item = leaf; item.manifest.executor !== null;) {
@@ -26,7 +27,7 @@ export async function walk(leaf: Item, lookup: Pick<Lookup, 'find'>): Promise<re
         },
       )
     }
-    const next = await lookup.find({ name: executor, category: null, version: null }, 'tool')
+    const next = await lookup.executorOf(item)
     if (next === null) throw executorMissing(item, executor, chain)
     items.push(next)
     seen.add(executor)
@@ -52,6 +53,7 @@ function executorMissing(item: Item, executor: string, chain: readonly string[])
     'EXECUTOR_MISSING',
     `Cannot run "${chain[0]}": "${item.id}" needs the executor "${executor}", which does not exist`,
     {
+      hint: `Create it in the space "${item.space}" or one behind it (${SPACES.join(', ')}), or correct its name`,
       fix: { call: 'search', arguments: { query: executor.replaceAll('_', ' '), tool_type: 'runtime' } },
       details: { tool: item.id, executor, chain },
     },

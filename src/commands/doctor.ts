@@ -123,7 +123,6 @@ async function look({ kiwi, project, call }: Session): Promise<readonly Finding[
     )
   }
   const lookup = spaces.at(project)
-  lookup.freshen()
   const faults = await lookup.syncIndex()
   const counts = Object.values(await store.count(lookup.roots)).reduce((sum, count) => sum + count, 0)
   findings.push({ name: 'items', state: 'ok', detail: `${counts} found from ${project}` })

@@ -67,11 +67,19 @@ export interface NewItem {
   readonly files: readonly ItemFile[]
 }
 
+/** An item as it is recorded: null is what is not known of it. */
+export interface Link {
+  readonly id: string
+  readonly version: string | null
+  readonly space: string | null
+}
+
 /** A wish worked out: what it demands, and how it is done once nothing stands against it. */
 export interface Work {
-  readonly item: { readonly id: string; readonly version: string | null; readonly space: string | null }
+  readonly item: Link
   readonly action: string
-  readonly chain: readonly string[]
+  /** What the call runs through, leaf first. */
+  readonly chain: readonly Link[]
   readonly demands: readonly Demand[]
   /** A call that was cut off may be made again, so its record need not survive a power cut. */
   readonly isRepeatable: boolean

@@ -27,10 +27,11 @@ export async function copyWork(
     path,
     changed: isChanged,
   })
+  const link = { id: item.id, version: item.manifest.version, space: destination }
   return {
-    item: { id: item.id, version: item.manifest.version, space: destination },
+    item: link,
     action: 'copy',
-    chain: [item.id],
+    chain: [link],
     demands: [
       { op: 'tool', id: item.id, action: 'copy' },
       { op: 'write', path: target },
@@ -44,10 +45,10 @@ export async function copyWork(
     async perform() {
       if (isSame) return { data: result(there.path, false), warnings: [] }
       const path = await writeItem(write)
-      if (there !== null && there.path !== null && there.path !== path)
-        await removeItem(there.path, write.within)
+      const isMoved = there !== null && there.path !== null && there.path !== path
+      const warnings = isMoved ? await removeItem(there.path, write.within) : []
       lookup.freshen(true)
-      return { data: result(path, true), warnings: [] }
+      return { data: result(path, true), warnings }
     },
   }
 }

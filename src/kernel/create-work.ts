@@ -18,6 +18,7 @@ import type { ItemFile } from '../store/store.ts'
 import type { Location, Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
 import { documentText, unplacedItem } from './new-item.ts'
+import { linksOf } from './run-work.ts'
 
 /** An item to be made: everything about it is checked before the first byte is written. */
 export async function createWork(
@@ -40,12 +41,12 @@ export async function createWork(
   }
   const item = unplacedItem({ raw, manifest, text, files }, location)
   await assertFree(item.id, location, lookup, means)
-  const { chain } = await means.chain.resolver.plan(item, lookup)
+  const plan = await means.chain.resolver.plan(item, lookup)
   const write = location === 'registry' ? null : await writeOf(item, location, lookup, means)
   return {
     item: { id: item.id, version: manifest.version, space: location },
     action: 'create',
-    chain,
+    chain: linksOf(plan),
     demands: [
       { op: 'tool', id: item.id, action: 'create' },
       ...(write === null ? [] : [{ op: 'write', path: targetOf(write) } as const]),
@@ -55,7 +56,7 @@ export async function createWork(
     parameters: { tool_id: item.id, location, content_hash: item.contentHash },
     redact: (value) => value,
     preview: () => ({
-      executor_chain: chain,
+      executor_chain: plan.chain,
       tool_type: manifest.tool_type,
       would_write: write === null ? 'registry' : targetOf(write),
     }),
@@ -120,12 +121,16 @@ async function assertFree(id: ItemName, location: Location, lookup: Lookup, { st
   }
   if (location === 'registry') return
   lookup.freshen(true)
-  const there = await lookup.find({ name: id, category: null, version: null }, 'tool', location)
+  const ref = { name: id, category: null, version: null }
+  const broken = await lookup.broken(ref, 'tool', location)
+  const there = broken ?? (await lookup.find(ref, 'tool', location))
   if (there === null) return
   throw new KiwiError('CONFLICT', `Cannot create "${id}": it is already there at "${there.path}"`, {
     hint: 'Choose another id, or delete it first with parameters.confirm = true',
-    fix: { call: 'load', arguments: { item_type: 'tool', item_id: id, source: location } },
-    details: { path: there.path },
+    ...(broken === null
+      ? { fix: { call: 'load', arguments: { item_type: 'tool', item_id: id, source: location } } }
+      : {}),
+    details: { path: there.path, ...(broken === null ? {} : { reason: broken.reason }) },
   })
 }
 

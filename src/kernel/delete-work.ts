@@ -1,9 +1,12 @@
 import { KiwiError } from '../shared/errors.ts'
+import type { ItemRef } from '../shared/ids.ts'
+import type { ItemType } from '../shared/tool-type.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { notFound } from '../spaces/lookup.ts'
 import { removeItem } from '../spaces/write.ts'
-import type { Wish, Work } from './call.ts'
+import type { SpaceName } from '../store/store.ts'
+import type { Link, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
 
 /** An item to be removed from the space it was found in. What is shipped stays. */
@@ -13,38 +16,60 @@ export async function deleteWork(
   { store }: Means,
 ): Promise<Work> {
   lookup.freshen(true)
-  const item = await lookup.find(ref, itemType, source ?? undefined)
-  if (item === null) throw notFound(ref, itemType)
-  if (item.space === 'builtin') {
-    throw new KiwiError('BUILTIN_PROTECTED', `Cannot delete "${item.id}": it is shipped with Kiwi`, {
-      hint: 'It can only be overridden, by an item of your own',
-    })
-  }
-  const place = placeOf(item)
+  const { link, path, contentHash, what } = await targetOf(ref, itemType, source ?? undefined, lookup)
   return {
-    item: { id: item.id, version: item.manifest.version, space: item.space },
+    item: link,
     action: 'delete',
-    chain: [item.id],
+    chain: [link],
     demands: [
-      { op: 'tool', id: item.id, action: 'delete' },
-      ...(item.path === null ? [] : [{ op: 'write', path: item.path } as const]),
+      { op: 'tool', id: link.id, action: 'delete' },
+      ...(path === null ? [] : [{ op: 'write', path } as const]),
     ],
     isRepeatable: false,
     isReadOnly: false,
-    parameters: { item_id: item.id, source: item.space, content_hash: item.contentHash },
+    parameters: { item_id: link.id, source: link.space, content_hash: contentHash },
     redact: (value) => value,
-    preview: () => ({ tool_type: item.manifest.tool_type, would_remove: place }),
+    preview: () => ({ tool_type: what, would_remove: path ?? link.space }),
     warnings: [],
     async perform() {
-      if (item.path === null) await store.registry.remove(item.id)
-      else await removeItem(item.path, item.space === 'user' ? null : lookup.projectPath)
+      const warnings =
+        path === null ? [] : await removeItem(path, link.space === 'user' ? null : lookup.projectPath)
+      if (path === null) await store.registry.remove(link.id)
       lookup.freshen(true)
-      const output = `Deleted ${item.manifest.tool_type} "${item.id}" from ${item.space}`
-      return { data: { output, tool_id: item.id, source: item.space, path: item.path }, warnings: [] }
+      const output = `Deleted ${what ?? 'unreadable'} "${link.id}" from ${link.space}`
+      return { data: { output, tool_id: link.id, source: link.space, path }, warnings }
     },
   }
 }
 
-function placeOf({ space, path }: Item): string {
-  return path ?? space
+interface Target {
+  readonly link: Link
+  readonly path: string | null
+  readonly contentHash: string | null
+  /** Its type; null when it cannot be read. */
+  readonly what: string | null
+}
+
+/** The item that is meant. A file that cannot be read has only its name, and can be deleted by it: else it would stay for ever. */
+async function targetOf(
+  ref: ItemRef,
+  itemType: ItemType,
+  source: SpaceName | undefined,
+  lookup: Lookup,
+): Promise<Target> {
+  let item: Item | null
+  try {
+    item = await lookup.find(ref, itemType, source)
+  } catch (error) {
+    const broken = await lookup.broken(ref, itemType, source)
+    if (broken === null) throw error
+    const { space, path } = broken
+    return { link: { id: ref.name, version: null, space }, path, contentHash: null, what: null }
+  }
+  if (item === null) throw notFound(ref, itemType)
+  const { id, manifest, space, path, contentHash } = item
+  if (space === 'builtin') {
+    throw new KiwiError('BUILTIN_PROTECTED', `Cannot delete "${id}": it is shipped with Kiwi`)
+  }
+  return { link: { id, version: manifest.version, space }, path, contentHash, what: manifest.tool_type }
 }

@@ -26,7 +26,7 @@ async function performWork({ work, ticket, warnings }: Call): Promise<Outcome> {
     data,
     itemId: work.item.id,
     action: work.action,
-    chain: work.chain,
+    chain: work.chain.map(({ id }) => id),
     warnings: [...work.warnings, ...warnings, ...found],
   }
 }

@@ -30,7 +30,7 @@ function rehearsal(work: Work, verdict: Verdict): Outcome {
     },
     itemId: work.item.id,
     action: work.action,
-    chain: work.chain,
+    chain: work.chain.map(({ id }) => id),
     warnings: work.warnings,
   }
 }

@@ -33,7 +33,7 @@ function workBody({ item, chain, demands, redact }: Work): JsonObject {
     tool: id,
     version,
     space,
-    chain,
+    chain: chain.map((link) => `${link.id}${link.version === null ? '' : `@${link.version}`} ${link.space}`),
     demands: redact(demands.map((demand) => `${demand.op} ${resourceOf(demand)}`)),
   }
 }

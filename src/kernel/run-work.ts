@@ -5,7 +5,7 @@ import type { JsonObject } from '../shared/json.ts'
 import { itemTypeOf } from '../shared/tool-type.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { notFound } from '../spaces/lookup.ts'
-import type { Ticket, Wish, Work } from './call.ts'
+import type { Link, Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
 import type { Demand } from './policy/rule.ts'
 
@@ -26,7 +26,7 @@ export async function runWork(
   return {
     item: { id: plan.item.id, version: plan.item.manifest.version, space: plan.item.space },
     action: 'run',
-    chain: plan.chain,
+    chain: linksOf(plan),
     demands: demandsOf(draft),
     isRepeatable: plan.isRepeatable,
     isReadOnly: plan.isReadOnly,
@@ -45,15 +45,22 @@ export async function runWork(
   }
 }
 
+export function linksOf({ links }: Plan): readonly Link[] {
+  return links.map(({ tool_id, version, space }) => ({ id: tool_id, version, space }))
+}
+
+/** The tool itself, every executor that is not shipped, and what stands at the end: a new name is no new right. */
 function demandsOf({ plan, effect }: Draft): readonly Demand[] {
-  const tool: Demand = { op: 'tool', id: plan.item.id, action: 'run' }
+  const tools = plan.links
+    .filter(({ space }, at) => at === 0 || space !== 'builtin')
+    .map(({ tool_id }): Demand => ({ op: 'tool', id: tool_id, action: 'run' }))
   switch (effect.kind) {
     case 'content':
-      return [tool]
+      return tools
     case 'subprocess':
-      return [tool, { op: 'exec', program: effect.command.command }]
+      return [...tools, { op: 'exec', program: effect.command.command }]
     case 'http_client':
-      return [tool, { op: 'net', host: new URL(effect.request.url).host, method: effect.request.method }]
+      return [...tools, { op: 'net', host: new URL(effect.request.url).host, method: effect.request.method }]
   }
 }
 

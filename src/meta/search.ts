@@ -24,7 +24,6 @@ const MOST_FAULTS = 5
 /** Finds items in all spaces by one index. Nothing of them is run. */
 export async function search(args: Arguments<'search'>, { store, lookupAt }: MetaCall): Promise<Found> {
   const lookup = await lookupAt(args.project_path)
-  lookup.freshen()
   const faults = await lookup.syncIndex()
   const query = parseQuery(args.query)
   const { hits, total } = await store.search({

@@ -29,7 +29,8 @@ describe('S4: modifiers are taken out of a query, the rest is text', () => {
     ['in:builtin', { spaces: ['builtin'] }],
     ['in:registry', { spaces: ['builtin', 'registry'] }],
     ['in:local', { spaces: ['project', 'user'] }],
-    ['in:nowhere', {}],
+    ['in:nowhere', { words: ['nowhere'] }],
+    ['in:user in:nowhere x1', { words: ['nowhere', 'x1'], spaces: ['user'] }],
     ['tag:sample hello', { words: ['hello'], tags: ['sample'] }],
     [
       'type:bash tag:ci in:user deploy',

@@ -41,7 +41,9 @@ export function parseQuery(text: string): Query {
   const rest: string[] = []
   for (const part of text.split(/\s+/)) {
     const [, name, value] = MODIFIER.exec(part) ?? []
-    if (name !== undefined && value !== undefined) given.set(name, value)
+    // A space there is none of cannot narrow anything: it is text like the rest.
+    const isModifier = name !== undefined && (name !== 'in' || spacesOf(value ?? '') !== null)
+    if (isModifier && value !== undefined) given.set(name, value)
     else rest.push(part)
   }
   const server = given.get('mcp')

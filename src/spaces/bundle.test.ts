@@ -48,6 +48,12 @@ describe('ZIP-01: one bad path refuses the whole bundle', () => {
     expect(() => check('main.py', path, 'other.py')).toThrow(refused)
   })
 
+  test('in more folders than are looked into', () => {
+    const paths = Array.from({ length: LIMITS.bundleFiles / 2 }, (_, n) => `a${n}/b/c/file`)
+    expect(() => check(...paths)).toThrow(refused)
+    expect(() => check(...paths.slice(0, 600))).not.toThrow()
+  })
+
   test.each([
     'main.py',
     'lib/part.py',

@@ -23,12 +23,15 @@ export function checkBundle(id: string, files: readonly ItemFile[]): void {
       refuse(`${shown} is there twice for a disk that does not tell upper from lower case`)
     seen.add(folded)
   }
+  const folders = new Set<string>()
   for (const path of seen) {
     for (let slash = path.indexOf('/'); slash >= 0; slash = path.indexOf('/', slash + 1)) {
       if (seen.has(path.slice(0, slash)))
         refuse(`"${path.slice(0, slash)}" would be both a file and a folder`)
+      folders.add(path.slice(0, slash))
     }
   }
+  if (folders.size > LIMITS.bundleFiles) refuse(`more than ${LIMITS.bundleFiles} folders`)
 }
 
 /** Relative, `/` between plain names, nothing that a system could read as something else. */

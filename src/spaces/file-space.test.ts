@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -17,7 +17,7 @@ const clock: Clock = { now: () => 0, monotonic: () => now }
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'kiwi-space-'))
   now = 0
-  space = openFileSpace('project', root, clock)
+  space = openFileSpace({ space: 'project', root, within: root }, clock)
 })
 afterEach(() => rmSync(root, { recursive: true, force: true }))
 
@@ -215,4 +215,60 @@ test('a broken file is a fault by name and does not hide the others', async () =
   expect(items.map(({ path }) => path)).toEqual([good])
   expect(new Set(faults.map(({ path }) => path))).toEqual(new Set(Object.keys(faulty)))
   for (const { path, reason } of faults) expect(reason).toContain(faulty[path])
+})
+
+describe('FS-03: a link in the place of a type folder', () => {
+  let outside: string
+  beforeEach(() => {
+    outside = mkdtempSync(join(tmpdir(), 'kiwi-outside-'))
+    mkdirSync(join(outside, 'tools'))
+    writeFileSync(join(outside, 'tools', 'secret.yaml'), manifest('secret'))
+    writeFileSync(join(outside, 'secret.md'), '# Secret')
+  })
+  afterEach(() => rmSync(outside, { recursive: true, force: true }))
+
+  test('that leads out of the project shows nothing, and is a fault by name', async () => {
+    put('tools/a.yaml', manifest('a'))
+    symlinkSync(outside, join(root, 'knowledge'))
+    expect(await find('secret', 'knowledge')).toBe(null)
+    expect((await find('a'))?.id).toBe('a')
+    expect(space.faults()).toEqual([
+      { path: join(root, 'knowledge'), reason: expect.stringContaining(outside) },
+    ])
+  })
+
+  test('that is set later is seen as a change, and so is its end', () => {
+    space.freshen(true)
+    const { generation } = space
+    symlinkSync(outside, join(root, 'knowledge'))
+    space.freshen(true)
+    expect([space.generation, space.faults().length]).toEqual([generation + 1, 1])
+    rmSync(join(root, 'knowledge'))
+    space.freshen(true)
+    expect([space.generation, space.faults().length]).toEqual([generation + 2, 0])
+  })
+
+  test('higher up is no way out either', async () => {
+    symlinkSync(outside, join(root, '.ai'))
+    space = openFileSpace({ space: 'project', root: join(root, '.ai'), within: root }, clock)
+    expect(await find('secret')).toBe(null)
+    expect(space.faults().map(({ path }) => path)).toEqual([join(root, '.ai', 'tools')])
+  })
+
+  test('is followed inside the project, and anywhere by the user, who may link as they like', async () => {
+    put('shared/a.yaml', manifest('a'))
+    symlinkSync('shared', join(root, 'tools'))
+    expect((await find('a'))?.id).toBe('a')
+    symlinkSync(outside, join(root, 'knowledge'))
+    space = openFileSpace({ space: 'user', root, within: null }, clock)
+    expect((await find('secret', 'knowledge'))?.id).toBe('secret')
+    expect(space.faults()).toEqual([])
+  })
+
+  test('into nothing or into itself is nothing', () => {
+    symlinkSync(join(outside, 'gone'), join(root, 'tools'))
+    symlinkSync('knowledge', join(root, 'knowledge'))
+    space.freshen(true)
+    expect([space.stamps().size, space.faults()]).toEqual([0, []])
+  })
 })

@@ -2,10 +2,11 @@ import type { Clock } from '../shared/clock.ts'
 import { KiwiError, messageOf } from '../shared/errors.ts'
 import type { ItemRef } from '../shared/ids.ts'
 import type { ItemType } from '../shared/tool-type.ts'
+import { leadsOutTo, mayPass } from './disk.ts'
 import type { Item } from './item.ts'
 import { readItem } from './read-item.ts'
 import type { Entry } from './scan.ts'
-import { scan, stampAt } from './scan.ts'
+import { NOT_ITEMS, scan, stampAt, typeFolders } from './scan.ts'
 
 /** A space of plain files: a project's `.ai` or the user's. */
 export interface FileSpace {
@@ -13,16 +14,28 @@ export interface FileSpace {
   readonly root: string
   /** Grows whenever a file was seen to have changed. */
   readonly generation: number
-  /** Looks at the files again, at most once a second unless `now`. */
+  /** Looks at the files again, at most once a second unless `now`. STORE_UNAVAILABLE when they cannot be looked at. */
   freshen(now?: boolean): void
   /** Whether the files of this item are still what was read. */
   isCurrent(item: Item): boolean
   /** One item, or null. AMBIGUOUS_ID when several fit. A file that cannot be read is an error, not an absence. */
   find(ref: ItemRef, itemType: ItemType): Promise<Item | null>
-  /** The readable ones of these items, and what could not be read. */
+  /** The file whose name the id is, whether or not it can be read. */
+  pathOf(ref: ItemRef, itemType: ItemType): string | null
+  /** The readable ones of these items, and what is wrong with the others. */
   read(paths: readonly string[]): Promise<{ items: readonly Item[]; faults: readonly Fault[] }>
   /** Path to stamp of everything that looks like an item. */
   stamps(): ReadonlyMap<string, string>
+  /** What was left out when the files were looked at. */
+  faults(): readonly Fault[]
+}
+
+/** Where a file space lies. */
+interface Place {
+  readonly space: 'project' | 'user'
+  readonly root: string
+  /** The folder that no link may lead out of; null = the user's own, who may link as they like. */
+  readonly within: string | null
 }
 
 /** A file that is no item, and why. */
@@ -33,7 +46,8 @@ export interface Fault {
 
 const FRESH_MS = 1000
 
-export function openFileSpace(space: 'project' | 'user', root: string, clock: Clock): FileSpace {
+export function openFileSpace({ space, root, within }: Place, clock: Clock): FileSpace {
+  let faults: readonly Fault[] = []
   let entries: ReadonlyMap<string, Entry> = new Map()
   let byStem: ReadonlyMap<string, readonly Entry[]> = new Map()
   /** Items whose id is not their file's name: known only once everything was read, so read only on a miss. */
@@ -45,9 +59,13 @@ export function openFileSpace(space: 'project' | 'user', root: string, clock: Cl
   const itemAt = (entry: Entry): Promise<Item> => {
     const before = known.get(entry.path)
     if (before?.stamp === entry.stamp) return before.item
-    const item = readItem(entry, space)
-    known.set(entry.path, { stamp: entry.stamp, item })
-    return item
+    const now = { stamp: entry.stamp, item: readItem(entry, space) }
+    known.set(entry.path, now)
+    // A fault of the item is kept with it; one of the disk is not the item's.
+    now.item.catch((error: unknown) => {
+      if (mayPass(error) && known.get(entry.path) === now) known.delete(entry.path)
+    })
+    return now.item
   }
 
   return {
@@ -58,9 +76,12 @@ export function openFileSpace(space: 'project' | 'user', root: string, clock: Cl
     },
     freshen(now = false) {
       if (!now && clock.monotonic() - lookedAt < FRESH_MS) return
-      lookedAt = clock.monotonic()
-      const seen = scan(root)
-      if (isSame(entries, seen)) return
+      const started = clock.monotonic()
+      const outside = within === null ? [] : linksOut(root, within)
+      const seen = scan(root, NOT_ITEMS, new Set(outside.map(({ path }) => path)))
+      lookedAt = started
+      if (isSame(entries, seen) && reasonsOf(faults) === reasonsOf(outside)) return
+      faults = outside
       entries = seen
       byStem = groupByStem(seen.values())
       byDeclaredId = null
@@ -74,26 +95,46 @@ export function openFileSpace(space: 'project' | 'user', root: string, clock: Cl
     async find(ref, itemType) {
       const named = choose(ref, itemType, byStem.get(ref.name) ?? [])
       if (named !== null) return itemAt(named)
-      byDeclaredId ??= readDeclaredIds(entries, itemAt)
+      byDeclaredId ??= readDeclaredIds(entries, itemAt).catch((error: unknown) => {
+        byDeclaredId = null
+        throw error
+      })
       const declared = choose(ref, itemType, (await byDeclaredId).get(ref.name) ?? [])
       return declared === null ? null : itemAt(declared)
     },
+    pathOf: (ref, itemType) => choose(ref, itemType, byStem.get(ref.name) ?? [])?.path ?? null,
     async read(paths) {
       const items: Item[] = []
-      const faults: Fault[] = []
+      const broken: Fault[] = []
       for (const path of paths) {
         const entry = entries.get(path)
         if (entry === undefined) continue
         try {
           items.push(await itemAt(entry))
         } catch (error) {
-          faults.push({ path, reason: messageOf(error) })
+          if (mayPass(error)) throw error
+          broken.push({ path, reason: messageOf(error) })
         }
       }
-      return { items, faults }
+      return { items, faults: broken }
     },
     stamps: () => new Map([...entries.values()].map(({ path, stamp }) => [path, stamp])),
+    faults: () => faults,
   }
+}
+
+/** The type folders that a link leads out of `within`: what a project brings along must not show what lies beside it. */
+function linksOut(root: string, within: string): readonly Fault[] {
+  return typeFolders(root).flatMap((path) => {
+    const real = leadsOutTo(path, within)
+    return real === null
+      ? []
+      : [{ path, reason: `Cannot use "${path}": a link leads out of the project to "${real}"` }]
+  })
+}
+
+function reasonsOf(faults: readonly Fault[]): string {
+  return faults.map(({ reason }) => reason).join('\n')
 }
 
 function groupByStem(entries: Iterable<Entry>): ReadonlyMap<string, readonly Entry[]> {
@@ -112,7 +153,10 @@ async function readDeclaredIds(
 ): Promise<ReadonlyMap<string, readonly Entry[]>> {
   const declared = new Map<string, Entry[]>()
   for (const entry of entries.values()) {
-    const item = await itemAt(entry).catch(() => null)
+    const item = await itemAt(entry).catch((error: unknown) => {
+      if (mayPass(error)) throw error
+      return null
+    })
     if (item === null || item.id === entry.stem) continue
     declared.set(item.id, [...(declared.get(item.id) ?? []), entry])
   }

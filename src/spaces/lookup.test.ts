@@ -12,12 +12,14 @@ import { openFileSpace } from './file-space.ts'
 import type { Item } from './item.ts'
 import type { Lookup } from './lookup.ts'
 import { notFound, openLookup } from './lookup.ts'
+import { MOST_SHELVED } from './shelf.ts'
 
 let place: StoreFolder
 let store: Store
 let lookup: Lookup
 let updates: { space: string; put: readonly string[]; drop: readonly string[] }[]
 let queries: (readonly string[])[]
+let shelved: ReadonlyMap<string, Item | null>
 /** Runs once, after the next rows were read and before they are handed on. */
 let meanwhile: () => Promise<unknown>
 
@@ -70,6 +72,7 @@ const manifestOf = ({ tool_id, tool_type, executor_id, version }: NewVersion) =>
 
 function open(): Lookup {
   const items = new Map<string, Item | null>()
+  shelved = items
   let generation = store.generation()
   const freshen = (): number => {
     if (store.generation() !== generation) items.clear()
@@ -77,8 +80,11 @@ function open(): Lookup {
     return generation
   }
   const spaces = [
-    openFileSpace('project', join(place.folder, 'project'), systemClock),
-    openFileSpace('user', join(place.folder, 'user'), systemClock),
+    openFileSpace(
+      { space: 'project', root: join(place.folder, 'project'), within: place.folder },
+      systemClock,
+    ),
+    openFileSpace({ space: 'user', root: join(place.folder, 'user'), within: null }, systemClock),
   ]
   return openLookup(place.folder, spaces, {
     store,
@@ -224,6 +230,15 @@ describe('C1, C2: what is known of the store', () => {
     expect(await find('nobody')).toBe(null)
     await lookup.prefetch(['subprocess', 'nobody'])
     expect(queries.length).toBe(1)
+  })
+
+  test('is bounded: names that lead nowhere do not pile up', async () => {
+    const names = Array.from({ length: MOST_SHELVED + 500 }, (_, n) => `nobody${n}`)
+    await lookup.prefetch(['subprocess'])
+    for (let at = 0; at < names.length; at += 500) await lookup.prefetch(names.slice(at, at + 500))
+    expect(shelved.size).toBeLessThanOrEqual(MOST_SHELVED)
+    expect(shelved.has(names.at(-1) ?? '')).toBe(true)
+    expect(await find('subprocess')).toBe('builtin subprocess@1.0.0')
   })
 
   test('is read again when the registry changed, here or in another process', async () => {

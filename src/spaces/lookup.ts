@@ -4,11 +4,13 @@ import type { ItemRef } from '../shared/ids.ts'
 import { ItemName } from '../shared/ids.ts'
 import type { ItemType } from '../shared/tool-type.ts'
 import { itemTypeOf } from '../shared/tool-type.ts'
-import type { IndexedSpace, SpaceName, Store, StoredVersion } from '../store/store.ts'
+import type { IndexedSpace, SpaceName } from '../store/store.ts'
+import { SPACES } from '../store/store.ts'
 import { toIndexEntry } from './describe.ts'
 import type { Fault, FileSpace } from './file-space.ts'
 import type { Item } from './item.ts'
-import { readManifest } from './manifest.ts'
+import type { Shelf } from './shelf.ts'
+import { findShelved, prefetch } from './shelf.ts'
 
 /** All spaces as one project sees them, in the one order of finding: project, user, builtin, registry. */
 export interface Lookup {
@@ -21,46 +23,27 @@ export interface Lookup {
   isCurrent(item: Item): boolean
   /** The item an id means here, or null. `source` looks in one space only. */
   find(ref: ItemRef, itemType: ItemType, source?: SpaceName): Promise<Item | null>
+  /**
+   * The tool an item is run by, or null: from the item's own space or one below it, so that what a project brings
+   * along never gets under a tool that is not the project's.
+   */
+  executorOf(item: Item): Promise<Item | null>
+  /** The file whose name the id is and that cannot be read, in the first space that has one. */
+  broken(ref: ItemRef, itemType: ItemType, source?: SpaceName): Promise<Broken | null>
   /** Brings these ids and their executors from the store into memory, in one query. */
   prefetch(names: readonly string[]): Promise<void>
-  /** Makes the search index equal to the files. Returns what could not be read. */
+  /** Looks at the files and makes the search index equal to them. Returns what could not be read. */
   syncIndex(): Promise<readonly Fault[]>
   readonly roots: readonly IndexedSpace[]
 }
 
-/** What all projects of one process share: the store's rows as items, and the ids nobody may take. */
-export interface Shelf {
-  readonly store: Store
-  readonly reserved: () => Promise<ReadonlySet<string>>
-  readonly items: Map<string, Item | null>
-  /** Empties the shelf when the registry changed, and says how often it did; a patient one has just looked. */
-  readonly freshen: (isPatient?: boolean) => number
+interface Broken extends Fault {
+  readonly space: FileSpace['space']
 }
 
 export function openLookup(projectPath: string | null, spaces: readonly FileSpace[], shelf: Shelf): Lookup {
-  const { store } = shelf
   let seen = ''
   let generation = 0
-
-  /** Rows read while the registry changed are not kept: they may be older than the shelf they would be put on. */
-  const prefetch = async (names: readonly string[]): Promise<void> => {
-    const before = shelf.freshen()
-    const missing = names.filter((name) => !shelf.items.has(name))
-    if (missing.length === 0) return
-    const nodes = await store.registry.nodes(missing)
-    if (shelf.freshen() !== before) return prefetch(names)
-    for (const [name, node] of nodes) shelf.items.set(name, storedItem(node, store))
-    for (const name of missing) if (!nodes.has(name)) shelf.items.set(name, null)
-  }
-
-  const findStored = async (ref: ItemRef): Promise<Item | null> => {
-    if (ref.version !== null) {
-      const version = await store.registry.version(ref.name, ref.version)
-      return version === null ? null : storedItem(version, store)
-    }
-    await prefetch([ref.name])
-    return shelf.items.get(ref.name) ?? null
-  }
 
   const findIn = async (space: FileSpace, ref: ItemRef, itemType: ItemType): Promise<Item | null> => {
     const reserved = await shelf.reserved()
@@ -71,6 +54,37 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
     return ref.version === null || satisfies(item.manifest.version, ref.version) ? item : null
   }
 
+  const findAmong = async (
+    among: readonly FileSpace[],
+    ref: ItemRef,
+    itemType: ItemType,
+    source?: SpaceName,
+  ): Promise<Item | null> => {
+    for (const named of spellings(ref, itemType)) {
+      for (const space of among) {
+        const item = await findIn(space, named, itemType)
+        if (item !== null) return item
+      }
+      const stored = await findShelved(shelf, named)
+      const isMeant =
+        stored !== null &&
+        isOfType(stored, itemType) &&
+        (source === undefined || source === stored.space) &&
+        (named.category === null || stored.manifest.category === named.category)
+      if (isMeant) return stored
+    }
+    return null
+  }
+
+  const freshen = (now?: boolean): void => {
+    for (const space of spaces) space.freshen(now)
+    const state = `${spaces.map((space) => space.generation).join()};${shelf.freshen(now !== true)}`
+    if (state === seen) return
+    seen = state
+    generation += 1
+  }
+  const sync = createSync(spaces, shelf)
+
   return {
     projectPath,
     spaces,
@@ -78,37 +92,44 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
     get generation() {
       return generation
     },
-    freshen(now) {
-      for (const space of spaces) space.freshen(now)
-      const state = `${spaces.map((space) => space.generation).join()};${shelf.freshen(now !== true)}`
-      if (state === seen) return
-      seen = state
-      generation += 1
-    },
+    freshen,
     isCurrent(item) {
       const space = spaces.find((candidate) => candidate.space === item.space)
       return space === undefined || space.isCurrent(item)
     },
-    async find(ref, itemType, source) {
-      for (const named of spellings(ref, itemType)) {
-        for (const space of spaces) {
-          if (source !== undefined && source !== space.space) continue
-          const item = await findIn(space, named, itemType)
-          if (item !== null) return item
-        }
-        const stored = await findStored(named)
-        const isMeant =
-          stored !== null &&
-          isOfType(stored, itemType) &&
-          (source === undefined || source === stored.space) &&
-          (named.category === null || stored.manifest.category === named.category)
-        if (isMeant) return stored
-      }
-      return null
+    find: (ref, itemType, source) => findAmong(only(spaces, source), ref, itemType, source),
+    async executorOf({ manifest: { executor }, space: own }) {
+      if (executor === null) return null
+      const below = spaces.filter(({ space }) => SPACES.indexOf(space) >= SPACES.indexOf(own))
+      return findAmong(below, { name: executor, category: null, version: null }, 'tool')
     },
-    prefetch,
-    syncIndex: createSync(spaces, shelf),
+    broken: (ref, itemType, source) => findBroken(only(spaces, source), ref, itemType),
+    prefetch: (names) => prefetch(shelf, names),
+    // A space that was never looked at would seem empty, and the index would be emptied with it.
+    async syncIndex() {
+      freshen()
+      return sync()
+    },
   }
+}
+
+function only(spaces: readonly FileSpace[], source: SpaceName | undefined): readonly FileSpace[] {
+  return source === undefined ? spaces : spaces.filter(({ space }) => space === source)
+}
+
+async function findBroken(
+  spaces: readonly FileSpace[],
+  ref: ItemRef,
+  itemType: ItemType,
+): Promise<Broken | null> {
+  for (const named of spellings(ref, itemType)) {
+    for (const space of spaces) {
+      const path = space.pathOf(named, itemType)
+      const [fault] = path === null ? [] : (await space.read([path])).faults
+      if (fault !== undefined) return { ...fault, space: space.space }
+    }
+  }
+  return null
 }
 
 /** A server is `mcp_name`; `name` and `name_mcp` mean the same one. */
@@ -121,27 +142,6 @@ function spellings(ref: ItemRef, itemType: ItemType): readonly ItemRef[] {
 /** A tool is whatever has an id; the other types are narrower. */
 function isOfType(item: Item, itemType: ItemType): boolean {
   return itemType === 'tool' || itemTypeOf(item.manifest.tool_type) === itemType
-}
-
-function storedItem(stored: StoredVersion, store: Store): Item {
-  const { manifest, warnings } = readManifest(stored.manifest, {
-    stem: stored.tool_id,
-    category: stored.category,
-  })
-  return {
-    id: ItemName.parse(stored.tool_id),
-    space: stored.is_official ? 'builtin' : 'registry',
-    path: null,
-    manifest,
-    raw: stored.manifest,
-    text: stored.manifest_yaml,
-    contentHash: stored.content_hash,
-    warnings,
-    isReserved: stored.is_builtin,
-    updatedAt: stored.created_at,
-    filePaths: stored.file_paths,
-    files: () => store.registry.files(stored.tool_id, stored.version),
-  }
 }
 
 /** A space that did not change since it was last looked at is not looked at again. */
@@ -184,7 +184,7 @@ async function syncSpace(space: FileSpace, { store, reserved }: Shelf): Promise<
       path: item.path ?? '',
       reason: `the id "${item.id}" belongs to a tool that is shipped with Kiwi`,
     }))
-  return [...faults, ...reservedFaults]
+  return [...space.faults(), ...faults, ...reservedFaults]
 }
 
 export function notFound(ref: ItemRef, itemType: ItemType): KiwiError {

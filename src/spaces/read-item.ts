@@ -1,16 +1,17 @@
-import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { KiwiError, messageOf } from '../shared/errors.ts'
+import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { textOf } from '../shared/template.ts'
 import type { ItemFile } from '../store/store.ts'
+import { unreadable } from './disk.ts'
+import { folderFiles } from './folder-files.ts'
 import type { Item } from './item.ts'
 import { BODY, contentHash } from './item.ts'
 import { readManifest } from './manifest.ts'
 import { parseDocument } from './parse-document.ts'
 import type { Entry } from './scan.ts'
-import { DEEPEST } from './scan.ts'
 
 /** Reads one item of a file space. Nothing of it is run, and a fault is a typed error that names the file. */
 export async function readItem(entry: Entry, space: 'project' | 'user' | 'builtin'): Promise<Item> {
@@ -87,53 +88,37 @@ function contentFile(body: string): ItemFile {
 
 /** Everything in the folder of a `tool.yaml` but the manifest itself. */
 function readFolder(folder: string): ItemFile[] {
-  const files: ItemFile[] = []
   let bytes = 0
-  const walk = (relative: string, depth: number): void => {
-    if (depth > DEEPEST) {
-      throw new KiwiError(
-        'TOO_DEEP',
-        `Cannot read "${folder}": its folders are nested deeper than ${DEEPEST} levels`,
-      )
-    }
-    for (const found of readdirSync(join(folder, relative), { withFileTypes: true })) {
-      const path = relative === '' ? found.name : `${relative}/${found.name}`
-      if (found.isDirectory()) walk(path, depth + 1)
-      else if (found.isFile() && path !== 'tool.yaml') {
-        const file = readRegularFile(join(folder, path), LIMITS.bundleBytes - bytes)
-        bytes += file.bytes.length
-        files.push({ path, content: file.bytes, isExecutable: file.isExecutable })
-      }
-      if (files.length > LIMITS.bundleFiles) {
-        throw new KiwiError(
-          'MESSAGE_TOO_LARGE',
-          `Cannot read "${folder}": it holds more than ${LIMITS.bundleFiles} files`,
-        )
-      }
-    }
-  }
-  walk('', 0)
-  return files
+  return folderFiles(folder)
+    .filter((path) => path !== 'tool.yaml')
+    .map((path) => {
+      const file = readRegularFile(join(folder, path), LIMITS.bundleBytes - bytes)
+      bytes += file.bytes.length
+      return { path, content: file.bytes, isExecutable: file.isExecutable }
+    })
 }
 
 /** Links are not followed and the size is known before a byte is read, so no pipe, device or giant can hold us up. */
 function readRegularFile(path: string, limit: number): { bytes: Buffer; isExecutable: boolean } {
-  let file: number
   try {
-    file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-  } catch (error) {
-    throw new KiwiError('PARSE_ERROR', `Cannot read "${path}": ${messageOf(error)}`, { cause: error })
-  }
-  try {
-    const stat = fstatSync(file)
-    if (!stat.isFile()) throw new KiwiError('PARSE_ERROR', `Cannot read "${path}": it is not a regular file`)
-    if (stat.size > limit) {
-      throw new KiwiError('MESSAGE_TOO_LARGE', `Cannot read "${path}": it is larger than ${limit} bytes`)
+    const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    try {
+      return readOpenFile(file, path, limit)
+    } finally {
+      closeSync(file)
     }
-    return { bytes: readFileSync(file), isExecutable: (stat.mode & 0o100) !== 0 }
-  } finally {
-    closeSync(file)
+  } catch (error) {
+    throw error instanceof KiwiError ? error : unreadable(path, error)
   }
+}
+
+function readOpenFile(file: number, path: string, limit: number): { bytes: Buffer; isExecutable: boolean } {
+  const stat = fstatSync(file)
+  if (!stat.isFile()) throw new KiwiError('PARSE_ERROR', `Cannot read "${path}": it is not a regular file`)
+  if (stat.size > limit) {
+    throw new KiwiError('MESSAGE_TOO_LARGE', `Cannot read "${path}": it is larger than ${limit} bytes`)
+  }
+  return { bytes: readFileSync(file), isExecutable: (stat.mode & 0o100) !== 0 }
 }
 
 /** A BOM stays in the text: what is written back is what was read. */

@@ -12,6 +12,8 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { LIMITS } from '../shared/limits.ts'
+import { readItem } from './read-item.ts'
 import type { Entry } from './scan.ts'
 import { scan, stampAt } from './scan.ts'
 
@@ -188,6 +190,40 @@ describe('C1: the stamp', () => {
     change()
     expect(only().stamp).not.toBe(before.stamp)
     expect(stampAt(before)).not.toBe(before.stamp)
+  })
+
+  test.each<readonly [string, () => void]>([
+    [
+      'files',
+      () => {
+        mkdirSync(join(root, 'tools/a/node_modules'))
+        for (let n = 0; n < LIMITS.bundleFiles + 1; n++)
+          writeFileSync(join(root, 'tools/a/node_modules', `${n}.js`), '')
+      },
+    ],
+    [
+      'folders',
+      () => {
+        mkdirSync(join(root, 'tools/a/deep'))
+        for (let n = 0; n < 2 * LIMITS.bundleFiles; n++) mkdirSync(join(root, 'tools/a/deep', `${n}`))
+      },
+    ],
+  ])('of a folder with too many %s is that there are too many, and reading says so', async (_, fill) => {
+    put('tools/a/tool.yaml', 'tool_type: bash\ndescription: d\n')
+    fill()
+    const entry = only()
+    expect(stampAt(entry)).toBe('MESSAGE_TOO_LARGE')
+    await expect(readItem(entry, 'project')).rejects.toMatchObject({ code: 'MESSAGE_TOO_LARGE' })
+  })
+
+  test('of a folder with as many files as an item may have is that of its files', async () => {
+    put('tools/a/tool.yaml', 'tool_type: bash\ndescription: d\n')
+    for (let n = 0; n < LIMITS.bundleFiles; n++) writeFileSync(join(root, 'tools/a', `${n}.js`), '')
+    const entry = only()
+    expect(entry.stamp).toMatch(/^[0-9a-f]{64}$/)
+    expect((await readItem(entry, 'project')).filePaths.length).toBe(LIMITS.bundleFiles)
+    put('tools/a/one-more.js')
+    expect(only().stamp).toBe('MESSAGE_TOO_LARGE')
   })
 
   test('of what is gone is null', () => {

@@ -1,7 +1,9 @@
-import type { Dirent, Stats } from 'node:fs'
-import { lstatSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import type { Stats } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { KiwiError } from '../shared/errors.ts'
 import { sha256 } from '../shared/json.ts'
+import { list, mayPass, statOf } from './disk.ts'
+import { DEEPEST, folderFiles } from './folder-files.ts'
 
 /** One place in a space where an item can be read. */
 export interface Entry {
@@ -16,17 +18,27 @@ export interface Entry {
   readonly modified: number
 }
 
-/** Folders inside each other that are looked into. */
-export const DEEPEST = 16
 /** Shared libraries, and what seeds of old keep their own primitives in: never items. */
 export const NOT_ITEMS: ReadonlySet<string> = new Set(['lib', 'primitives', 'node_modules', '__pycache__'])
 
+/** The two folders of a space that hold items. */
+export function typeFolders(root: string): readonly [tools: string, knowledge: string] {
+  return [join(root, 'tools'), join(root, 'knowledge')]
+}
+
 /** Finds every item below a space's root by names and stats alone; nothing is opened. */
-export function scan(root: string, notItems: ReadonlySet<string> = NOT_ITEMS): ReadonlyMap<string, Entry> {
+export function scan(
+  root: string,
+  notItems: ReadonlySet<string> = NOT_ITEMS,
+  leaveOut: ReadonlySet<string> = new Set(),
+): ReadonlyMap<string, Entry> {
   const found = new Map<string, Entry>()
   const add = (entry: Entry): void => void found.set(entry.path, entry)
-  scanFolder({ folder: join(root, 'tools'), category: null, depth: 0, isTools: true, notItems }, add)
-  scanFolder({ folder: join(root, 'knowledge'), category: null, depth: 0, isTools: false, notItems }, add)
+  const [tools] = typeFolders(root)
+  for (const folder of typeFolders(root)) {
+    if (leaveOut.has(folder)) continue
+    scanFolder({ folder, category: null, depth: 0, isTools: folder === tools, notItems }, add)
+  }
   return found
 }
 
@@ -81,7 +93,7 @@ function addFile({ folder, category, isTools }: Place, name: string, add: (entry
 
 /** The stamp of one path, to see whether it is still what was read; null when it is gone. */
 export function stampAt(entry: Pick<Entry, 'path' | 'kind'>): string | null {
-  if (entry.kind === 'folder') return folderStamp(join(entry.path, '..')).stamp
+  if (entry.kind === 'folder') return folderStamp(dirname(entry.path)).stamp
   const stat = statOf(entry.path)
   return stat === null ? null : stampOf(stat)
 }
@@ -90,37 +102,20 @@ function stampOf({ mtimeMs, size, ino, mode }: Stats): string {
   return `${mtimeMs}:${size}:${ino}:${mode}`
 }
 
+/** What cannot be read as an item has its reason for a stamp: no file in it counts until there is an end to them. */
 function folderStamp(folder: string): { stamp: string; modified: number } {
   const parts: string[] = []
   let modified = 0
-  const walk = (relative: string, depth: number): void => {
-    for (const entry of list(join(folder, relative))) {
-      const path = join(relative, entry.name)
-      if (entry.isDirectory() && depth < DEEPEST) walk(path, depth + 1)
-      const stat = entry.isFile() ? statOf(join(folder, path)) : null
+  try {
+    for (const path of folderFiles(folder)) {
+      const stat = statOf(join(folder, path))
       if (stat === null) continue
       parts.push(`${path}=${stampOf(stat)}`)
       modified = Math.max(modified, stat.mtimeMs)
     }
+  } catch (error) {
+    if (mayPass(error) || !(error instanceof KiwiError)) throw error
+    return { stamp: error.code, modified }
   }
-  walk('', 0)
   return { stamp: sha256(parts.join(',')), modified }
-}
-
-/** A folder that is missing or closed to us holds nothing. */
-function list(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true })
-  } catch {
-    return []
-  }
-}
-
-/** Of the thing itself, not of what it links to. What cannot be looked at is not there for us. */
-function statOf(path: string): Stats | null {
-  try {
-    return lstatSync(path)
-  } catch {
-    return null
-  }
 }

@@ -3,10 +3,12 @@ import { join, resolve } from 'node:path'
 import type { Clock } from '../shared/clock.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { Store } from '../store/store.ts'
+import type { FileSpace } from './file-space.ts'
 import { openFileSpace } from './file-space.ts'
-import type { Lookup, Shelf } from './lookup.ts'
+import type { Lookup } from './lookup.ts'
 import { openLookup } from './lookup.ts'
 import { seed } from './seed.ts'
+import type { Shelf } from './shelf.ts'
 
 /** The spaces of every project this process serves. */
 export interface Spaces {
@@ -26,7 +28,7 @@ const MOST_PROJECTS = 64
 
 export async function openSpaces({ store, clock, userSpace, builtinFolder }: SpacesMeans): Promise<Spaces> {
   await seed(store, builtinFolder)
-  const user = openFileSpace('user', userSpace, clock)
+  const user = openFileSpace({ space: 'user', root: userSpace, within: null }, clock)
   const shelf = openShelf(store, clock)
   const lookups = new Map<string, Lookup>()
   return {
@@ -45,14 +47,17 @@ export async function openSpaces({ store, clock, userSpace, builtinFolder }: Spa
           `Cannot use "${folder.slice(0, 256)}" as the project: it is not a folder`,
         )
       }
-      const project = folder === null ? [] : [openFileSpace('project', join(folder, '.ai'), clock)]
-      const lookup = openLookup(folder, [...project, user], shelf)
+      const lookup = openLookup(folder, folder === null ? [user] : [projectSpace(folder, clock), user], shelf)
       lookups.set(key, lookup)
       const [oldest] = lookups.keys()
       if (lookups.size > MOST_PROJECTS && oldest !== undefined) lookups.delete(oldest)
       return lookup
     },
   }
+}
+
+function projectSpace(folder: string, clock: Clock): FileSpace {
+  return openFileSpace({ space: 'project', root: join(folder, '.ai'), within: folder }, clock)
 }
 
 /** What cannot be looked at, for whatever reason, is no folder to work in. */

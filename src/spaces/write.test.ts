@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -67,7 +68,7 @@ function tree(folder: string): Readonly<Record<string, string>> {
   )
 }
 
-function remove(path: string): Promise<string> {
+function remove(path: string): Promise<readonly string[]> {
   if (!scan(root).has(path)) throw new Error(`nothing at ${path}`)
   return removeItem(path, null)
 }
@@ -300,6 +301,21 @@ describe('removing', () => {
     put('tools/other.yaml', TEXT)
     await remove(await writeItem(order({ id: 'tool' })))
     expect(tree(root)).toEqual({ 'tools/other.yaml': TEXT })
+  })
+
+  test('what has left its place is removed, though its remains cannot all be cleared away', async () => {
+    const path = await writeItem(order({ files: FILES }))
+    // The longest path there can be: under the longer name that remains have, the system no longer takes it.
+    let deep = dirname(path)
+    while (deep.length < 3900) deep = join(deep, 'd'.repeat(100))
+    deep = join(deep, 'd'.repeat(4090 - deep.length))
+    mkdirSync(deep, { recursive: true })
+    const left = await remove(path)
+    expect(left).toEqual([expect.stringContaining('remains')])
+    expect(scan(root).size).toBe(0)
+    const [hidden = ''] = readdirSync(join(root, 'tools'))
+    expect(left[0]).toContain(hidden)
+    renameSync(join(root, 'tools', hidden), join(root, 'tools', 'a'))
   })
 
   test('what is already gone is NOT_FOUND', async () => {

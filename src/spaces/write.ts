@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
-import { link, lstat, mkdir, open, realpath, rename, rm, stat } from 'node:fs/promises'
+import { link, lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { KiwiError, messageOf } from '../shared/errors.ts'
 import type { ItemFile } from '../store/store.ts'
 import { checkBundle } from './bundle.ts'
+import { leadsOutTo } from './disk.ts'
 import { invalidManifest } from './manifest.ts'
 import { NOT_ITEMS } from './scan.ts'
 
@@ -47,9 +48,9 @@ export async function writeItem(write: ItemWrite): Promise<string> {
   const beside = besideOf(target)
   try {
     await assertFindable(write)
-    await assertWithin(await nearest(dirname(target)), write.within)
+    assertWithin(await nearest(dirname(target)), write.within)
     await mkdir(dirname(target), { recursive: true })
-    await assertWithin(dirname(target), write.within)
+    assertWithin(dirname(target), write.within)
     if (isFolder(write)) {
       await mkdir(beside)
       await writeSynced(join(beside, 'tool.yaml'), write.text, false)
@@ -65,7 +66,7 @@ export async function writeItem(write: ItemWrite): Promise<string> {
     throw writeFailed(target, error)
   } finally {
     // What stopped us may stop this as well, and is what has to be told.
-    await rm(beside, { recursive: true, force: true }).catch(() => undefined)
+    await clearAway(beside)
   }
   return isFolder(write) ? join(target, 'tool.yaml') : target
 }
@@ -75,18 +76,30 @@ function besideOf(target: string): string {
   return join(dirname(target), `.${basename(target)}.${randomUUID()}.tmp`)
 }
 
-/** Removes the item at this path. It leaves its place in one step, so no reader meets half of it. */
-export async function removeItem(path: string, within: string | null): Promise<string> {
+/**
+ * Removes the item at this path. It leaves its place in one step, so no reader meets half of it; what then stands
+ * against clearing it away is told, and changes nothing about its being gone.
+ */
+export async function removeItem(path: string, within: string | null): Promise<readonly string[]> {
   const target = basename(path) === 'tool.yaml' ? dirname(path) : path
   const beside = besideOf(target)
   try {
-    await assertWithin(dirname(target), within)
+    assertWithin(dirname(target), within)
     await rename(target, beside)
   } catch (error) {
     throw writeFailed(target, error)
   }
-  await rm(beside, { recursive: true, force: true })
-  return target
+  return clearAway(beside)
+}
+
+/** A warning when something of it stays: hidden from every scan, but there. */
+async function clearAway(path: string): Promise<readonly string[]> {
+  try {
+    await rm(path, { recursive: true, force: true })
+    return []
+  } catch (error) {
+    return [`its remains at "${path}" could not be cleared away: ${messageOf(error)}`]
+  }
 }
 
 async function writeSynced(path: string, content: string | Uint8Array, isExecutable: boolean): Promise<void> {
@@ -116,7 +129,8 @@ async function moveInto(beside: string, target: string, overwrite: boolean): Pro
     await rename(aside, target)
     throw error
   }
-  await rm(aside, { recursive: true, force: true })
+  // The new one is in its place: what stays of the old is hidden, and no reason to say that nothing was written.
+  await clearAway(aside)
 }
 
 /** In a library, or in the folder of another item, it would be written and never found. */
@@ -147,10 +161,9 @@ async function nearest(folder: string): Promise<string> {
   return (await isThere(folder)) ? folder : nearest(dirname(folder))
 }
 
-async function assertWithin(folder: string, within: string | null): Promise<void> {
-  if (within === null) return
-  const [real, root] = [await realpath(folder), await realpath(within)]
-  if (real === root || real.startsWith(root.endsWith('/') ? root : `${root}/`)) return
+function assertWithin(folder: string, within: string | null): void {
+  const real = within === null ? null : leadsOutTo(folder, within)
+  if (real === null) return
   throw new KiwiError(
     'PERMISSION_DENIED',
     `Cannot write to "${folder}": a link leads out of the project to "${real}"`,

@@ -85,6 +85,7 @@ export interface StoredVersion {
   readonly content_hash: string
   /** Paths of its files, so that a chain can be compiled without reading them. */
   readonly file_paths: readonly string[]
+  /** Of the latest version, which may have it from a folder; an older one has what its manifest says. */
   readonly category: string | null
   readonly is_builtin: boolean
   readonly is_official: boolean

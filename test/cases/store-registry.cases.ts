@@ -80,6 +80,15 @@ export const latestCases: Cases = {
     expect(versions.map(({ changelog }) => changelog)).toEqual([null, null, 'first'])
   },
 
+  async 'T4: the latest version has the whole category of its tool; an older one says its own'(bed) {
+    const { registry } = await bed.open()
+    await registry.publish(sampleVersion({ version: '1.0.0', category: 'old' }))
+    await registry.publish(sampleVersion({ version: '2.0.0', category: 'dev/git/hooks' }))
+    expect(await registry.version('sample', null)).toMatchObject({ category: 'dev/git/hooks' })
+    expect((await registry.nodes(['sample'])).get('sample')).toMatchObject({ category: 'dev/git/hooks' })
+    expect(await registry.version('sample', '1.0.0')).toMatchObject({ category: null })
+  },
+
   async 'T10: a range gives the highest version in it, prereleases only when it names them'(bed) {
     const { registry } = await bed.open()
     for (const version of ['1.0.0', '1.2.0', '1.3.0-beta.1', '2.0.0']) {

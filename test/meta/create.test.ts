@@ -1,5 +1,5 @@
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Reply } from '../../src/shared/reply.ts'
 import { TOOL_TYPES } from '../../src/shared/tool-type.ts'
@@ -235,6 +235,45 @@ describe('create and delete', () => {
     expect((await remove('versioned@1.5.0')).error).toMatchObject({ code: 'INVALID_PARAMETERS' })
     expect(await temp.run('versioned@1.5.0')).toMatchObject({ data: { output: '1.5.0\n' } })
     expect((await remove('versioned')).status).toBe('success')
+  })
+
+  test('S8: a file that cannot be read is not replaced, can be deleted, and then made anew', async () => {
+    const path = temp.write('tools/broken.yaml', 'a: [')
+    expect((await temp.create('broken', BASH, { 'main.sh': 'echo mended' })).error).toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringContaining(path),
+      hint: expect.stringContaining('confirm'),
+      details: { path, reason: expect.stringContaining('Cannot read') },
+    })
+    const remove = (item_id: string, more = {}): Promise<Reply> =>
+      temp.call('execute', {
+        item_type: 'tool',
+        action: 'delete',
+        item_id,
+        parameters: { confirm: true, ...more },
+      })
+    expect((await remove('broken@1.0.0')).error?.code).toBe('INVALID_PARAMETERS')
+    expect((await remove('broken', { location: 'user' })).error?.code).toBe('NOT_FOUND')
+    expect(existsSync(path)).toBe(true)
+    expect(await remove('broken')).toMatchObject({ status: 'success', data: { source: 'project', path } })
+    expect(existsSync(path)).toBe(false)
+    expect((await temp.create('broken', BASH, { 'main.sh': 'echo mended' })).status).toBe('success')
+    expect(await temp.run('broken')).toMatchObject({ data: { output: 'mended\n' } })
+  })
+
+  test('S8: deleting what cannot be read takes that file, and not a sound one of its name nearer by', async () => {
+    const near = temp.write('knowledge/both.md', '# Both')
+    const user = join(temp.folder, 'user/tools/both.yaml')
+    mkdirSync(dirname(user), { recursive: true })
+    writeFileSync(user, 'a: [')
+    const reply = await temp.call('execute', {
+      item_type: 'directive',
+      action: 'delete',
+      item_id: 'both',
+      parameters: { confirm: true },
+    })
+    expect(reply).toMatchObject({ status: 'success', data: { source: 'user', path: user } })
+    expect([existsSync(near), existsSync(user)]).toEqual([true, false])
   })
 
   test('D16: knowledge is kept as markdown, found by its text, and returned', async () => {

@@ -1,8 +1,9 @@
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ERRORS } from '../../src/shared/errors.ts'
-import { textField } from '../fixtures/field.ts'
+import { field, textField } from '../fixtures/field.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
-import { openTempKiwi } from '../temp-kiwi.ts'
+import { openTempKiwi, resultsOf } from '../temp-kiwi.ts'
 
 let temp: TempKiwi
 beforeAll(async () => {
@@ -40,6 +41,23 @@ describe('help', () => {
       items: { primitive: 2 },
       servers: expect.arrayContaining(['mcp_github', 'mcp_slack']),
     })
+  })
+
+  test('S10, E2: the overview as the very first call counts the files, and leaves the index as it was', async () => {
+    temp.write('tools/mine.yaml', 'tool_type: bash\nversion: 1.0.0\ndescription: a zebra of my own\n')
+    temp.kiwi.spaces.at(temp.project).freshen(true)
+    expect(resultsOf(await temp.search('zebra')).map(({ id }) => id)).toEqual(['mine'])
+    const scripts = async (kiwi: TempKiwi): Promise<unknown> =>
+      field((await kiwi.call('help', {})).data, 'items', 'script')
+    const before = await scripts(temp)
+    const fresh = await openTempKiwi({ beside: temp })
+    try {
+      expect(await scripts(fresh)).toBe(before)
+      const roots = [{ space: 'project', root: join(temp.project, '.ai') }] as const
+      expect(await fresh.kiwi.store.count(roots)).toMatchObject({ script: before })
+    } finally {
+      await fresh.close()
+    }
   })
 
   test.each(Object.keys(ERRORS))(

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Reply } from '../../src/shared/reply.ts'
 import { field } from '../fixtures/field.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
 import { BASH, openTempKiwi } from '../temp-kiwi.ts'
@@ -32,6 +33,26 @@ describe('load', () => {
       { depth: 2, tool_id: 'subprocess', tool_type: 'primitive', executor_id: null },
     ])
     expect((await temp.call('execute', field(data, 'call_example'))).status).toBe('success')
+  })
+
+  test('L1, T10: a registry item is found under its whole category, and an older version under its own', async () => {
+    const publish = (version: string, category: string): Promise<Reply> =>
+      temp.create('filed', { ...BASH, version, category }, { 'main.sh': 'true\n' }, 'registry')
+    await publish('1.0.0', 'old/place')
+    await publish('2.0.0', 'text/tools')
+    expect((await temp.load('text/tools/filed')).data).toMatchObject({ version: '2.0.0' })
+    expect((await temp.load('text/filed')).error?.code).toBe('NOT_FOUND')
+    expect((await temp.load('old/place/filed@1.0.0')).data).toMatchObject({ version: '1.0.0' })
+    expect((await temp.load('text/tools/filed@1.0.0')).error?.code).toBe('NOT_FOUND')
+    const copied = await temp.load('filed', { destination: 'project' })
+    expect(field(copied.data, 'destination', 'path')).toBe(
+      join(temp.project, '.ai/tools/text/tools/filed/tool.yaml'),
+    )
+  })
+
+  test('L1: what is shipped is found under the folder it is shipped in', async () => {
+    expect((await temp.load('samples/hello_bash')).data).toMatchObject({ source: 'builtin' })
+    expect((await temp.load('other/hello_bash')).error?.code).toBe('NOT_FOUND')
   })
 
   test('S5: a copy has equal bytes, the same copy again changes nothing, another file there is not replaced', async () => {

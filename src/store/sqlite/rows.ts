@@ -33,10 +33,11 @@ function isJsonObject(value: unknown): value is JsonObject {
 /** A column of JSON that holds a list of texts. */
 const jsonTexts = z.string().transform((text) => z.array(z.string()).parse(JSON.parse(text)))
 
-/** The columns of a StoredVersion, from tools `t` and tool_versions `v`. */
+/** The columns of a StoredVersion, from tools `t` and tool_versions `v`. The tool's category is that of its latest version. */
 export const VERSION_COLUMNS = `t.tool_id, t.tool_type, v.executor_id, v.version, v.manifest, v.manifest_yaml,
   (SELECT json_group_array(f.path) FROM tool_version_files f WHERE f.version_pk = v.id) AS file_paths,
-  v.content_hash, t.category, t.is_builtin, t.is_official, v.created_at`
+  CASE WHEN v.is_latest = 1 THEN t.category || coalesce('/' || t.subcategory, '') END AS category,
+  v.content_hash, t.is_builtin, t.is_official, v.created_at`
 
 export const VersionRow = z.object({
   tool_id: z.string(),

@@ -1,0 +1,59 @@
+import type { Dirent, Stats } from 'node:fs'
+import { lstatSync, readdirSync, realpathSync } from 'node:fs'
+import { KiwiError, messageOf } from '../shared/errors.ts'
+
+/**
+ * What the system says of a path itself, and will say again: it is not there, or not for us. Anything else (no
+ * descriptors, no memory, a failing disk) tells nothing about what is there, so it is never taken for an absence.
+ */
+const LASTING = new Set(['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'ELOOP', 'ENAMETOOLONG', 'ENXIO', 'ENODEV'])
+
+/** A fault of a file or folder that lasts, or STORE_UNAVAILABLE for one that may pass. */
+export function unreadable(path: string, error: unknown): KiwiError {
+  const message = `Cannot read "${path}": ${messageOf(error)}`
+  if (isLasting(error)) return new KiwiError('PARSE_ERROR', message, { cause: error })
+  return new KiwiError('STORE_UNAVAILABLE', message, {
+    hint: 'Send the call again in a moment: the system could not read just now',
+    details: { path },
+    cause: error,
+  })
+}
+
+/** Whether reading may go well the next time though the file stays as it is. */
+export function mayPass(error: unknown): boolean {
+  return !(error instanceof KiwiError) || error.code === 'STORE_UNAVAILABLE'
+}
+
+/** A folder that is missing or closed to us holds nothing. */
+export function list(folder: string): readonly Dirent[] {
+  return unlessAbsent(folder, () => readdirSync(folder, { withFileTypes: true })) ?? []
+}
+
+/** Of the thing itself, not of what it links to. What is closed to us is not there for us. */
+export function statOf(path: string): Stats | null {
+  return unlessAbsent(path, () => lstatSync(path, { throwIfNoEntry: false })) ?? null
+}
+
+/** Where a folder lies once every link is followed, when that is outside of `within`; null when it is inside or not there. */
+export function leadsOutTo(folder: string, within: string): string | null {
+  const [real, root] = [realPathOf(folder), realPathOf(within)]
+  if (real === null || real === root) return null
+  return root !== null && real.startsWith(root.endsWith('/') ? root : `${root}/`) ? null : real
+}
+
+function realPathOf(path: string): string | null {
+  return unlessAbsent(path, () => realpathSync.native(path)) ?? null
+}
+
+function unlessAbsent<T>(path: string, look: () => T): T | null {
+  try {
+    return look()
+  } catch (error) {
+    if (isLasting(error)) return null
+    throw unreadable(path, error)
+  }
+}
+
+function isLasting(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && LASTING.has(String(error.code))
+}

@@ -1,0 +1,66 @@
+import type { ItemRef } from '../shared/ids.ts'
+import { ItemName } from '../shared/ids.ts'
+import type { Store, StoredVersion } from '../store/store.ts'
+import type { Item } from './item.ts'
+import { readManifest } from './manifest.ts'
+
+/** Names that are kept of the store, those that lead nowhere too: a caller can make up endlessly many. */
+export const MOST_SHELVED = 10_000
+
+/** What all projects of one process share: the store's rows as items, and the ids nobody may take. */
+export interface Shelf {
+  readonly store: Store
+  readonly reserved: () => Promise<ReadonlySet<string>>
+  readonly items: Map<string, Item | null>
+  /** Empties the shelf when the registry changed, and says how often it did; a patient one has just looked. */
+  readonly freshen: (isPatient?: boolean) => number
+}
+
+/** Brings these ids and their executors from the store onto the shelf, in one query. */
+export async function prefetch(shelf: Shelf, names: readonly string[]): Promise<void> {
+  const { store, items } = shelf
+  const before = shelf.freshen()
+  const missing = names.filter((name) => !items.has(name))
+  if (missing.length === 0) return
+  const nodes = await store.registry.nodes(missing)
+  // Rows read while the registry changed are not kept: they may be older than the shelf they would be put on.
+  if (shelf.freshen() !== before) return prefetch(shelf, names)
+  for (const [name, node] of nodes) items.set(name, storedItem(node, store))
+  for (const name of missing) if (!nodes.has(name)) items.set(name, null)
+  for (const oldest of items.keys()) {
+    if (items.size <= MOST_SHELVED) break
+    items.delete(oldest)
+  }
+}
+
+/** What an id means in the store, or null. */
+export async function findShelved(shelf: Shelf, { name, version }: ItemRef): Promise<Item | null> {
+  const { store, items } = shelf
+  if (version !== null) {
+    const stored = await store.registry.version(name, version)
+    return stored === null ? null : storedItem(stored, store)
+  }
+  await prefetch(shelf, [name])
+  return items.get(name) ?? null
+}
+
+function storedItem(stored: StoredVersion, store: Store): Item {
+  const { manifest, warnings } = readManifest(stored.manifest, {
+    stem: stored.tool_id,
+    category: stored.category,
+  })
+  return {
+    id: ItemName.parse(stored.tool_id),
+    space: stored.is_official ? 'builtin' : 'registry',
+    path: null,
+    manifest,
+    raw: stored.manifest,
+    text: stored.manifest_yaml,
+    contentHash: stored.content_hash,
+    warnings,
+    isReserved: stored.is_builtin,
+    updatedAt: stored.created_at,
+    filePaths: stored.file_paths,
+    files: () => store.registry.files(stored.tool_id, stored.version),
+  }
+}
