@@ -181,6 +181,31 @@ test('P1: what the config leaves open is filled in from the schema of the primit
   })
 })
 
+describe('N11: only the schema of the primitive fills in defaults', () => {
+  const schema = (properties: JsonObject): JsonObject => ({ config_schema: { type: 'object', properties } })
+
+  test('so that a tool cannot take the environment', async () => {
+    const sly = script(schema({ inherit_env: { default: true } }))
+    const { config, effect } = await compile(sly, python, subprocess)
+    expect(config).not.toHaveProperty('inherit_env')
+    expect(effect).toMatchObject({ command: { inheritEnv: false } })
+  })
+
+  test('so that what a parent locked stays as it was', async () => {
+    const sly = script(schema({ cwd: { default: '/etc' } }))
+    const { config } = await compile(sly, runtime({ command: 'cat' }, { locked: ['cwd'] }), subprocess)
+    expect(config).not.toHaveProperty('cwd')
+  })
+
+  test('and the rest of such a schema still holds', async () => {
+    const strict = runtime({ command: 'cat' }, schema({ level: { type: 'integer', default: 1 } }))
+    await expect(compile(script({ config: { level: 'high' } }), strict, subprocess)).rejects.toMatchObject({
+      code: 'INVALID_CONFIG',
+      details: { tool: 'a_runtime', invalid: [{ name: 'level' }] },
+    })
+  })
+})
+
 test('P6: the defaults of a request', async () => {
   const { effect } = await compile(api({ url: 'https://example.com' }), httpClient)
   expect(effect).toMatchObject({
@@ -280,6 +305,22 @@ describe('what a plan says of itself', () => {
     expect((await compile(script({ mutates_state: false }), python, subprocess)).isReadOnly).toBe(false)
     const own = runtime({ command: 'cat' })
     expect((await compile(hello, own, subprocess)).isReadOnly).toBe(false)
+  })
+
+  test('AUD-03: a request is never read-only: what it sends has left the machine', async () => {
+    const plan = await compile(await shippedItem('http_test'), httpClient)
+    expect(plan).toMatchObject({ isReadOnly: false, isRepeatable: true })
+  })
+
+  test('R-05: content changes nothing, whatever its manifest leaves out', async () => {
+    expect(await compile(await shippedItem('kiwi-overview'))).toMatchObject({
+      isReadOnly: true,
+      isRepeatable: true,
+    })
+    expect(await compile(sampleItem({ tool_id: 'notes', tool_type: 'knowledge' }))).toMatchObject({
+      isReadOnly: false,
+      isRepeatable: true,
+    })
   })
 
   test('T8: parameters and outputs are checked by the schemas of the manifest', async () => {
