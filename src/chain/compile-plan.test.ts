@@ -150,6 +150,14 @@ describe('C7: a config that does not fit is refused with the names of its keys, 
     })
   })
 
+  test.each(['--privileged', '-v/:/host'])(
+    'CHN-03: an image of a container that is an option: %s',
+    async (image) => {
+      const inside = script({ executor: 'docker_runtime', config: { image } })
+      await expect(compile(inside, docker, subprocess)).rejects.toThrow(invalid('image'))
+    },
+  )
+
   test('a primitive that is not one of ours', async () => {
     const own = sampleItem({ tool_id: 'teleport', tool_type: 'primitive' })
     await expect(compile(script(), runtime({ command: 'cat' }), own)).rejects.toMatchObject({

@@ -66,9 +66,13 @@ export function parameterArguments(
   }
 }
 
-/** Refuses a text that the program would read as an option. Numbers below zero are values. */
+/** Whether a program would read a text as an option. Numbers below zero are values. */
+export function isOption(text: string): boolean {
+  return text.startsWith('-') && !/^-\d+(?:\.\d+)?$/.test(text)
+}
+
 export function assertNoOption(name: string, text: string): void {
-  if (!text.startsWith('-') || /^-\d+(?:\.\d+)?$/.test(text)) return
+  if (!isOption(text)) return
   throw new KiwiError(
     'INVALID_PARAMETERS',
     `Cannot pass "${name}": a value that starts with "-" would be read as an option`,
