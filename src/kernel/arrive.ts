@@ -19,7 +19,7 @@ function workOut({ wish, lookup }: Understood, ticket: Ticket, means: Means): Pr
     case 'run':
       return runWork(wish, lookup, ticket, means)
     case 'create':
-      return createWork(wish, lookup, ticket, means)
+      return createWork(wish, lookup, means)
     case 'delete':
       return deleteWork(wish, lookup, means)
     case 'copy':

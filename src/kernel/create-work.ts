@@ -13,7 +13,7 @@ import { checkExecutor, invalidManifest, readManifest } from '../spaces/manifest
 import { readyCall } from '../spaces/ready-call.ts'
 import type { ItemWrite } from '../spaces/write.ts'
 import { targetOf, writeItem } from '../spaces/write.ts'
-import type { Location, Ticket, Wish, Work } from './call.ts'
+import type { Location, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
 import { documentText, unplacedItem } from './new-item.ts'
 
@@ -21,12 +21,11 @@ import { documentText, unplacedItem } from './new-item.ts'
 export async function createWork(
   { item: given, location }: Extract<Wish, { kind: 'create' }>,
   lookup: Lookup,
-  ticket: Ticket,
   means: Means,
 ): Promise<Work> {
   const { raw, files } = given
   const { manifest, warnings } = readManifest(raw, { stem: null, category: null })
-  const faults = [...checkExecutor(manifest), ...checkAuthored(manifest, files.length, ticket)]
+  const faults = [...checkExecutor(manifest), ...checkAuthored(manifest, files.length)]
   if (faults.length > 0) throw invalidManifest(manifest.tool_id, faults)
   checkBundle(manifest.tool_id, files)
   const text = given.text ?? (await textOf(manifest, raw, files))
@@ -79,16 +78,13 @@ function createdData({ id, manifest, contentHash, path }: Item, location: Locati
   }
 }
 
-/** What an author must give, and what only a person may. */
-function checkAuthored(manifest: Manifest, files: number, { caller }: Ticket): readonly ManifestFault[] {
+/** What an author must give, and what no item may carry. */
+function checkAuthored(manifest: Manifest, files: number): readonly ManifestFault[] {
   const faults: ManifestFault[] = []
   if (manifest.tool_type === 'primitive')
     faults.push({ name: 'tool_type', reason: 'primitives are code; they cannot be created' })
   if (manifest.description.trim() === '')
     faults.push({ name: 'description', reason: 'missing; search finds items by it' })
-  if (manifest.config['inherit_env'] === true && caller.kind === 'agent') {
-    faults.push({ name: 'config.inherit_env', reason: 'only a person may set it, by editing the file' })
-  }
   if (files > 0 && !TYPE_RULES[manifest.tool_type].hasFiles) {
     faults.push({ name: 'files', reason: `type ${manifest.tool_type} carries none` })
   }
