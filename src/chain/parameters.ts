@@ -43,14 +43,16 @@ export function parameterEnvironment(parameters: JsonObject): Readonly<Record<st
   return environment
 }
 
-/** Parameters on the command line, in the manifest's order. A value can never be taken for an option of its own. */
+/**
+ * Parameters on the command line, in the manifest's order: a name that it does not declare would be an option of the
+ * caller's choice. A value can never be taken for an option of its own.
+ */
 export function parameterArguments(
   { argsStyle, parameterOrder }: Pick<CommandTemplate, 'argsStyle' | 'parameterOrder'>,
   parameters: JsonObject,
 ): readonly string[] {
   if (argsStyle === 'none') return []
-  const names = new Set([...parameterOrder, ...Object.keys(parameters)])
-  const entries = [...names]
+  const entries = parameterOrder
     .filter((name) => Object.hasOwn(parameters, name))
     .map((name) => [name, textOf(parameters[name])] as const)
   switch (argsStyle) {
