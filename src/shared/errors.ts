@@ -215,6 +215,8 @@ interface ErrorExtras {
   readonly hint?: string
   readonly details?: Readonly<Record<string, unknown>>
   readonly fix?: Fix
+  /** Whether trying again can help, where this call knows better than the table. */
+  readonly retryable?: boolean
   /** What was finished before it failed. */
   readonly partial?: Readonly<Record<string, unknown>>
   readonly cause?: unknown
@@ -227,6 +229,7 @@ export class KiwiError extends Error {
   readonly hint: string
   readonly details: Readonly<Record<string, unknown>>
   readonly fix: Fix | undefined
+  readonly retryable: boolean
   readonly partial: Readonly<Record<string, unknown>> | undefined
 
   constructor(code: ErrorCode, message: string, extras: ErrorExtras = {}) {
@@ -235,6 +238,7 @@ export class KiwiError extends Error {
     this.hint = extras.hint ?? ERRORS[code].hint
     this.details = extras.details ?? {}
     this.fix = extras.fix
+    this.retryable = extras.retryable ?? ERRORS[code].retryable
     this.partial = extras.partial
   }
 }
