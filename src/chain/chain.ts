@@ -25,7 +25,7 @@ export interface Chain {
 
 export function openChain(config: Config, clock: Clock): Chain {
   const subprocess = openSubprocess({ clock })
-  const workFolders = openWorkFolders(config.cache)
+  const workFolders = openWorkFolders(config.cache, clock)
   const httpClient = openHttpClient({ allowHosts: config.allowHosts, clock })
   const { environment, grants } = config
   const passedOn = childEnvironment(environment)
