@@ -97,7 +97,7 @@ describe('every call is on record', () => {
     expect(failed.error).toMatchObject({ code: 'TOOL_FAILED' })
     expect((await twoRecords(failed.metadata.call_id)).outcome.status).toBe('error')
     const hung = await temp.run('hangs')
-    expect(hung.error).toMatchObject({ code: 'TIMEOUT', retryable: true })
+    expect(hung.error).toMatchObject({ code: 'TIMEOUT', retryable: false })
     expect((await twoRecords(hung.metadata.call_id)).outcome.status).toBe('timeout')
     const cancel = new AbortController()
     setTimeout(() => cancel.abort(), 200)
@@ -298,6 +298,11 @@ describe('AUD-04: when the journal cannot be written', () => {
     expect(existsSync(join(blocked.folder, 'mark'))).toBe(false)
   })
 
+  test('a text does not leave the machine unrecorded, not even through a shipped sample', async () => {
+    const { error } = await blocked.run('http_test', { text: 'for your eyes only' })
+    expect(error?.code).toBe('AUDIT_UNAVAILABLE')
+  })
+
   test('creating is refused and nothing is written', async () => {
     expect((await blocked.create('new_one', ...script('true'))).error?.code).toBe('AUDIT_UNAVAILABLE')
     expect(existsSync(join(blocked.project, '.ai/tools/new_one'))).toBe(false)
@@ -306,6 +311,7 @@ describe('AUD-04: when the journal cannot be written', () => {
   test('R-05: searching, loading and shipped read-only tools still work, and say that they are not recorded', async () => {
     expect((await blocked.call('search', { query: 'hello' })).status).toBe('success')
     expect((await blocked.call('load', { item_type: 'tool', item_id: 'hello_bash' })).status).toBe('success')
+    expect((await blocked.run('kiwi-overview')).status).toBe('success')
     const reply = await blocked.run('hello_bash')
     expect(reply).toMatchObject({ status: 'success', data: { output: 'Hello, World!\n' } })
     expect(reply.metadata.warnings?.join()).toContain('recorded')

@@ -1,6 +1,7 @@
 import { openHttpClient } from '../primitives/http/http-client.ts'
 import { openSubprocess } from '../primitives/subprocess/subprocess.ts'
 import type { Config } from '../config/config.ts'
+import { childEnvironment } from '../config/environment.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Draft, Request } from './draft.ts'
 import { draftCall } from './draft.ts'
@@ -24,15 +25,18 @@ export interface Chain {
 
 export function openChain(config: Config, clock: Clock): Chain {
   const subprocess = openSubprocess({ clock })
-  const workFolders = openWorkFolders(config.cache)
+  const workFolders = openWorkFolders(config.cache, clock)
   const httpClient = openHttpClient({ allowHosts: config.allowHosts, clock })
+  const { environment, grants } = config
+  const passedOn = childEnvironment(environment)
   const means = { subprocess, workFolders, httpClient }
   return {
     resolver: openResolver(openSchemas()),
     draft: (plan, request) =>
       draftCall(plan, request, {
-        environment: config.environment,
-        grants: config.grants,
+        environment,
+        childEnvironment: passedOn,
+        grants,
         findProgram: (command, path) => subprocess.find(command, path),
         workFolder: plan.hasFiles ? workFolders.place(plan.item) : null,
       }),

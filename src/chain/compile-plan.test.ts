@@ -150,6 +150,14 @@ describe('C7: a config that does not fit is refused with the names of its keys, 
     })
   })
 
+  test.each(['--privileged', '-v/:/host'])(
+    'CHN-03: an image of a container that is an option: %s',
+    async (image) => {
+      const inside = script({ executor: 'docker_runtime', config: { image } })
+      await expect(compile(inside, docker, subprocess)).rejects.toThrow(invalid('image'))
+    },
+  )
+
   test('a primitive that is not one of ours', async () => {
     const own = sampleItem({ tool_id: 'teleport', tool_type: 'primitive' })
     await expect(compile(script(), runtime({ command: 'cat' }), own)).rejects.toMatchObject({
@@ -178,6 +186,31 @@ test('P1: what the config leaves open is filled in from the schema of the primit
       input: null,
       entrypoint: 'main.py',
     },
+  })
+})
+
+describe('N11: only the schema of the primitive fills in defaults', () => {
+  const schema = (properties: JsonObject): JsonObject => ({ config_schema: { type: 'object', properties } })
+
+  test('so that a tool cannot take the environment', async () => {
+    const sly = script(schema({ inherit_env: { default: true } }))
+    const { config, effect } = await compile(sly, python, subprocess)
+    expect(config).not.toHaveProperty('inherit_env')
+    expect(effect).toMatchObject({ command: { inheritEnv: false } })
+  })
+
+  test('so that what a parent locked stays as it was', async () => {
+    const sly = script(schema({ cwd: { default: '/etc' } }))
+    const { config } = await compile(sly, runtime({ command: 'cat' }, { locked: ['cwd'] }), subprocess)
+    expect(config).not.toHaveProperty('cwd')
+  })
+
+  test('and the rest of such a schema still holds', async () => {
+    const strict = runtime({ command: 'cat' }, schema({ level: { type: 'integer', default: 1 } }))
+    await expect(compile(script({ config: { level: 'high' } }), strict, subprocess)).rejects.toMatchObject({
+      code: 'INVALID_CONFIG',
+      details: { tool: 'a_runtime', invalid: [{ name: 'level' }] },
+    })
   })
 })
 
@@ -280,6 +313,22 @@ describe('what a plan says of itself', () => {
     expect((await compile(script({ mutates_state: false }), python, subprocess)).isReadOnly).toBe(false)
     const own = runtime({ command: 'cat' })
     expect((await compile(hello, own, subprocess)).isReadOnly).toBe(false)
+  })
+
+  test('AUD-03: a request is never read-only: what it sends has left the machine', async () => {
+    const plan = await compile(await shippedItem('http_test'), httpClient)
+    expect(plan).toMatchObject({ isReadOnly: false, isRepeatable: true })
+  })
+
+  test('R-05: content changes nothing, whatever its manifest leaves out', async () => {
+    expect(await compile(await shippedItem('kiwi-overview'))).toMatchObject({
+      isReadOnly: true,
+      isRepeatable: true,
+    })
+    expect(await compile(sampleItem({ tool_id: 'notes', tool_type: 'knowledge' }))).toMatchObject({
+      isReadOnly: false,
+      isRepeatable: true,
+    })
   })
 
   test('T8: parameters and outputs are checked by the schemas of the manifest', async () => {

@@ -28,11 +28,11 @@ export async function compilePlan(items: readonly Item[], schemas: Schemas): Pro
   const isRunnable = RUNNABLE.has(manifest.tool_type)
   const config = isRunnable ? await checkedConfig(items, schemas) : {}
   const files = TYPE_RULES[manifest.tool_type].hasFiles ? leaf.filePaths : []
-  const isShipped = items.every(({ space }) => space === 'builtin')
+  const effect: Effect = isRunnable ? await compileEffect(items, config, files) : { kind: 'none' }
   return deepFreeze({
     config,
     hasFiles: files.length > 0,
-    effect: isRunnable ? await compileEffect(items, config, files) : { kind: 'none' },
+    effect,
     checkParameters: await schemas.compile(inputSchema(manifest), `the parameters of "${leaf.id}"`),
     checkOutput:
       manifest.outputs === undefined
@@ -40,9 +40,23 @@ export async function compilePlan(items: readonly Item[], schemas: Schemas): Pro
         : await schemas.compile(manifest.outputs, `the outputs of "${leaf.id}"`),
     secrets: new Set(items.flatMap((item) => item.manifest.secrets)),
     digest: digestOf(items),
-    isReadOnly: manifest.mutates_state === false && isShipped,
-    isRepeatable: manifest.mutates_state === false || manifest.idempotent === true,
+    ...harmOf(items, effect),
   })
+}
+
+/** Content is only read. What a request sends has left the machine, whatever the service does with it. */
+function harmOf(
+  items: readonly Item[],
+  { kind }: Effect,
+): Readonly<Record<'isReadOnly' | 'isRepeatable', boolean>> {
+  const [leaf] = items
+  const isContent = kind === 'content'
+  const isUnchanging = isContent || leaf?.manifest.mutates_state === false
+  const isShipped = items.every(({ space }) => space === 'builtin')
+  return {
+    isReadOnly: isUnchanging && isShipped && kind !== 'http_client',
+    isRepeatable: isUnchanging || leaf?.manifest.idempotent === true,
+  }
 }
 
 /** What a manifest asks for and this version does not do: said, rather than left to be found out. */
@@ -66,7 +80,8 @@ async function checkedConfig(items: readonly Item[], schemas: Schemas): Promise<
   for (const { id, manifest } of items.toReversed()) {
     if (manifest.config_schema === undefined) continue
     const check = await schemas.compile(manifest.config_schema, `the config_schema of "${id}"`)
-    const findings = check(config)
+    // Checking fills in defaults, and only the primitive's may count: the others would come round merge and locks.
+    const findings = check(manifest.tool_type === 'primitive' ? config : structuredClone(config))
     if (findings === null) continue
     throw new KiwiError(
       'INVALID_CONFIG',

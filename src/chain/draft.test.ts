@@ -1,5 +1,5 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { JsonObject } from '../shared/json.ts'
 import type { TempChain } from '../../test/fixtures/temp-chain.ts'
@@ -17,6 +17,12 @@ const script = (id: string, more: JsonObject = {}, executor = 'bash_runtime'): v
   temp.tool(id, { tool_type: 'script', executor, ...more }, { 'main.sh': 'echo hello' })
 const runtime = (id: string, config: JsonObject, more: JsonObject = {}): void =>
   temp.tool(id, { tool_type: 'runtime', executor: 'subprocess', config, ...more })
+
+function program(file: string, text: string): void {
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, `#!/bin/sh\n${text}\n`)
+  chmodSync(file, 0o755)
+}
 
 describe('a draft is the call to the last argument, before anything happens', () => {
   test('of a program: its whole path, and its files where they will lie', async () => {
@@ -45,6 +51,7 @@ describe('a draft is the call to the last argument, before anything happens', ()
     const elsewhere = JSON.parse(JSON.stringify(command).replaceAll(folder, '/elsewhere'))
     expect(folder).not.toBe('')
     expect(inFolder('/elsewhere')).toEqual(elsewhere)
+    expect(inFolder(folder)).toBe(command)
   })
 
   test('of a request: filled in, with a word on credentials that are empty', async () => {
@@ -114,26 +121,45 @@ describe('the program', () => {
     mkdirSync(bin)
     writeFileSync(join(bin, 'closed'), '#!/bin/sh\n')
     chmodSync(join(bin, 'closed'), 0o644)
-    runtime('closed_runtime', { command: join(bin, 'closed') })
-    runtime('on_path_runtime', { command: 'closed', env: { PATH: `${bin}:/usr/bin` } })
+    const command = join(bin, 'closed')
+    runtime('closed_runtime', { command })
     script('closed', {}, 'closed_runtime')
-    script('on_path', {}, 'on_path_runtime')
-    await expect(temp.draft('closed')).rejects.toMatchObject({ code: 'COMMAND_NOT_EXECUTABLE' })
-    await expect(temp.draft('on_path')).rejects.toMatchObject({
+    await expect(temp.draft('closed')).rejects.toMatchObject({
       code: 'COMMAND_NOT_EXECUTABLE',
-      message: 'Cannot run "closed": it may not be executed',
+      message: `Cannot run "${command}": it may not be executed`,
     })
   })
 
-  test('is looked for on the PATH that the config declares', async () => {
-    const bin = join(temp.folder, 'own-bin')
-    mkdirSync(bin)
-    writeFileSync(join(bin, 'own-program'), '#!/bin/sh\necho own\n')
-    chmodSync(join(bin, 'own-program'), 0o755)
-    runtime('own_runtime', { command: 'own-program', env: { PATH: `${bin}:/usr/bin:/bin` } })
-    script('own', {}, 'own_runtime')
-    expect((await temp.draft('own')).effect).toMatchObject({ command: { command: join(bin, 'own-program') } })
-    expect((await temp.run('own')).data['output']).toBe('own\n')
+  test("CHN-03: is looked for on Kiwi's own PATH, whatever PATH the child is given", async () => {
+    const bin = join(temp.folder, 'evil-bin')
+    program(join(bin, 'bash'), 'echo evil')
+    script('lured', { config: { env: { PATH: bin } } })
+    const { effect } = await temp.draft('lured')
+    expect(effect).toMatchObject({
+      command: { command: expect.not.stringContaining(bin), env: { PATH: bin } },
+    })
+    expect((await temp.run('lured')).data['output']).toBe('hello\n')
+  })
+
+  test('that was judged is the one that starts, whatever comes before it on the PATH since', async () => {
+    const [before, later] = [join(temp.folder, 'before'), join(temp.folder, 'later')]
+    program(join(later, 'pinned'), 'echo judged')
+    const own = await openTempChain({ environment: { PATH: `${before}:${later}:/usr/bin:/bin` } })
+    try {
+      own.tool('pinned_runtime', {
+        tool_type: 'runtime',
+        executor: 'subprocess',
+        config: { command: 'pinned' },
+      })
+      own.tool('late', { tool_type: 'script', executor: 'pinned_runtime' }, { 'main.sh': '' })
+      const draft = await own.draft('late')
+      program(join(before, 'pinned'), 'echo other')
+      // As long as a program is taken to be where it was found.
+      await new Promise((resolve) => setTimeout(resolve, 1100))
+      expect((await own.chain.perform(draft)).data['output']).toBe('judged\n')
+    } finally {
+      await own.close()
+    }
   })
 
   test('RED-01: a refusal does not show a secret that it was made of', async () => {

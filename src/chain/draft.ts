@@ -37,6 +37,8 @@ type DraftEffect =
 
 export interface DraftMeans {
   readonly environment: Environment
+  /** The part of it that every child starts from. */
+  readonly childEnvironment: Environment
   readonly grants: readonly Grant[]
   readonly findProgram: (command: string, path: string) => string | null
   readonly workFolder: string | null
@@ -62,16 +64,12 @@ export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draf
       const template = plan.effect.command
       const render = (workFolder: string | null): Command =>
         renderCommand(template, { ...means, ...request, parameters, variables, workFolder })
-      const command = render(means.workFolder)
+      const rendered = render(means.workFolder)
       const redact = createRedact(variables.secrets)
-      const pin = (rendered: Command): Command => pinProgram(rendered, means, redact)
-      const inFolder = (folder: string): Command => pin(render(folder))
-      return {
-        ...base,
-        effect: { kind: 'subprocess', command: pin(command), inFolder },
-        redact,
-        warnings: [],
-      }
+      const command = { ...rendered, command: findProgram(rendered.command, means, redact) }
+      const inFolder = (folder: string): Command =>
+        folder === means.workFolder ? command : { ...render(folder), command: command.command }
+      return { ...base, effect: { kind: 'subprocess', command, inFolder }, redact, warnings: [] }
     }
     case 'http_client': {
       const isIdempotent = plan.isRepeatable ? true : (plan.item.manifest.idempotent ?? null)
@@ -100,14 +98,17 @@ function notRunnable({ item }: Plan): KiwiError {
   return new KiwiError('UNKNOWN_ACTION', `Cannot run "${item.id}": a ${type} is not run by itself`, { hint })
 }
 
-/** The program is looked for once and named by its whole path, so that what was judged is what starts. */
-function pinProgram(command: Command, { findProgram, environment }: DraftMeans, redact: Redact): Command {
-  const path = command.env['PATH'] ?? environment['PATH'] ?? ''
-  const found = findProgram(command.command, path)
-  if (found !== null) return { ...command, command: found }
-  const name = textOf(redact(command.command))
+/**
+ * The program is looked for once and named by its whole path, so that what was judged is what starts. A PATH that
+ * the child is given does not count: with it a script would choose the program that its runtime locks.
+ */
+function findProgram(command: string, means: DraftMeans, redact: Redact): string {
+  const path = means.environment['PATH'] ?? ''
+  const found = means.findProgram(command, path)
+  if (found !== null) return found
+  const name = textOf(redact(command))
   const details = { command: name }
-  if (candidates(command.command, path).some((file) => existsSync(file))) {
+  if (candidates(command, path).some((file) => existsSync(file))) {
     throw new KiwiError('COMMAND_NOT_EXECUTABLE', `Cannot run "${name}": it may not be executed`, { details })
   }
   throw new KiwiError('COMMAND_NOT_FOUND', `Cannot run "${name}": it is not on the PATH`, {

@@ -142,7 +142,8 @@ describe('R20: parameters on the command line', () => {
     argsStyle: 'none' | 'flags' | 'equals' | 'positional',
     given: JsonObject = parameters,
     ...order: string[]
-  ) => parameterArguments({ argsStyle, parameterOrder: order }, given)
+  ) =>
+    parameterArguments({ argsStyle, parameterOrder: order.length === 0 ? Object.keys(given) : order }, given)
 
   test('none of them by default', () => {
     expect(line('none')).toEqual([])
@@ -160,8 +161,16 @@ describe('R20: parameters on the command line', () => {
   test('by position, in the order of the manifest and not of the call', () => {
     expect(line('positional', { to: 'b', from: 'a' }, 'from', 'to')).toEqual(['a', 'b'])
     expect(line('equals', { to: 'b', from: 'a' }, 'from', 'to')).toEqual(['--from=a', '--to=b'])
-    expect(line('positional', { more: 'c', from: 'a' }, 'from', 'to')).toEqual(['a', 'c'])
+    expect(line('positional', { from: 'a' }, 'from', 'to')).toEqual(['a'])
   })
+
+  test.each(['flags', 'equals', 'positional'] as const)(
+    'CMD-01: a name that the manifest does not declare is never an option: %s',
+    (style) => {
+      const given = { q: 'x', exec: 'rm -rf /', 'upload-pack': 'sh' }
+      expect(line(style, given, 'q')).toEqual(line(style, { q: 'x' }, 'q'))
+    },
+  )
 
   test.each(['-rf', '--force', '-', '-c core.sshCommand=x', '-1e5', '-1.', '--1'])(
     'CMD-01: by position "%s" would be an option, and is refused by name',

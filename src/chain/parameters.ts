@@ -43,14 +43,16 @@ export function parameterEnvironment(parameters: JsonObject): Readonly<Record<st
   return environment
 }
 
-/** Parameters on the command line, in the manifest's order. A value can never be taken for an option of its own. */
+/**
+ * Parameters on the command line, in the manifest's order: a name that it does not declare would be an option of the
+ * caller's choice. A value can never be taken for an option of its own.
+ */
 export function parameterArguments(
   { argsStyle, parameterOrder }: Pick<CommandTemplate, 'argsStyle' | 'parameterOrder'>,
   parameters: JsonObject,
 ): readonly string[] {
   if (argsStyle === 'none') return []
-  const names = new Set([...parameterOrder, ...Object.keys(parameters)])
-  const entries = [...names]
+  const entries = parameterOrder
     .filter((name) => Object.hasOwn(parameters, name))
     .map((name) => [name, textOf(parameters[name])] as const)
   switch (argsStyle) {
@@ -66,9 +68,13 @@ export function parameterArguments(
   }
 }
 
-/** Refuses a text that the program would read as an option. Numbers below zero are values. */
+/** Whether a program would read a text as an option. Numbers below zero are values. */
+export function isOption(text: string): boolean {
+  return text.startsWith('-') && !/^-\d+(?:\.\d+)?$/.test(text)
+}
+
 export function assertNoOption(name: string, text: string): void {
-  if (!text.startsWith('-') || /^-\d+(?:\.\d+)?$/.test(text)) return
+  if (!isOption(text)) return
   throw new KiwiError(
     'INVALID_PARAMETERS',
     `Cannot pass "${name}": a value that starts with "-" would be read as an option`,

@@ -1,3 +1,4 @@
+import { homedir } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { LoopbackServer, Received } from '../../test/fixtures/loopback-server.ts'
 import { openLoopbackServer, reply } from '../../test/fixtures/loopback-server.ts'
@@ -80,6 +81,14 @@ describe('RED-01: a granted secret is taken out of whatever comes back', () => {
     bash('leaks_folder', 'echo', { secrets: ['CANARY'], config: { cwd: '/no/${CANARY}' } })
     await grant('leaks_folder')
     expect(await shown(temp.run('leaks_folder'))).not.toContain(CANARY)
+  })
+
+  test('N1: every variable of an environment that was inherited, unless all children see it', async () => {
+    bash('inherits', 'echo "$CANARY $HOME"', { config: { inherit_env: true } })
+    await expect(temp.run('inherits')).rejects.toMatchObject({ code: 'SECRET_NOT_GRANTED' })
+    const { digest } = await temp.plan('inherits')
+    temp.grants.push({ tool: 'inherits', hash: digest, names: ['*'] })
+    expect((await temp.run('inherits')).data['output']).toBe(`[REDACTED:CANARY] ${homedir()}\n`)
   })
 
   test('P7: an echo of the request, in body and headers, on success and on failure', async () => {

@@ -146,6 +146,21 @@ describe('P2: a program that does not succeed', () => {
     })
   })
 
+  test.each<[JsonObject, boolean]>([
+    [{}, false],
+    [{ mutates_state: true }, false],
+    [{ mutates_state: false }, true],
+    [{ idempotent: true }, true],
+  ])('N16: with %j a call that ran out of time may be sent again: %s', async (more, retryable) => {
+    bash('late', 'sleep 60', { config: { timeout: 0.1, kill_grace: 0.1 }, ...more })
+    const hint = /^Check what it did/
+    await expect(temp.run('late')).rejects.toMatchObject({
+      code: 'TIMEOUT',
+      retryable,
+      hint: retryable ? expect.not.stringMatching(hint) : expect.stringMatching(hint),
+    })
+  })
+
   test('because the caller went away: CANCELLED', async () => {
     bash('waits', 'echo begun; sleep 60', { config: { kill_grace: 0.1 } })
     const controller = new AbortController()

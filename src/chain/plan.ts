@@ -42,7 +42,7 @@ export interface Plan {
   readonly secrets: ReadonlySet<string>
   /** Hash of everything in the chain that is not shipped with Kiwi: what a grant is bound to. */
   readonly digest: string
-  /** A person said that a call changes nothing, and the whole chain is shipped with Kiwi. */
+  /** A call changes and sends nothing, and the whole chain is shipped with Kiwi: it may run unrecorded. */
   readonly isReadOnly: boolean
   /** A call that was cut off may be made again. */
   readonly isRepeatable: boolean

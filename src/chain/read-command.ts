@@ -22,8 +22,13 @@ export function readCommand(plan: Plan, program: JsonValue, result: CommandResul
   throw new KiwiError(code, `Cannot run "${plan.item.id}": ${reason}`, {
     partial: data,
     details: { command: program },
+    // What was ended half-way and may have changed something must not invite a second time.
+    ...(code === 'TIMEOUT' && !plan.isRepeatable ? { retryable: false, hint: AFTER_TIMEOUT } : {}),
   })
 }
+
+const AFTER_TIMEOUT =
+  'Check what it did before you send it again; config.timeout in the manifest gives it longer'
 
 /** Why a program that did not succeed did not. */
 function failureOf(plan: Plan, result: CommandResult): { code: ErrorCode; reason: string } {

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Environment } from '../config/environment.ts'
+import { childEnvironment } from '../config/environment.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Command } from '../primitives/subprocess/command.ts'
 import { compileCommand } from './command-template.ts'
@@ -40,7 +41,7 @@ function render(config: JsonObject, parameters: JsonObject = {}, given: Given = 
   return renderCommand(template, {
     parameters,
     variables,
-    environment: ENVIRONMENT,
+    childEnvironment: childEnvironment(ENVIRONMENT),
     projectPath,
     callId: 'call-1',
     workFolder,
@@ -116,8 +117,14 @@ describe('ENV-06, N1: the environment is built, not copied', () => {
   })
 
   test('inherit_env passes all of it on, beneath what the config and the parameters say', () => {
-    const { env } = render({ inherit_env: true, env: { LANG: 'de' } }, { a: 1 })
+    const { env } = render({ inherit_env: true, env: { LANG: 'de' } }, { a: 1 }, { granted: ['*'] })
     expect(env).toMatchObject({ FAKE_SECRET: ENVIRONMENT['FAKE_SECRET'], LANG: 'de', KIWI_PARAM_A: '1' })
+  })
+
+  test('inherit_env without a grant is refused', () => {
+    expect(() => render({ inherit_env: true }, {}, { granted: ['FAKE_SECRET'] })).toThrow(
+      expect.objectContaining({ code: 'SECRET_NOT_GRANTED' }),
+    )
   })
 
   test('ENV-07: a parameter takes the place of no variable, whatever it is called', () => {
@@ -279,6 +286,18 @@ describe('CMD-01: a parameter stays one argument', () => {
     )
   })
 
+  test.each<[string, JsonObject]>([
+    ['a text', { image: '--privileged' }],
+    ['a short one', { image: '-v/:/host' }],
+  ])('CHN-03: nor may a word of the config turn into one: %s', (_, config) => {
+    expect(() => render({ args: ['run', '{image}', 'sh'], ...config })).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_CONFIG',
+        message: expect.stringContaining('"image"'),
+      }),
+    )
+  })
+
   test.each<[string, readonly string[], JsonObject, readonly string[]]>([
     ['behind "--"', ['--', '{a}'], { a: '-rf' }, ['--', '-rf']],
     ['tied to an option of the author', ['--ref={a}'], { a: '-rf' }, ['--ref=-rf']],
@@ -287,5 +306,10 @@ describe('CMD-01: a parameter stays one argument', () => {
     ['a list', ['{a}'], { a: ['-x'] }, ['["-x"]']],
   ])('one that is a value passes: %s', (_, args, parameters, expected) => {
     expect(render({ args: [...args] }, parameters).args).toEqual(expected)
+  })
+
+  test('a word of the config that is a value passes', () => {
+    const config = { args: ['{image}', '{level}', '--', '{last}'], image: 'alpine', level: -1, last: '-x' }
+    expect(render(config).args).toEqual(['alpine', '-1', '--', '-x'])
   })
 })

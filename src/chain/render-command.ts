@@ -1,18 +1,19 @@
 import type { Command } from '../primitives/subprocess/command.ts'
 import type { Environment } from '../config/environment.ts'
-import { childEnvironment } from '../config/environment.ts'
+import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Template, Values } from '../shared/template.ts'
 import { renderSegment, renderText } from '../shared/template.ts'
 import type { CommandTemplate } from './command-template.ts'
-import { assertNoOption, parameterArguments, parameterEnvironment } from './parameters.ts'
+import { assertNoOption, isOption, parameterArguments, parameterEnvironment } from './parameters.ts'
 import type { Variables } from './variables.ts'
 
 /** What one call adds to its plan. */
 export interface Circumstances {
   readonly parameters: JsonObject
   readonly variables: Variables
-  readonly environment: Environment
+  /** What every child starts from. */
+  readonly childEnvironment: Environment
   readonly projectPath: string | null
   readonly callId: string
   /** Where the item's files lie for this run; null when it has none. */
@@ -21,10 +22,9 @@ export interface Circumstances {
 
 /** A call as a program with its arguments, its whole environment and its input. */
 export function renderCommand(template: CommandTemplate, circumstances: Circumstances): Command {
-  const { parameters, variables, environment, projectPath, callId, workFolder } = circumstances
+  const { parameters, variables, childEnvironment, projectPath, callId, workFolder } = circumstances
   const json = JSON.stringify(parameters)
-  const words: JsonObject = {
-    ...parameters,
+  const fixed: JsonObject = {
     ...template.words,
     entrypoint_name: template.entrypoint ?? '',
     entrypoint:
@@ -33,6 +33,7 @@ export function renderCommand(template: CommandTemplate, circumstances: Circumst
     project_path: projectPath ?? '',
     params_json: json,
   }
+  const words: JsonObject = { ...parameters, ...fixed }
   const values: Values = {
     parameter: (name) => (Object.hasOwn(words, name) ? words[name] : undefined),
     variable: variables.optional,
@@ -40,12 +41,9 @@ export function renderCommand(template: CommandTemplate, circumstances: Circumst
   const render = (text: Template): string => renderText(text, values)
   return {
     command: render(template.command),
-    args: [
-      ...renderArguments(template.args, values, parameters),
-      ...parameterArguments(template, parameters),
-    ],
+    args: [...renderArguments(template.args, values, fixed), ...parameterArguments(template, parameters)],
     env: {
-      ...(template.inheritEnv ? environment : childEnvironment(environment)),
+      ...(template.inheritEnv ? variables.all() : childEnvironment),
       ...(projectPath === null ? {} : { KIWI_PROJECT_PATH: projectPath }),
       ...Object.fromEntries(template.env.map(([name, value]) => [name, render(value)])),
       ...parameterEnvironment(parameters),
@@ -53,7 +51,7 @@ export function renderCommand(template: CommandTemplate, circumstances: Circumst
     },
     cwd:
       template.cwd === null
-        ? (workFolder ?? projectPath ?? environment['HOME'] ?? '/')
+        ? (workFolder ?? projectPath ?? childEnvironment['HOME'] ?? '/')
         : render(template.cwd),
     input: template.input === null ? json : render(template.input),
     timeoutMs: template.timeoutMs,
@@ -63,20 +61,28 @@ export function renderCommand(template: CommandTemplate, circumstances: Circumst
   }
 }
 
-/** An argument that begins with a parameter may not turn into an option, unless `--` stands before it. */
-function renderArguments(
-  args: readonly Template[],
-  values: Values,
-  parameters: JsonObject,
-): readonly string[] {
+/**
+ * An argument that begins with a parameter may not turn into an option, unless `--` stands before it; nor one that
+ * begins with a word of the config, since a script's own config would then open the arguments its runtime locks.
+ */
+function renderArguments(args: readonly Template[], values: Values, fixed: JsonObject): readonly string[] {
   let isAfterDashes = false
   return args.map((template) => {
     const text = renderText(template, values)
     const lead = template.segments.find((segment) => renderSegment(segment, values) !== '')
-    if (lead?.kind === 'parameter' && !isAfterDashes && typeof parameters[lead.name] === 'string') {
-      assertNoOption(lead.name, text)
+    if (lead?.kind === 'parameter' && !isAfterDashes && typeof values.parameter(lead.name) === 'string') {
+      if (Object.hasOwn(fixed, lead.name)) assertNoOptionInConfig(lead.name, text)
+      else assertNoOption(lead.name, text)
     }
     if (template.source === '--') isAfterDashes = true
     return text
   })
+}
+
+function assertNoOptionInConfig(name: string, text: string): void {
+  if (!isOption(text)) return
+  throw new KiwiError(
+    'INVALID_CONFIG',
+    `Cannot pass "${name}" of the config: a value that starts with "-" would be read as an option`,
+  )
 }

@@ -128,11 +128,18 @@ describe('P6: bodies', () => {
     )
   })
 
-  test('a text that is JSON is sent as it is, byte for byte', () => {
+  test('a text of the manifest that is JSON is sent as it is, byte for byte', () => {
     expect(bodyOf({ body: '{"id": 9007199254740993}' })).toBe('{"id": 9007199254740993}')
-    expect(bodyOf({ body: '{v}' }, { v: '{"a": 1}' })).toBe('{"a": 1}')
+    expect(bodyOf({ body: '{"n": ${UNSET:-5}}' })).toBe('{"n": 5}')
     expect(bodyOf({ body: 'plain {v}' }, { v: 'text' })).toBe('"plain text"')
   })
+
+  test.each<JsonValue>(['123', 'true', '{"a": 1}', '"x"', 123, { a: 1 }, [true]])(
+    'a body that is a parameter keeps its type, also when its text reads like JSON: %j',
+    (v) => {
+      expect(JSON.parse(String(bodyOf({ body: '{v}' }, { v })))).toEqual(v)
+    },
+  )
 
   test('a parameter inside JSON text stays one value', () => {
     const attack = '","admin":true,"x":"'
@@ -140,6 +147,37 @@ describe('P6: bodies', () => {
       name: attack,
       n: [1, `${attack}!`],
     })
+  })
+
+  test('N3: outside of quotes a parameter is its own value, and inside them no way out of the text', () => {
+    const body = '{"count": {n}, "list": [{n},{o}], "text": "{v}", "said": "\\"{v}\\" {n}"}'
+    const given = { n: 1, o: { deep: [null] }, v: '", "admin": true, "x": "' }
+    expect(JSON.parse(String(bodyOf({ body }, given)))).toEqual({
+      count: 1,
+      list: [1, { deep: [null] }],
+      text: given.v,
+      said: `"${given.v}" 1`,
+    })
+    expect(bodyOf({ body: '{"n": {n}}' }, { n: '1, "admin": true' })).toBe('{"n":"1, \\"admin\\": true"}')
+  })
+
+  test.each(['{"a": {v}', '[{v},]', '{a: "{v}"}', '{"n": ${HOME}, "v": "{v}"}', '{"a": "{v}" "}'])(
+    'N3: JSON with parameters that cannot be read is refused: %s',
+    (body) => {
+      expect(() => bodyOf({ body }, { v: 'x' })).toThrow(
+        expect.objectContaining({ code: 'INVALID_CONFIG', hint: expect.stringContaining('object') }),
+      )
+    },
+  )
+
+  test('N3: what fills a form text stays one value', () => {
+    const form = (body: JsonValue, v: JsonValue): unknown =>
+      bodyOf({ headers: { 'Content-Type': 'Application/X-WWW-Form-Urlencoded; charset=utf-8' }, body }, { v })
+    expect(form('user={v}&role=guest', 'x&role=admin')).toBe('user=x%26role%3Dadmin&role=guest')
+    expect(form('t=${TOKEN}&n={v}', 5)).toBe(`t=${ENVIRONMENT.TOKEN}&n=5`)
+    expect(form('h=${HOME}&n={v}', 'ü \uD800')).toBe('h=%2Fhome%2Fme&n=%C3%BC+%EF%BF%BD')
+    expect(form('{v}', { a: 'x&y' })).toBe('a=x%26y')
+    expect(form('{v}', 'a=1&b=2')).toBe('a=1&b=2')
   })
 
   test('N3: whatever a parameter holds, the body has the keys of the manifest and its value', () => {

@@ -1,9 +1,9 @@
 import type { HttpRequest } from '../primitives/http/request.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
-import { isObject } from '../shared/json.ts'
 import type { Template, Values } from '../shared/template.ts'
-import { renderText, renderTree, textOf } from '../shared/template.ts'
+import { renderText } from '../shared/template.ts'
+import { renderBody } from './body-template.ts'
 import type { AuthTemplate, RequestTemplate } from './request-template.ts'
 import { renderUrl } from './url-template.ts'
 import type { Variables } from './variables.ts'
@@ -28,13 +28,15 @@ export function renderRequest(
   const auth = renderAuth(template.auth, (text) => renderText(text, strict), variables)
   if (auth.header !== null) headers[auth.header.name] = headerValue(auth.header.name, auth.header.value)
   const body =
-    template.body === null ? null : renderTree(template.body, { parameter, variable: variables.optional })
+    template.body === null
+      ? null
+      : renderBody(template.body, { parameter, variable: variables.optional }, headers['content-type'])
   return {
     request: {
       method: template.method,
       url: renderUrl(template.url, strict),
       headers: withContentType(headers, body),
-      body: body === null ? null : encodeBody(body, headers['content-type']),
+      body,
       timeoutMs: template.timeoutMs,
       retries: template.retries,
       retryDelayMs: template.retryDelayMs,
@@ -87,29 +89,11 @@ function renderAuth(
   }
 }
 
-function withContentType(headers: Record<string, string>, body: JsonValue): Readonly<Record<string, string>> {
+function withContentType(
+  headers: Record<string, string>,
+  body: string | null,
+): Readonly<Record<string, string>> {
   return body === null || headers['content-type'] !== undefined
     ? headers
     : { ...headers, 'content-type': 'application/json' }
-}
-
-function encodeBody(body: JsonValue, contentType: string | undefined): string {
-  if (isObject(body) && contentType?.startsWith('application/x-www-form-urlencoded')) {
-    const fields = Object.entries(body).map(([key, value]): [string, string] => [key, textOf(value)])
-    return new URLSearchParams(fields).toString()
-  }
-  return typeof body === 'string' && contentType !== undefined && !contentType.includes('json')
-    ? body
-    : jsonOf(body)
-}
-
-/** A text that is already JSON is sent as it is. */
-function jsonOf(body: JsonValue): string {
-  if (typeof body !== 'string') return JSON.stringify(body)
-  try {
-    JSON.parse(body)
-    return body
-  } catch {
-    return JSON.stringify(body)
-  }
 }

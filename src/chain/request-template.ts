@@ -1,8 +1,10 @@
+import { whyNotHeader } from '../primitives/http/request.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { isObject } from '../shared/json.ts'
 import type { Template, Tree } from '../shared/template.ts'
-import { compileTemplate, compileTree, textOf } from '../shared/template.ts'
+import { compileTemplate, textOf } from '../shared/template.ts'
+import { compileBody } from './body-template.ts'
 import { numberOf, timeoutMsOf } from './command-template.ts'
 import type { UrlTemplate } from './url-template.ts'
 import { compileUrl } from './url-template.ts'
@@ -41,7 +43,7 @@ export function compileRequest(config: JsonObject, parameters: ReadonlySet<strin
       ([name, value]) => [name.toLowerCase(), compileTemplate(textOf(value), parameters)] as const,
     ),
     auth: compileAuth(config['auth']),
-    body: body === null ? null : compileBody(body, headers, parameters),
+    body: body === null ? null : compileBody(body, contentTypeOf(headers), parameters),
     transform: typeof config['response_transform'] === 'string' ? config['response_transform'] : null,
     timeoutMs: timeoutMsOf(config),
     retries: numberOf(config, 'retries'),
@@ -52,23 +54,9 @@ export function compileRequest(config: JsonObject, parameters: ReadonlySet<strin
   }
 }
 
-/** JSON written out as text is read when parameters are in it, so that each stays one value and adds no keys. */
-function compileBody(
-  body: JsonValue,
-  headers: readonly (readonly [string, unknown])[],
-  parameters: ReadonlySet<string>,
-): Tree {
-  const whole = compileTree(body, parameters)
-  const [, contentType = 'json'] = headers.find(([name]) => name.toLowerCase() === 'content-type') ?? []
-  if (typeof body !== 'string' || whole.kind === 'constant' || !textOf(contentType).includes('json'))
-    return whole
-  try {
-    const value: unknown = JSON.parse(body)
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- parsed from JSON
-    return compileTree(value as JsonValue, parameters)
-  } catch {
-    return whole
-  }
+function contentTypeOf(headers: readonly (readonly [string, JsonValue])[]): string | undefined {
+  const [, value] = headers.find(([name]) => name.toLowerCase() === 'content-type') ?? []
+  return value === undefined ? undefined : textOf(value)
 }
 
 /** Parameters never fill credentials. */
@@ -96,17 +84,10 @@ function compileAuth(auth: JsonValue | undefined): AuthTemplate | null {
   }
 }
 
-/** Names the connection itself owns; braces are in no name, so no template can choose one. */
+/** Braces are in no name, so no template can choose one. */
 function assertHeaderName(name: string): void {
-  const isOwned =
-    /^(?:host|content-length|transfer-encoding|connection|upgrade|te|trailer|keep-alive|expect|(?:proxy|sec-websocket)-.*)$/i.test(
-      name,
-    )
-  if (!isOwned && /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) return
-  throw new KiwiError(
-    'INVALID_CONFIG',
-    `Cannot send header "${name}": ${isOwned ? 'the connection sets it' : 'it is not a header name'}`,
-  )
+  const why = whyNotHeader(name)
+  if (why !== null) throw new KiwiError('INVALID_CONFIG', `Cannot send header "${name}": ${why}`)
 }
 
 function statusesOf(value: JsonValue | undefined): readonly number[] {

@@ -39,15 +39,6 @@ describe('C1: resolved once, kept, and never stale', () => {
     expect(temp.queries).toEqual([])
   })
 
-  test('after clear everything is resolved anew', async () => {
-    const first = await resolver.resolve(ref('hello_world'), temp.lookup)
-    resolver.clear()
-    const second = await resolver.resolve(ref('hello_world'), temp.lookup)
-    expect(second).not.toBe(first)
-    expect(second.checkParameters).toBe(first.checkParameters)
-    expect(second.effect).not.toBe(first.effect)
-  })
-
   test('an edited runtime file is seen by the next call', async () => {
     const runtime = (command: string): JsonObject => ({
       tool_type: 'runtime',

@@ -32,7 +32,6 @@ export interface Resolver {
   plan(item: Item, lookup: Lookup): Promise<Plan>
   /** Brings the executors that nearly every chain ends in into memory, in one query. */
   preload(lookup: Lookup): Promise<void>
-  clear(): void
 }
 
 const COMMON = ['python_runtime', 'bash_runtime', 'node_runtime', 'subprocess', 'http_client']
@@ -41,7 +40,7 @@ const MOST_COMPILED = 2000
 const MOST_KEPT = 10_000
 
 export function openResolver(schemas: Schemas): Resolver {
-  let kept = new WeakMap<Lookup, { generation: number; plans: Map<string, Plan> }>()
+  const kept = new WeakMap<Lookup, { generation: number; plans: Map<string, Plan> }>()
   const compiled = new Map<string, Compiled>()
 
   const plansOf = (lookup: Lookup): Map<string, Plan> => {
@@ -99,10 +98,6 @@ export function openResolver(schemas: Schemas): Resolver {
     },
     plan,
     preload: (lookup) => lookup.prefetch(COMMON),
-    clear() {
-      kept = new WeakMap()
-      compiled.clear()
-    },
   }
 }
 

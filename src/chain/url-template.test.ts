@@ -56,6 +56,19 @@ describe('P6: parameters are encoded for the place they stand in', () => {
   })
 })
 
+describe('P5: a variable in the query is a value there', () => {
+  const variables = { K: 'a+b&c#d ü', PAGE: '2', SIGNED: 'v=1&sig=a%2Bb' }
+  test.each([
+    ['https://api.test/?k=${K}&a=1', 'https://api.test/?k=a%2Bb%26c%23d%20%C3%BC&a=1'],
+    ['https://api.test/?k=x-${K}', 'https://api.test/?k=x-a%2Bb%26c%23d%20%C3%BC'],
+    ['https://api.test/?page=${PAGE}', 'https://api.test/?page=2'],
+    ['https://api.test/?${SIGNED}', 'https://api.test/?v=1&sig=a%2Bb'],
+    ['https://api.test/?a=1&${SIGNED}', 'https://api.test/?a=1&v=1&sig=a%2Bb'],
+  ])('%s', (source, expected) => {
+    expect(render(source, {}, variables)).toBe(expected)
+  })
+})
+
 describe('P6: a part of the path that would vanish is refused', () => {
   test.each<[string, Parameters, string]>([
     ['https://api.test/items/{id}', { id: '../admin' }, '".."'],

@@ -37,7 +37,7 @@ export function compileUrl(source: string, parameters: ReadonlySet<string>): Url
   return { source, parts }
 }
 
-/** Parameters are encoded for the place they stand in, and the address must still be the one the manifest names. */
+/** Parameters are encoded for the place they stand in, variables in the query too, and the address must still be the one the manifest names. */
 export function renderUrl(template: UrlTemplate, values: Values): string {
   let text = ''
   let origin = ''
@@ -46,13 +46,20 @@ export function renderUrl(template: UrlTemplate, values: Values): string {
     const piece = renderSegment(segment, values)
     if (place === 'origin') origin += piece
     const from = text.length
-    text += segment.kind === 'parameter' ? encode(segment.name, piece) : piece
+    const isEncoded =
+      segment.kind === 'parameter' || (segment.kind === 'variable' && place === 'query' && isInValue(text))
+    text += isEncoded ? encode(segment.name, piece) : piece
     if (segment.kind === 'parameter' && place === 'path')
       filled.push({ name: segment.name, from, to: text.length })
   }
   for (const place of filled) assertWholePart(text, place)
   assertOrigin(template.source, text, origin)
   return text
+}
+
+/** Where a name would stand, a variable may hold several names with their values, such as a signature. */
+function isInValue(before: string): boolean {
+  return !/[?&]$/.test(before)
 }
 
 /** In literal text the host ends at the first slash behind it, the path at the first `?` or `#`. */

@@ -134,6 +134,49 @@ describe('P5: the forms of a variable', () => {
   })
 })
 
+describe('ENV-02, N1: the whole environment is one more thing that a person grants', () => {
+  const refusal = expect.objectContaining({
+    code: 'SECRET_NOT_GRANTED',
+    message: 'Cannot run "weather": it asks for all variables without a grant',
+    hint: expect.stringContaining(`A person has to add ${JSON.stringify(grant('*'))} to "grants"`),
+    details: { required: grant('*'), layer: 'grants', rule: null },
+  })
+
+  test('without a grant it is refused, with the grant ready to be given', () => {
+    expect(() => open([], []).all()).toThrow(refusal)
+    expect(() => open(['TOKEN', '*'], [grant('TOKEN', 'OTHER')]).all()).toThrow(refusal)
+    expect(() => open([], [grant('*')], 'b'.repeat(64)).all()).toThrow(
+      expect.objectContaining({ code: 'SECRET_NOT_GRANTED' }),
+    )
+  })
+
+  test('with it all is passed on, and what not every child sees is a secret', () => {
+    const { all, secrets } = open([], [grant('*')])
+    expect(all()).toEqual(ENVIRONMENT)
+    expect(secrets).toEqual(
+      new Map([
+        ['TOKEN', ENVIRONMENT.TOKEN],
+        ['OTHER', ENVIRONMENT.OTHER],
+      ]),
+    )
+  })
+
+  test('a value that every child sees under another name is no secret', () => {
+    const { all, secrets } = openVariables(
+      { item, secrets: new Set(), digest: DIGEST },
+      { environment: { HOME: '/home/me', OLDPWD: '/home/me' }, grants: [grant('*')], projectPath: null },
+    )
+    all()
+    expect(secrets.size).toBe(0)
+  })
+
+  test('it lets no template read what the manifest does not declare', () => {
+    expect(() => open([], [grant('*')]).optional(plain('TOKEN'))).toThrow(
+      expect.objectContaining({ code: 'SECRET_NOT_GRANTED' }),
+    )
+  })
+})
+
 describe('RED-01: what was used is known, so that it can be taken out again', () => {
   test('a granted value that was put somewhere', () => {
     const { optional, secrets } = open(['TOKEN', 'OTHER'], [grant('TOKEN', 'OTHER')])

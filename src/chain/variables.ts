@@ -1,6 +1,6 @@
 import type { Grant } from '../config/config.ts'
 import type { Environment } from '../config/environment.ts'
-import { isPassedOn } from '../config/environment.ts'
+import { childEnvironment, isPassedOn } from '../config/environment.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { VariableSegment } from '../shared/template.ts'
 import type { Plan } from './plan.ts'
@@ -11,11 +11,16 @@ export interface Variables {
   readonly required: (segment: VariableSegment) => string
   /** For places where an unset variable is an empty text: arguments, environment, bodies. */
   readonly optional: (segment: VariableSegment) => string
+  /** All of it, for a child that inherits: a person has to have granted `*`. */
+  readonly all: () => Environment
   /** Values of granted variables that were put somewhere: what has to be taken out of results and records. */
   readonly secrets: ReadonlyMap<string, string>
   /** Something made of secrets is one itself, and does not show them by value. */
   readonly derive: (name: string, value: string) => void
 }
+
+/** The name under which the whole environment is granted. */
+const EVERYTHING = '*'
 
 interface VariableMeans {
   readonly environment: Environment
@@ -61,6 +66,14 @@ export function openVariables(
   return {
     required: (segment) => resolve(segment, true),
     optional: (segment) => resolve(segment, false),
+    all: () => {
+      if (!granted.has(EVERYTHING)) throw notGranted(plan, EVERYTHING)
+      const open = new Set(Object.values(childEnvironment(environment)))
+      for (const [name, value] of Object.entries(environment)) {
+        if (value !== '' && !open.has(value)) used.set(name, value)
+      }
+      return environment
+    },
     secrets: used,
     derive: (name, value) => {
       if (used.size > 0) used.set(name, value)
@@ -71,8 +84,11 @@ export function openVariables(
 function notGranted(plan: Pick<Plan, 'item' | 'secrets' | 'digest'>, name: string): KiwiError {
   const { id } = plan.item
   const required = { tool: id, hash: plan.digest, names: [name] }
-  const declare = plan.secrets.has(name) ? '' : `declare ${name} under "secrets" in the manifest, then `
-  return new KiwiError('SECRET_NOT_GRANTED', `Cannot run "${id}": it asks for ${name} without a grant`, {
+  const isAll = name === EVERYTHING
+  const declare =
+    isAll || plan.secrets.has(name) ? '' : `declare ${name} under "secrets" in the manifest, then `
+  const wanted = isAll ? 'all variables' : name
+  return new KiwiError('SECRET_NOT_GRANTED', `Cannot run "${id}": it asks for ${wanted} without a grant`, {
     hint: `A person has to ${declare}add ${JSON.stringify(required)} to "grants" in kiwi.json of the user space`,
     details: { required, layer: 'grants', rule: null },
   })

@@ -1,11 +1,14 @@
-import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { chmod, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { lstatSync, lutimesSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { chmod, mkdir, mkdtemp, readdir, rename, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import type { Clock } from '../shared/clock.ts'
 import { KiwiError, messageOf } from '../shared/errors.ts'
 import type { Item } from '../spaces/item.ts'
 import { contentHash } from '../spaces/item.ts'
 import type { ItemFile } from '../store/store.ts'
+import { dropOldest, isFolder, removeFolder } from './drop-oldest.ts'
 
 /** Folders in which the files of items lie while they run: named by content, written once, read-only. */
 export interface WorkFolders {
@@ -16,13 +19,40 @@ export interface WorkFolders {
   close(): Promise<void>
 }
 
-export function openWorkFolders(cache: string): WorkFolders {
+/** How long a look at a folder holds, and how often its time of use is renewed. */
+const DAY_MS = 24 * 60 * 60 * 1000
+
+export function openWorkFolders(cache: string, clock: Clock): WorkFolders {
   const lasting = join(cache, 'work')
   let root = lasting
   /** Used when the cache cannot be written; gone with this process. */
   let fallback: Promise<string> | null = null
-  const checked = new Set<string>()
+  const checked = new Map<string, { readonly at: number; readonly marks: Marks }>()
+  let dropping: Promise<void> | null = null
   const place = ({ contentHash: hash }: Item): string => join(root, hash)
+
+  /** Whether the files lie there; if so, what they look like is kept for the next run. */
+  const isReady = (folder: string, files: readonly ItemFile[]): boolean => {
+    const at = clock.now()
+    renewUse(folder, at)
+    // Before the files are read: what changes while they are is seen by the next run.
+    const marks = marksOf(folder, files)
+    if (!isAsWritten(folder, files)) return false
+    checked.set(folder, { at, marks })
+    return true
+  }
+
+  const isStillReady = async (folder: string): Promise<boolean> => {
+    const known = checked.get(folder)
+    return known !== undefined && clock.now() - known.at < DAY_MS && (await isUnchanged(known.marks))
+  }
+
+  /** Behind the call that made a folder more; a surplus that stays does no harm. */
+  const dropSurplus = (): void => {
+    dropping ??= dropOldest(lasting, clock.now())
+      .catch(() => {})
+      .finally(() => (dropping = null))
+  }
 
   const write = async (item: Item, files: readonly ItemFile[]): Promise<string> => {
     const folder = place(item)
@@ -44,7 +74,7 @@ export function openWorkFolders(cache: string): WorkFolders {
     place,
     async prepare(item) {
       const folder = place(item)
-      if (checked.has(folder) && existsSync(folder)) return folder
+      if (await isStillReady(folder)) return folder
       const files = await item.files()
       if (contentHash(item.raw, files) !== item.contentHash) {
         throw new KiwiError(
@@ -55,20 +85,65 @@ export function openWorkFolders(cache: string): WorkFolders {
           },
         )
       }
-      const prepared = isAsWritten(folder, files) ? folder : await write(item, files)
-      checked.add(prepared)
-      return prepared
+      if (isReady(folder, files)) return folder
+      const written = await write(item, files)
+      isReady(written, files)
+      dropSurplus()
+      return written
     },
     async close() {
+      await dropping
       const made = await fallback?.catch(() => null)
       if (typeof made === 'string') await removeFolder(made)
     },
   }
 }
 
+/** Path to what changes with every change of it: a tool runs with our rights and may write where another's files lie. */
+type Marks = readonly (readonly [string, string])[]
+
+/** Of the files and of every folder among them. */
+function marksOf(folder: string, files: readonly ItemFile[]): Marks {
+  const paths = new Set([folder])
+  for (const { path } of files) {
+    for (let at = join(folder, path); !paths.has(at); at = dirname(at)) paths.add(at)
+  }
+  return [...paths].map((path) => [path, markOf(path)] as const)
+}
+
+function markOf(path: string): string {
+  try {
+    const { ino, size, ctimeMs } = lstatSync(path)
+    return `${ino} ${size} ${ctimeMs}`
+  } catch {
+    return ''
+  }
+}
+
+/** Files that are looked at before others get a turn. */
+const AT_ONCE = 100
+
+/** A file more or less is a change of its folder, so nothing has to be listed. */
+async function isUnchanged(marks: Marks): Promise<boolean> {
+  for (const [at, [path, mark]] of marks.entries()) {
+    if (markOf(path) !== mark) return false
+    if (at % AT_ONCE === AT_ONCE - 1) await setImmediate()
+  }
+  return true
+}
+
+/** Not at every look: a new time is a change that other processes would have to look into. */
+function renewUse(folder: string, now: number): void {
+  try {
+    if (now - lstatSync(folder).mtimeMs > DAY_MS) lutimesSync(folder, now / 1000, now / 1000)
+  } catch {
+    // What is not there is written, and what cannot be renewed cannot be dropped either.
+  }
+}
+
 /**
  * Whether what lies there is what was put there, and nothing else: a file more could be loaded in place of a
- * library. Looked at once in the life of a process.
+ * library. All of it is read, so this is done once in the life of a process, and when a mark has changed.
  */
 function isAsWritten(folder: string, files: readonly ItemFile[]): boolean {
   const wanted = new Map(files.map((file) => [join(folder, file.path), file]))
@@ -77,11 +152,6 @@ function isAsWritten(folder: string, files: readonly ItemFile[]): boolean {
   } catch {
     return false
   }
-}
-
-/** A link to a folder is none: it leads wherever it is pointed. */
-function isFolder(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
 /** Takes what it finds out of `wanted`; false as soon as something is there that is not wanted so. */
@@ -128,17 +198,6 @@ async function closeFolder(folder: string): Promise<void> {
     if (entry.isDirectory()) await closeFolder(join(folder, entry.name))
   }
   await chmod(folder, 0o555)
-}
-
-/** Folders were made read-only, and nothing can be taken out of a read-only folder. */
-async function removeFolder(folder: string): Promise<void> {
-  if (isFolder(folder)) {
-    await chmod(folder, 0o755)
-    for (const entry of await readdir(folder, { withFileTypes: true })) {
-      if (entry.isDirectory()) await removeFolder(join(folder, entry.name))
-    }
-  }
-  await rm(folder, { recursive: true, force: true })
 }
 
 function cannotPrepare(folder: string, error: unknown): KiwiError {

@@ -15,7 +15,7 @@ import { readyCall } from '../spaces/ready-call.ts'
 import type { ItemWrite } from '../spaces/write.ts'
 import { targetOf, writeItem } from '../spaces/write.ts'
 import type { ItemFile } from '../store/store.ts'
-import type { Location, Ticket, Wish, Work } from './call.ts'
+import type { Location, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
 import { documentText, unplacedItem } from './new-item.ts'
 import { linksOf } from './run-work.ts'
@@ -24,12 +24,11 @@ import { linksOf } from './run-work.ts'
 export async function createWork(
   { item: given, location }: Extract<Wish, { kind: 'create' }>,
   lookup: Lookup,
-  ticket: Ticket,
   means: Means,
 ): Promise<Work> {
   const { raw, files } = given
   const { manifest, warnings } = readManifest(raw, { stem: null, category: null })
-  const faults = [...checkExecutor(manifest), ...checkAuthored(manifest, files, ticket)]
+  const faults = [...checkExecutor(manifest), ...checkAuthored(manifest, files)]
   if (faults.length > 0) throw invalidManifest(manifest.tool_id, faults)
   checkBundle(manifest.tool_id, files)
   const text = given.text ?? (await textOf(manifest, raw, files))
@@ -88,20 +87,13 @@ function createdData({ id, manifest, contentHash, path }: Item, location: Locati
   }
 }
 
-/** What an author must give, and what only a person may. */
-function checkAuthored(
-  manifest: Manifest,
-  files: readonly ItemFile[],
-  { caller }: Ticket,
-): readonly ManifestFault[] {
+/** What an author must give, and what no item may carry. */
+function checkAuthored(manifest: Manifest, files: readonly ItemFile[]): readonly ManifestFault[] {
   const faults: ManifestFault[] = []
   if (manifest.tool_type === 'primitive')
     faults.push({ name: 'tool_type', reason: 'primitives are code; they cannot be created' })
   if (manifest.description.trim() === '')
     faults.push({ name: 'description', reason: 'missing; search finds items by it' })
-  if (manifest.config['inherit_env'] === true && caller.kind === 'agent') {
-    faults.push({ name: 'config.inherit_env', reason: 'only a person may set it, by editing the file' })
-  }
   if (files.length > 0 && !TYPE_RULES[manifest.tool_type].hasFiles) {
     faults.push({ name: 'files', reason: `type ${manifest.tool_type} carries none` })
   }

@@ -1,5 +1,5 @@
 import type { Outcome } from '../kernel/call.ts'
-import { ERRORS, KiwiError, messageOf } from '../shared/errors.ts'
+import { KiwiError, messageOf } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Reply, ReplyMetadata } from '../shared/reply.ts'
 
@@ -31,7 +31,7 @@ export function errorReply(error: unknown, stamp: Stamp): Reply {
       message: failure.message,
       hint: failure.hint,
       ...(failure.fix === undefined ? {} : { fix: failure.fix }),
-      retryable: ERRORS[failure.code].retryable,
+      retryable: failure.retryable,
       details: failure.details,
     },
     metadata: stamp,

@@ -31,6 +31,12 @@ describe('S14: the table of errors', () => {
 })
 
 describe('an error', () => {
+  test('S14: can be tried again when the table says so, unless it knows better', () => {
+    expect(new KiwiError('TIMEOUT', 'late').retryable).toBe(true)
+    expect(new KiwiError('TIMEOUT', 'late', { retryable: false }).retryable).toBe(false)
+    expect(new KiwiError('NOT_FOUND', 'nowhere').retryable).toBe(false)
+  })
+
   test('S14: brings the hint of the table unless it has its own', () => {
     const error = new KiwiError('NOT_FOUND', 'Cannot find tool "a"')
     expect(error).toMatchObject({

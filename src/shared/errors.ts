@@ -216,6 +216,8 @@ interface ErrorExtras {
   readonly hint?: string
   readonly details?: Readonly<Record<string, unknown>>
   readonly fix?: Fix
+  /** Whether trying again can help, where this call knows better than the table. */
+  readonly retryable?: boolean
   /** What was finished before it failed. */
   readonly partial?: JsonObject
   readonly cause?: unknown
@@ -228,6 +230,7 @@ export class KiwiError extends Error {
   readonly hint: string
   readonly details: Readonly<Record<string, unknown>>
   readonly fix: Fix | undefined
+  readonly retryable: boolean
   readonly partial: JsonObject | undefined
 
   constructor(code: ErrorCode, message: string, extras: ErrorExtras = {}) {
@@ -236,17 +239,19 @@ export class KiwiError extends Error {
     this.hint = extras.hint ?? ERRORS[code].hint
     this.details = extras.details ?? {}
     this.fix = extras.fix
+    this.retryable = extras.retryable ?? ERRORS[code].retryable
     this.partial = extras.partial
   }
 
   /** The same error, with what was finished before it put in another form. */
   async withPartial(change: (partial: JsonObject) => Promise<JsonObject>): Promise<KiwiError> {
     if (this.partial === undefined) return this
-    const { code, message, hint, details, fix, cause } = this
+    const { code, message, hint, details, fix, retryable, cause } = this
     const partial = await change(this.partial)
     return new KiwiError(code, message, {
       hint,
       details,
+      retryable,
       partial,
       cause,
       ...(fix === undefined ? {} : { fix }),

@@ -17,6 +17,8 @@ export const LIMITS = {
   resultBytes: 32 * 1024,
   /** Kept results of large output, newest first. */
   keptResults: 100,
+  /** Folders with the files of tools in the cache; beyond it the oldest go that were not used for a week. */
+  workFolders: 200,
   /** Characters of a call's parameters in the journal; beyond it only their beginning and their hash. */
   journalCharacters: 8 * 1024,
   /** Cost of a JSON Schema that comes from data. */

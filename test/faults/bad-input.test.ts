@@ -183,7 +183,7 @@ describe('programs', () => {
     })
     const reply = await temp.run('slow')
     await expectError(reply, 'TIMEOUT')
-    expect(reply).toMatchObject({ data: { output: 'before\n' }, error: { retryable: true } })
+    expect(reply).toMatchObject({ data: { output: 'before\n' }, error: { retryable: false } })
     expect(isAlive(Number(readFileSync(join(temp.folder, 'pid'), 'utf8')))).toBe(false)
   })
 

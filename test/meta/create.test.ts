@@ -299,11 +299,13 @@ describe('create and delete', () => {
     expect(run.data).toMatchObject({ output: '# Deploying\nUse the flamingo switch.\n' })
   })
 
-  test('N1: an agent cannot make a tool that inherits the environment', async () => {
-    const reply = await temp.create('nosy', { ...BASH, config: { inherit_env: true } }, { 'main.sh': 'env' })
-    expect(reply.error).toMatchObject({
-      code: 'INVALID_MANIFEST',
-      details: { invalid: [{ name: 'config.inherit_env' }] },
+  test('N1: a tool that inherits the environment may be made by anyone, and runs when a person granted it', async () => {
+    const made = await temp.create('nosy', { ...BASH, config: { inherit_env: true } }, { 'main.sh': 'env' })
+    expect(made.status).toBe('success')
+    const { error } = await temp.run('nosy')
+    expect(error).toMatchObject({
+      code: 'SECRET_NOT_GRANTED',
+      details: { required: { tool: 'nosy', names: ['*'] } },
     })
   })
 })

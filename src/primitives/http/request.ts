@@ -54,6 +54,13 @@ const OUR_PREFIXES = /^(?:proxy-|sec-websocket-)/
 
 const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 
+/** Why a header of this name may not be set, in any case of its letters; null when it may. */
+export function whyNotHeader(name: string): string | null {
+  if (!TOKEN.test(name)) return 'it is not a header name'
+  const lower = name.toLowerCase()
+  return OURS.has(lower) || OUR_PREFIXES.test(lower) ? 'the connection sets it' : null
+}
+
 /** Refuses what could change the message or the connection, before any network use. */
 export function checkRequest(
   request: Pick<HttpRequest, 'method' | 'url' | 'headers' | 'body' | 'isIdempotent'>,
@@ -71,9 +78,8 @@ export function checkRequest(
   }
   for (const [given, value] of Object.entries(request.headers)) {
     const name = given.toLowerCase()
-    if (!TOKEN.test(name)) return refused(`header ${JSON.stringify(given.slice(0, 64))}`, 'it is not a name')
-    if (OURS.has(name) || OUR_PREFIXES.test(name))
-      return refused(`header "${name}"`, 'it is set by Kiwi alone')
+    const why = whyNotHeader(name)
+    if (why !== null) return refused(`header ${JSON.stringify(given.slice(0, 64))}`, why)
     if (!VALUE.test(value)) {
       return refused(
         `header "${name}"`,

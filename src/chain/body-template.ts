@@ -1,0 +1,94 @@
+import { KiwiError } from '../shared/errors.ts'
+import type { JsonValue } from '../shared/json.ts'
+import { assertPlain, isObject } from '../shared/json.ts'
+import type { Template, Tree, Values } from '../shared/template.ts'
+import { compileTree, renderSegment, renderTree, textOf } from '../shared/template.ts'
+
+const FORM = 'application/x-www-form-urlencoded'
+const isJsonType = (contentType: string): boolean => contentType.toLowerCase().includes('json')
+
+/**
+ * JSON written out as text is read when something is filled in, so that each parameter stays one value and adds no
+ * keys. What cannot be read would have to be filled in blindly, and is refused.
+ */
+export function compileBody(
+  body: JsonValue,
+  contentType: string | undefined,
+  parameters: ReadonlySet<string>,
+): Tree {
+  const whole = compileTree(body, parameters)
+  if (typeof body !== 'string' || whole.kind !== 'template' || !isJsonType(contentType ?? 'json'))
+    return whole
+  const text = quoteParameters(body, parameters)
+  const value = parse(text)
+  if (value !== undefined) return compileTree(value, parameters)
+  if (!holdsParameter(whole.template) || !/^\s*[[{]/.test(text)) return whole
+  throw new KiwiError(
+    'INVALID_CONFIG',
+    'Cannot use the body: it holds parameters and cannot be read as JSON',
+    {
+      hint: 'Write the body as an object in place of a text',
+    },
+  )
+}
+
+/** A parameter that stands outside of quotes is a value of its own: in quotes it is read as one. */
+function quoteParameters(text: string, parameters: ReadonlySet<string>): string {
+  // A string without an end is taken as one, or each of its quotes would be tried as a beginning.
+  const token = /"(?:[^"\\]|\\[^])*"?|(?<!\$)\{([A-Za-z_][A-Za-z0-9_-]*)\}/g
+  return text.replaceAll(token, (whole: string, name: string | undefined) =>
+    name !== undefined && parameters.has(name) ? `"${whole}"` : whole,
+  )
+}
+
+function parse(text: string): JsonValue | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    assertPlain(value, 'body')
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- parsed from JSON
+    return value as JsonValue
+  } catch {
+    return undefined
+  }
+}
+
+/** The bytes to send, in the form that the content type asks for; null when there are none. */
+export function renderBody(tree: Tree, values: Values, contentType: string | undefined): string | null {
+  const isForm = contentType?.toLowerCase().startsWith(FORM) === true
+  if (isForm && tree.kind === 'template' && tree.template.segments.length > 1)
+    return renderForm(tree.template, values)
+  const body = renderTree(tree, values)
+  if (body === null) return null
+  if (isForm && isObject(body)) {
+    const fields = Object.entries(body).map(([key, value]): [string, string] => [key, textOf(value)])
+    return new URLSearchParams(fields).toString()
+  }
+  if (typeof body !== 'string') return JSON.stringify(body)
+  if (contentType !== undefined && !isJsonType(contentType)) return body
+  // A text of the manifest that is JSON is sent as it is; one that a caller gave is a text, whatever it looks like.
+  const isOurs = tree.kind !== 'template' || !holdsParameter(tree.template)
+  return isOurs && isJson(body) ? body : JSON.stringify(body)
+}
+
+/** The text between is the author's, names and all; what is filled in is a value. */
+function renderForm({ segments }: Template, values: Values): string {
+  return segments
+    .map((segment) => {
+      const text = renderSegment(segment, values)
+      return segment.kind === 'text' ? text : new URLSearchParams({ '': text }).toString().slice(1)
+    })
+    .join('')
+}
+
+function holdsParameter({ segments }: Template): boolean {
+  return segments.some(({ kind }) => kind === 'parameter')
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
