@@ -1,7 +1,7 @@
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import { KiwiError, messageOf } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
-import { canonicalJson, sha256 } from '../shared/json.ts'
+import { canonicalJson, isObject, sha256 } from '../shared/json.ts'
 import { judgeSchema } from './schema-cost.ts'
 import type { Reach, SchemaEngine, Validate } from './schema-engine.ts'
 import { loadSchemaEngine, MOST_WORK, TOO_LONG } from './schema-engine.ts'
@@ -84,14 +84,23 @@ function toCheck(compile: (reach: Reach) => Validate, mostValues: number): Check
   }
 }
 
-/** The values in a value, a long text counted as several; no further than needed to see that there are more. */
+/**
+ * The values in a value, a long text counted as several; no further than needed to see that there are more. Every
+ * check begins here, so it copies nothing.
+ */
 function sizeOf(value: unknown, most: number): number {
-  if (typeof value === 'string') return 1 + value.length / CHARACTERS_PER_VALUE
-  if (typeof value !== 'object' || value === null) return 1
+  if (typeof value === 'string') return 1 + Math.trunc(value.length / CHARACTERS_PER_VALUE)
   let size = 1
-  for (const inner of Array.isArray(value) ? value : Object.values(value)) {
-    size += sizeOf(inner, most - size)
-    if (size > most) break
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      size += sizeOf(item, most - size)
+      if (size > most) return size
+    }
+  } else if (isObject(value)) {
+    for (const key in value) {
+      size += sizeOf(value[key], most - size)
+      if (size > most) return size
+    }
   }
   return size
 }
