@@ -86,23 +86,26 @@ function toCheck(compile: (reach: Reach) => Validate, mostValues: number): Check
 
 /**
  * The values in a value, a long text counted as several; no further than needed to see that there are more. Every
- * check begins here, so it copies nothing.
+ * check begins here, so it copies nothing and calls itself for lists and objects only.
  */
 function sizeOf(value: unknown, most: number): number {
   if (typeof value === 'string') return 1 + Math.trunc(value.length / CHARACTERS_PER_VALUE)
   let size = 1
   if (Array.isArray(value)) {
-    for (const item of value) {
-      size += sizeOf(item, most - size)
-      if (size > most) return size
-    }
+    for (let i = 0; i < value.length && size <= most; i++)
+      size += isLeaf(value[i]) ? 1 : sizeOf(value[i], most - size)
   } else if (isObject(value)) {
     for (const key in value) {
-      size += sizeOf(value[key], most - size)
-      if (size > most) return size
+      size += isLeaf(value[key]) ? 1 : sizeOf(value[key], most - size)
+      if (size > most) break
     }
   }
   return size
+}
+
+/** Counts as one at sight. */
+function isLeaf(value: unknown): boolean {
+  return typeof value === 'string' ? value.length < CHARACTERS_PER_VALUE : typeof value !== 'object'
 }
 
 function toFindings(found: readonly ErrorObject[]): Findings {
