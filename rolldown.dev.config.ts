@@ -1,6 +1,6 @@
 import type { BuildOptions } from 'rolldown'
 
-/** What developers start with plain Node: the benchmarks, the generator of the reference, the processes of tests. */
+/** What developers start with plain Node: the benchmarks and the generator of the reference. */
 export default {
   input: { bench: 'bench/bench.ts', 'generate-docs': 'scripts/generate-docs.ts' },
   platform: 'node',

@@ -50,7 +50,7 @@ export async function execute(kiwi: Kiwi, client: Client, rounds: number): Promi
     {
       id: 'B8',
       what: 'execute of /bin/true, end to end',
-      how: `p10, cached plan, after ${WARM_UP} calls: resolve, gate, two committed records, spawn, capture; a read-only tool`,
+      how: `p10, cached plan, after ${WARM_UP} dry runs and readings: resolve, gate, two committed records, spawn, capture; a read-only tool`,
       value: round(times.ours.p10 / times.theirs.p10),
       unit: 'x',
       detail: `p10 ${round(times.ours.p10)} ms against node's own spawn ${round(times.theirs.p10)} ms; p50 ${round(times.ours.p50)} against ${round(times.theirs.p50)}`,

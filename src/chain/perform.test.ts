@@ -272,6 +272,15 @@ describe('P10: an answer from the network', () => {
     expect((await temp.run('none')).data).toMatchObject({ output: null, status_code: 204 })
   })
 
+  test('JSON with a number that cannot be kept exactly stays text, and a warning says so', async () => {
+    const text = '{"id":12345678901234567890}'
+    routes.set('/large', (request) => reply(request, 200, text, { 'content-type': 'application/json' }))
+    api('large', { url: `${server.url}/large`, response_transform: '$.id' })
+    const { data, warnings } = await temp.run('large')
+    expect(data).toMatchObject({ output: text, encoding: 'json' })
+    expect(warnings).toEqual([expect.stringContaining('a number in it cannot be kept exactly')])
+  })
+
   test('404 is HTTP_STATUS, and the body is kept', async () => {
     api('lost_page', { url: `${server.url}/nowhere`, response_transform: '$.a' })
     await expect(temp.run('lost_page')).rejects.toMatchObject({

@@ -43,7 +43,10 @@ export async function perform(draft: Draft, means: PerformMeans, signal?: AbortS
 
 /** A tool that promises an output and gives another still gave one: the difference is reported. */
 function checked(plan: Plan, data: JsonObject): Performed {
-  const warnings = data['truncated'] === true ? ['the output was over its limit and is cut'] : []
+  const warnings = [
+    ...(data['truncated'] === true ? ['the output was over its limit and is cut'] : []),
+    ...(data['encoding'] === 'json' ? [KEPT_AS_TEXT] : []),
+  ]
   const findings = plan.checkOutput?.(structuredClone(data['output'])) ?? null
   if (findings === null) return { data, warnings }
   return {
@@ -51,6 +54,9 @@ function checked(plan: Plan, data: JsonObject): Performed {
     warnings: [...warnings, `the output is not what the manifest promises: ${describeFindings(findings)}`],
   }
 }
+
+const KEPT_AS_TEXT =
+  'the output is the JSON as text, nothing selected: a number in it cannot be kept exactly, or a key or text is unsafe'
 
 async function contentOf({ item }: Plan): Promise<Performed> {
   const files = await item.files()

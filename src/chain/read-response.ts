@@ -1,4 +1,4 @@
-import type { HttpResult } from '../primitives/http/result.ts'
+import type { BodyKind, HttpResult } from '../primitives/http/result.ts'
 import { FAILURE_CODES } from '../primitives/http/result.ts'
 import { KiwiError } from '../shared/errors.ts'
 import { selectPath } from '../shared/json-path.ts'
@@ -11,7 +11,8 @@ export async function readResponse(plan: Plan, host: JsonValue, result: HttpResu
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a body is JSON, or text
   const body = (result.body ?? null) as JsonValue
   const { 'set-cookie': _cookies, ...headers } = result.headers
-  const answer = { status_code, attempts, ...(body_kind === 'base64' ? { encoding: 'base64' } : {}), headers }
+  const encoding = ENCODINGS[body_kind]
+  const answer = { status_code, attempts, ...(encoding === undefined ? {} : { encoding }), headers }
   if (failure !== null) {
     throw new KiwiError(
       FAILURE_CODES[failure],
@@ -31,6 +32,9 @@ export async function readResponse(plan: Plan, host: JsonValue, result: HttpResu
   const isSelected = transform !== null && body_kind === 'json'
   return { output: isSelected ? await selectPath(body, transform) : body, ...answer }
 }
+
+/** What a text stands for that is not the text of the answer itself. */
+const ENCODINGS: Readonly<Partial<Record<BodyKind, string>>> = { base64: 'base64', json_text: 'json' }
 
 /** The primitive's message as the reason of ours. */
 function reasonOf(error: string): string {

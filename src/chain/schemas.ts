@@ -1,10 +1,10 @@
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import { KiwiError, messageOf } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
-import { canonicalJson, sha256 } from '../shared/json.ts'
+import { canonicalJson, isObject, sha256 } from '../shared/json.ts'
 import { judgeSchema } from './schema-cost.ts'
 import type { Reach, SchemaEngine, Validate } from './schema-engine.ts'
-import { loadSchemaEngine } from './schema-engine.ts'
+import { loadSchemaEngine, MOST_WORK, TOO_LONG } from './schema-engine.ts'
 
 /** What a value lacks or has wrong, by field. */
 export interface Findings {
@@ -32,6 +32,8 @@ const MOST_COMPILED = 2000
 const MOST_FINDINGS = 20
 /** Values in a value that is still searched for all its faults; of a larger one the first is named. */
 const MOST_VALUES = 1000
+/** Counting the characters of a text takes as long as checking several values. */
+const CHARACTERS_PER_VALUE = 250
 
 export function openSchemas(): Schemas {
   let engine: Promise<SchemaEngine> | null = null
@@ -41,9 +43,11 @@ export function openSchemas(): Schemas {
       const key = sha256(canonicalJson(schema))
       const known = compiled.get(key)
       if (known !== undefined) return known
-      const recurring = judgeSchema(schema, what)
+      const judgement = judgeSchema(schema, what)
       const loaded = await (engine ??= loadSchemaEngine())
-      const check = toCheck((reach) => named(what, () => loaded.compile(schema, recurring, reach)))
+      const compileFor = (reach: Reach): Validate =>
+        named(what, () => loaded.compile(schema, judgement, reach))
+      const check = toCheck(compileFor, Math.floor(MOST_WORK / judgement.cost))
       if (compiled.size >= MOST_COMPILED) {
         compiled.clear()
         // An engine keeps something of every schema it has ever compiled.
@@ -66,27 +70,42 @@ function named(what: string, compile: () => Validate): Validate {
   }
 }
 
-function toCheck(compile: (reach: Reach) => Validate): Check {
+/** Whatever a value meets, it meets at most the whole schema: so the number of values bounds the work. */
+function toCheck(compile: (reach: Reach) => Validate, mostValues: number): Check {
   const findFirst = compile('first')
   let findAll: Validate | null = null
   return (value) => {
+    if (sizeOf(value, mostValues) > mostValues) return toFindings([TOO_LONG])
     const first = findFirst(value)
     if (first === null) return null
-    if (!isSmall(value)) return toFindings(first)
+    if (sizeOf(value, MOST_VALUES) > MOST_VALUES) return toFindings(first)
     findAll ??= compile('all')
     return toFindings(findAll(value) ?? first)
   }
 }
 
-function isSmall(value: unknown): boolean {
-  const open: unknown[] = [value]
-  for (let seen = 0; open.length > 0; seen++) {
-    const next = open.pop()
-    const inner = typeof next === 'object' && next !== null ? Object.values(next) : []
-    if (seen + open.length + inner.length > MOST_VALUES) return false
-    open.push(...inner)
+/**
+ * The values in a value, a long text counted as several; no further than needed to see that there are more. Every
+ * check begins here, so it copies nothing and calls itself for lists and objects only.
+ */
+function sizeOf(value: unknown, most: number): number {
+  if (typeof value === 'string') return 1 + Math.trunc(value.length / CHARACTERS_PER_VALUE)
+  let size = 1
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length && size <= most; i++)
+      size += isLeaf(value[i]) ? 1 : sizeOf(value[i], most - size)
+  } else if (isObject(value)) {
+    for (const key in value) {
+      size += isLeaf(value[key]) ? 1 : sizeOf(value[key], most - size)
+      if (size > most) break
+    }
   }
-  return true
+  return size
+}
+
+/** Counts as one at sight. */
+function isLeaf(value: unknown): boolean {
+  return typeof value === 'string' ? value.length < CHARACTERS_PER_VALUE : typeof value !== 'object'
 }
 
 function toFindings(found: readonly ErrorObject[]): Findings {

@@ -23,6 +23,8 @@ export const LIMITS = {
   journalCharacters: 8 * 1024,
   /** Cost of a JSON Schema that comes from data. */
   schemaCost: 20_000,
+  /** Parts such a schema is written in: schemas and lists of them. */
+  schemaSize: 2000,
   /** Words of a search query. */
   queryWords: 64,
   /** Bytes of a description in the search index. */

@@ -23,6 +23,16 @@ test('P10: text that only looks like JSON stays text', () => {
   expect(read('   ')).toEqual({ body: '   ', body_kind: 'text' })
 })
 
+test('P10: JSON that would come out changed stays as the service wrote it', () => {
+  for (const text of ['{"id":12345678901234567890}', '[1e999]', '{"a":[{"b":-9007199254740993}]}']) {
+    expect(read(text, 'application/json')).toEqual({ body: text, body_kind: 'json_text' })
+  }
+  for (const text of ['{"__proto__":{"a":1}}', '{"a":"\\u0000"}']) {
+    expect(read(text, 'application/json')).toEqual({ body: text, body_kind: 'json_text' })
+  }
+  expect(read('{"id":9007199254740991,"f":0.1,"e":1e30}')).toMatchObject({ body_kind: 'json' })
+})
+
 test('P10: bytes that are no text come as base64', () => {
   expect(read(Buffer.from([0xff, 0xfe, 0x01]))).toEqual({ body: '//4B', body_kind: 'base64' })
   expect(read(Buffer.from('a\0b'), 'text/plain')).toEqual({ body: 'YQBi', body_kind: 'base64' })

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { assertPlain } from '../../shared/json.ts'
 import { LIMITS } from '../../shared/limits.ts'
 import type { BodyKind } from './result.ts'
 
@@ -7,7 +8,7 @@ export interface Body {
   readonly body_kind: BodyKind
 }
 
-/** JSON if it parses, else text, else base64. */
+/** JSON if it parses and comes out as it went in, else text, else base64. */
 export function readBody(bytes: Buffer, contentType: string): Body {
   if (bytes.length === 0) return { body: null, body_kind: 'none' }
   const text = decode(bytes, contentType)
@@ -15,12 +16,22 @@ export function readBody(bytes: Buffer, contentType: string): Body {
   if (looksLikeJson(text, contentType)) {
     try {
       const body: unknown = JSON.parse(text)
-      return { body, body_kind: 'json' }
+      return isPlain(body) ? { body, body_kind: 'json' } : { body: text, body_kind: 'json_text' }
     } catch {
       // Text that only looks like JSON.
     }
   }
   return { body: text, body_kind: 'text' }
+}
+
+/** False for numbers that JavaScript would round, and for what no later step should have to think about. */
+function isPlain(body: unknown): boolean {
+  try {
+    assertPlain(body, 'body')
+    return true
+  } catch {
+    return false
+  }
 }
 
 const CHARSET = /;\s*charset\s*=\s*"?([\w.:-]+)/i

@@ -22,7 +22,7 @@ export interface HttpResult {
   readonly success: boolean
   /** 0: no answer. */
   readonly status_code: number
-  /** The JSON value, the text, or base64 text for bytes that are neither. */
+  /** The JSON value, the text, or base64 text for bytes that are neither; JSON that cannot be kept exactly as text. */
   readonly body: unknown
   readonly body_kind: BodyKind
   readonly headers: Readonly<Record<string, string>>
@@ -33,7 +33,7 @@ export interface HttpResult {
   readonly failure: HttpFailure | null
 }
 
-export type BodyKind = 'json' | 'text' | 'base64' | 'none'
+export type BodyKind = 'json' | 'json_text' | 'text' | 'base64' | 'none'
 
 export interface Problem {
   readonly failure: HttpFailure

@@ -36,7 +36,16 @@ test('N8: Retry-After is obeyed, as seconds or as a date', () => {
   expect(retryDelay(request, repeatable, status(503, '120'), means())).toBe(120_000)
   expect(retryDelay(request, repeatable, status(429, 'Thu, 01 Jan 2026 00:00:05 GMT'), means())).toBe(5000)
   expect(retryDelay(request, repeatable, status(429, 'Wed, 31 Dec 2025 00:00:05 GMT'), means())).toBe(0)
+  expect(retryDelay(request, repeatable, status(429, 'Thursday, 01-Jan-26 00:00:05 GMT'), means())).toBe(5000)
   expect(retryDelay(request, repeatable, status(429, 'soon'), means())).toBe(1000)
+})
+
+test('N8: a fraction of a second is obeyed, and no number is taken for a date', () => {
+  expect(retryDelay(request, repeatable, status(503, '1.5'), means())).toBe(1500)
+  expect(retryDelay(request, repeatable, status(503, ' 0.25 '), means())).toBe(250)
+  for (const odd of ['-1', '1,5', '1.2.3', '1e3', 'May 1', '']) {
+    expect(retryDelay(request, repeatable, status(503, odd), means()), odd).toBe(1000)
+  }
 })
 
 test('P8: listed statuses, timeouts and connection errors are tried again; nothing else is', () => {

@@ -29,10 +29,10 @@ export function retryDelay(
   return status === 429 || status === 503 ? asked : null
 }
 
-/** Seconds, or a date. */
+/** Seconds, or a date, which begins with a weekday: JavaScript reads a date into nearly every number. */
 function readRetryAfter(value: string | undefined, clock: Clock): number | null {
-  if (value === undefined) return null
-  if (/^\d+$/.test(value)) return Number(value) * 1000
-  const date = Date.parse(value)
+  const text = value?.trim() ?? ''
+  if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text) * 1000
+  const date = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)/i.test(text) ? Date.parse(text) : NaN
   return Number.isNaN(date) ? null : Math.max(0, date - clock.now())
 }

@@ -73,6 +73,16 @@ describe.skipIf(process.platform !== 'linux')('on Linux', () => {
     expect(pidsIn(result.stdout).filter(isAlive)).toEqual([])
   })
 
+  test('CMD-07: what left both the group and the output lives on, until Kiwi ends', async () => {
+    const own = openSubprocess({ clock: systemClock })
+    const result = await own.run(shell('setsid sleep 999 </dev/null >/dev/null 2>&1 & echo $!; exit 0'))
+    expect(result).toMatchObject({ success: true })
+    const [server = 0] = pidsIn(result.stdout)
+    expect(isAlive(server)).toBe(true)
+    await own.close()
+    expect(isAlive(server)).toBe(false)
+  })
+
   test('P2: a run does not hang on a process that hid and holds its output', async () => {
     const result = await subprocess.run(shell('(env -i setsid sleep 30 & echo $!); exit 5'))
     expect(result).toMatchObject({ return_code: 5, timed_out: false })

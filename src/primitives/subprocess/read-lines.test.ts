@@ -70,6 +70,19 @@ test('P13: without a reader the stream is not read without end', async () => {
   expect(collected).toHaveLength(written + 1)
 })
 
+test('P13: nor are empty lines', async () => {
+  const { stream, lines } = open()
+  const chunk = '\n'.repeat(1000)
+  let written = 0
+  while (written < 1_000_000 && stream.write(chunk)) {
+    written += chunk.length
+    await new Promise(setImmediate)
+  }
+  expect(written).toBeLessThan(100_000)
+  stream.end()
+  expect(await collect(lines)).toHaveLength(written + chunk.length)
+})
+
 test('P13: lines end when the writers are gone, even if somebody holds the pipe', async () => {
   const { stream, lines } = open()
   stream.write('last\n')

@@ -15,14 +15,16 @@ interface LineLimits {
 }
 
 const NEWLINE = 0x0a
-const MAX_WAITING_CHARACTERS = 256 * 1024
+const MAX_WAITING = 256 * 1024
+/** What a line costs besides its characters, so that many empty ones are bounded too. */
+const LINE_COST = 64
 const QUIET_MS = 250
 
 export function readLines(stream: Readable, { maxLineBytes, onTooLong }: LineLimits): Lines {
   /** The beginning of a line whose end has not come. */
   const open = createBytePile()
   const waiting: string[] = []
-  let waitingCharacters = 0
+  let waitingCost = 0
   let isOver = false
   let hasNews = false
   let wake: (() => void) | null = null
@@ -52,11 +54,11 @@ export function readLines(stream: Readable, { maxLineBytes, onTooLong }: LineLim
       if (!add(chunk.subarray(from, at))) return
       const line = open.take().toString('utf8')
       waiting.push(line)
-      waitingCharacters += line.length
+      waitingCost += line.length + LINE_COST
       from = at + 1
     }
     if (from < chunk.length && !add(chunk.subarray(from))) return
-    if (waitingCharacters > MAX_WAITING_CHARACTERS) stream.pause()
+    if (waitingCost > MAX_WAITING) stream.pause()
     wake?.()
   }
 
@@ -68,7 +70,7 @@ export function readLines(stream: Readable, { maxLineBytes, onTooLong }: LineLim
       for (;;) {
         const line = waiting.shift()
         if (line !== undefined) {
-          waitingCharacters -= line.length
+          waitingCost -= line.length + LINE_COST
           yield line
           continue
         }

@@ -17,7 +17,11 @@ export interface RunMeans {
 /** A longer timer fires at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
-/** One child from its start to its end. When this is done, nothing of it is left that the system shows us. */
+/**
+ * One child from its start to its end. When this is done, nothing is left of a child that was ended. One that ended
+ * by itself may leave what went to another group and let go of its pipes: that lives until we close, since looking
+ * for it would cost every run milliseconds.
+ */
 export async function runCommand(
   command: Command,
   means: RunMeans,
