@@ -1,6 +1,7 @@
 import { KiwiError } from '../shared/errors.ts'
 import type { ItemRef } from '../shared/ids.ts'
 import { deepFreeze, sha256 } from '../shared/json.ts'
+import type { ItemType } from '../shared/tool-type.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { notFound } from '../spaces/lookup.ts'
@@ -17,9 +18,9 @@ export interface Resolver {
    * The plan of an id: at once when it is kept, so that the common case costs a look into a map. NOT_FOUND and the
    * faults of the chain are thrown. Freshness is the caller's: see `current`.
    */
-  resolve(ref: ItemRef, lookup: Lookup): Plan | Promise<Plan>
+  resolve(ref: ItemRef, lookup: Lookup, itemType?: ItemType): Plan | Promise<Plan>
   /** The same after a look at whether the files and rows of the plan are still what they were. */
-  current(ref: ItemRef, lookup: Lookup): Plan | Promise<Plan>
+  current(ref: ItemRef, lookup: Lookup, itemType?: ItemType): Plan | Promise<Plan>
   /**
    * Many at once: what is not kept comes in one query. An id that is not there maps to null, one whose chain is
    * faulty to what is wrong with it.
@@ -70,18 +71,18 @@ export function openResolver(schemas: Schemas): Resolver {
     return Object.freeze({ ...content, item, items, links, chain, warnings })
   }
 
-  const make = async (ref: ItemRef, lookup: Lookup): Promise<Plan> => {
+  const make = async (ref: ItemRef, lookup: Lookup, itemType: ItemType): Promise<Plan> => {
     const plans = plansOf(lookup)
-    const item = await lookup.find(ref, 'tool')
-    if (item === null) throw notFound(ref, 'tool')
+    const item = await lookup.find(ref, itemType)
+    if (item === null) throw notFound(ref, itemType)
     const made = await plan(item, lookup)
     if (plans.size >= MOST_KEPT) plans.clear()
-    plans.set(keyOf(ref), made)
+    plans.set(keyOf(ref, itemType), made)
     return made
   }
 
-  const resolve = (ref: ItemRef, lookup: Lookup): Plan | Promise<Plan> =>
-    plansOf(lookup).get(keyOf(ref)) ?? make(ref, lookup)
+  const resolve = (ref: ItemRef, lookup: Lookup, itemType: ItemType = 'tool'): Plan | Promise<Plan> =>
+    plansOf(lookup).get(keyOf(ref, itemType)) ?? make(ref, lookup, itemType)
 
   return {
     resolve,
@@ -110,7 +111,8 @@ async function attempt(resolve: () => Plan | Promise<Plan>): Promise<Plan | Kiwi
   }
 }
 
-function keyOf({ name, category, version }: ItemRef): string {
-  if (category === null && version === null) return name
-  return `${category ?? ''}/${name}@${version ?? ''}`
+/** A tool and a piece of knowledge may have one name. */
+function keyOf({ name, category, version }: ItemRef, itemType: ItemType = 'tool'): string {
+  if (category === null && version === null && itemType === 'tool') return name
+  return `${itemType === 'tool' ? '' : itemType}${category ?? ''}/${name}@${version ?? ''}`
 }

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { join, parse, relative, resolve } from 'node:path'
 import { z } from 'zod'
 import { KiwiError, messageOf } from '../shared/errors.ts'
+import { parseDocument } from '../spaces/parse-document.ts'
 import { printReply, printable, printableText } from './terminal.ts'
 import type { CommonOptions } from './with-kiwi.ts'
 import { withKiwi } from './with-kiwi.ts'
@@ -18,10 +19,11 @@ interface CreateOptions extends CommonOptions {
 export function createCommand(source: string, options: CreateOptions): Promise<number> {
   const { manifest, files } = readSource(source)
   return withKiwi(options, async ({ call }) => {
+    const item_id = options.id ?? (await nameOf(source, manifest))
     const reply = await call('execute', {
       item_type: 'tool',
       action: 'create',
-      ...(options.id === undefined ? {} : { item_id: options.id }),
+      ...(item_id === undefined ? {} : { item_id }),
       parameters: { manifest, files, location: options.location },
       dry_run: options.dryRun === true,
     })
@@ -35,9 +37,17 @@ export function createCommand(source: string, options: CreateOptions): Promise<n
   })
 }
 
+/** A manifest that does not say its id is called as its file or folder, as it would be in a space. */
+async function nameOf(source: string, manifest: string): Promise<string | undefined> {
+  const declared = await parseDocument(manifest, source).catch(() => null)
+  const isNamed = declared === null || ['tool_id', 'id', 'name'].some((key) => declared[key] !== undefined)
+  return isNamed ? undefined : parse(resolve(source)).name
+}
+
 function readSource(source: string): { manifest: string; files: Record<string, unknown> } {
   try {
     if (!statSync(source).isDirectory()) return { manifest: readFileSync(source, 'utf8'), files: {} }
+    const manifest = readFileSync(join(source, 'tool.yaml'), 'utf8')
     const files = readdirSync(source, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name))
@@ -50,7 +60,7 @@ function readSource(source: string): { manifest: string; files: Record<string, u
           executable: isExecutable(path),
         },
       ])
-    return { manifest: readFileSync(join(source, 'tool.yaml'), 'utf8'), files: Object.fromEntries(files) }
+    return { manifest, files: Object.fromEntries(files) }
   } catch (error) {
     throw new KiwiError('PARSE_ERROR', `Cannot read "${source}": ${messageOf(error)}`, {
       hint: 'Give a manifest file, or a folder that holds tool.yaml',

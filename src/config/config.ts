@@ -49,6 +49,7 @@ export type Flags = Partial<Pick<Settings, 'port' | 'log_level'>>
 
 /** Defaults, then the file, then KIWI_* variables, then flags: the later wins. */
 export function loadConfig(environment: Environment, flags: Flags = {}): Config {
+  refuseWithinCall(environment)
   const home = homeOf(environment)
   const named =
     environment['KIWI_USER_SPACE'] || environment['USER_SPACE'] || environment['AI_USER_SPACE'] || null
@@ -72,6 +73,15 @@ export function loadConfig(environment: Environment, flags: Flags = {}): Config 
     sources: { ...sources, user_space: named === null ? 'default' : 'environment' },
     environment,
   }
+}
+
+/** A tool that starts Kiwi would call as the person itself. What it clears from its environment we cannot see. */
+function refuseWithinCall(environment: Environment): void {
+  if (environment['KIWI_CALL_ID'] === undefined) return
+  throw new KiwiError('PERMISSION_DENIED', 'Cannot start kiwi from a tool', {
+    hint: 'Call search, load, execute or help instead of starting kiwi from a tool',
+    details: { layer: 'machine', rule: 'machine/own-program', op: 'exec', resource: 'kiwi' },
+  })
 }
 
 type Sources = Record<keyof Settings, Source>

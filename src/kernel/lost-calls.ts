@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { KiwiError, messageOf } from '../shared/errors.ts'
+import { textOf } from '../shared/template.ts'
 import type { JournalRecord, NewRecord } from '../store/store.ts'
 import type { Means } from './means.ts'
 
@@ -45,7 +46,7 @@ async function settle(decision: JournalRecord, wall: number, store: Means['store
 }
 
 function isLost({ body, wall }: JournalRecord): boolean {
-  const [, host, pid] = /^(.*):(\d+)$/.exec(String(body['process'])) ?? []
+  const [, host, pid] = /^(.*):(\d+)$/.exec(textOf(body['process'] ?? '')) ?? []
   if (host !== hostname()) return false
   // A number is given to one process after another; before our own start it belonged to somebody else.
   if (Number(pid) === process.pid) return wall < performance.timeOrigin

@@ -1,4 +1,5 @@
 import { KiwiError } from '../shared/errors.ts'
+import { textOf } from '../shared/template.ts'
 import type { Outcome, Work } from './call.ts'
 import type { Stage } from './gate.ts'
 import { decide } from './policy/decide.ts'
@@ -40,7 +41,7 @@ function denied({ layer, rule, demand, remedy }: Verdict, { item: { id }, redact
   const reason = rule === null ? `has no rule for it` : `denies it by rule "${rule}"`
   return new KiwiError(
     'PERMISSION_DENIED',
-    `Cannot ${verbOf(demand.op)} "${String(resource)}" for "${id}": layer "${layer}" ${reason}`,
+    `Cannot ${verbOf(demand.op)} "${textOf(resource)}" for "${id}": layer "${layer}" ${reason}`,
     {
       hint: remedy,
       details: { layer, rule, op: demand.op, resource, required: remedy },

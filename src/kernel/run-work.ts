@@ -2,9 +2,7 @@ import type { Draft } from '../chain/draft.ts'
 import type { Plan } from '../chain/plan.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
-import { itemTypeOf } from '../shared/tool-type.ts'
 import type { Lookup } from '../spaces/lookup.ts'
-import { notFound } from '../spaces/lookup.ts'
 import type { Link, Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
 import type { Demand } from './policy/rule.ts'
@@ -16,10 +14,7 @@ export async function runWork(
   ticket: Ticket,
   { chain, results }: Means,
 ): Promise<Work> {
-  const plan = await chain.resolver.current(wish.ref, lookup)
-  if (wish.itemType !== 'tool' && itemTypeOf(plan.item.manifest.tool_type) !== wish.itemType) {
-    throw notFound(wish.ref, wish.itemType)
-  }
+  const plan = await chain.resolver.current(wish.ref, lookup, wish.itemType)
   const { projectPath } = lookup
   const fit = (data: JsonObject): Promise<JsonObject> => results.fit(ticket.callId, plan.item.id, data)
   const draft = chain.draft(plan, { callId: ticket.callId, parameters: wish.parameters, projectPath })

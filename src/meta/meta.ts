@@ -10,7 +10,6 @@ import type { Reply } from '../shared/reply.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Spaces } from '../spaces/spaces.ts'
 import type { StoreView } from '../store/store.ts'
-import type { MetaTool } from './arguments.ts'
 import { META_TOOLS, objectOf, readArguments, readItemType } from './arguments.ts'
 import type { MetaCall } from './context.ts'
 import { help } from './help.ts'
@@ -49,11 +48,12 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
         duration_ms: Math.round(clock.monotonic() - started),
       })
       const lookupAt = async (projectPath: string | undefined): Promise<Lookup> =>
-        spaces.at(projectPath === undefined ? await client.defaultProject() : absolute(projectPath))
+        projectPath === undefined
+          ? atDefault(spaces, await client.defaultProject())
+          : spaces.at(absolute(projectPath))
       const call: MetaCall = { ticket, kernel, store, lookupAt }
       try {
-        const tool = META_TOOLS.find((known) => known === name)
-        return await (tool === undefined ? refuse(name, call) : answer(tool, args, call, stamp))
+        return await answer(name, args, call, stamp)
       } catch (error) {
         return errorReply(error, stamp())
       }
@@ -61,7 +61,7 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
   }
 }
 
-async function answer(tool: MetaTool, args: unknown, call: MetaCall, stamp: () => Stamp): Promise<Reply> {
+async function answer(tool: string, args: unknown, call: MetaCall, stamp: () => Stamp): Promise<Reply> {
   if (tool === 'execute') return outcomeReply(await execute(args, call), stamp())
   const isCopy = tool === 'load' && isObject(args) && args['destination'] !== undefined
   const { data, warnings } = await (isCopy ? copy(args, call) : read(tool, args, call))
@@ -84,11 +84,7 @@ function execute(given: unknown, { kernel, ticket, lookupAt }: MetaCall): Return
 }
 
 /** A question is judged and recorded like any other call. */
-function read(
-  tool: Exclude<MetaTool, 'execute'>,
-  given: unknown,
-  call: MetaCall,
-): ReturnType<Kernel['read']> {
+function read(tool: string, given: unknown, call: MetaCall): ReturnType<Kernel['read']> {
   return call.kernel.read(call.ticket, () => {
     switch (tool) {
       case 'search': {
@@ -103,6 +99,8 @@ function read(
         const args = readArguments(tool, given)
         return () => help(args, call)
       }
+      default:
+        throw unknownTool(tool)
     }
   })
 }
@@ -119,13 +117,6 @@ async function copy(given: unknown, call: MetaCall): Promise<Loaded> {
     data: { ...shown.data, destination: outcome.data },
     warnings: [...shown.warnings, ...outcome.warnings],
   }
-}
-
-function refuse(name: string, { kernel, ticket }: MetaCall): Promise<never> {
-  const refusal = unknownTool(name)
-  return kernel.read(ticket, () => {
-    throw refusal
-  }) as Promise<never>
 }
 
 function ticketOf(given: {
@@ -147,6 +138,15 @@ function ticketOf(given: {
     parameters: name === 'execute' ? fields['parameters'] : fields,
     caller: { principal: client.principal, session: client.session, kind: client.kind },
     ...(signal === undefined ? {} : { signal }),
+  }
+}
+
+/** A folder the client named once and that is gone since is no project; what is not in it still works. */
+function atDefault(spaces: Spaces, folder: string | null): Lookup {
+  try {
+    return spaces.at(folder)
+  } catch {
+    return spaces.at(null)
   }
 }
 

@@ -24,7 +24,7 @@ const MOST_FAULTS = 5
 /** Finds items in all spaces by one index. Nothing of them is run. */
 export async function search(args: Arguments<'search'>, { store, lookupAt }: MetaCall): Promise<Found> {
   const lookup = await lookupAt(args.project_path)
-  const faults = await lookup.syncIndex()
+  const stale = await bringUpToDate(lookup)
   const query = parseQuery(args.query)
   const { hits, total } = await store.search({
     words: query.words,
@@ -39,7 +39,17 @@ export async function search(args: Arguments<'search'>, { store, lookupAt }: Met
   })
   await lookup.prefetch(hits.filter(({ path }) => path === null).map(({ item_id }) => item_id))
   const results = await Promise.all(hits.map((hit) => toResult(hit, lookup)))
-  return { data: { results, total, query: args.query }, warnings: faultWarnings(faults) }
+  return { data: { results, total, query: args.query }, warnings: stale }
+}
+
+/** An index that cannot be written still finds what it holds. */
+async function bringUpToDate(lookup: Lookup): Promise<readonly string[]> {
+  try {
+    return faultWarnings(await lookup.syncIndex())
+  } catch (error) {
+    if (!(error instanceof KiwiError && error.code === 'STORE_FULL')) throw error
+    return [`new and changed files are not found: ${error.message}`]
+  }
 }
 
 function toolTypesOf(

@@ -194,3 +194,19 @@ test('kiwi demo leaves nothing behind', async () => {
   expect(readdirSync(fresh.folder).toSorted()).toEqual(['project', 'tmp'])
   fresh.remove()
 })
+
+test('kiwi is not started from a tool, by whatever program', async () => {
+  const tool = join(place.folder, 'starts_kiwi')
+  mkdirSync(tool)
+  writeFileSync(join(tool, 'tool.yaml'), 'tool_type: bash\ndescription: starts kiwi\n')
+  writeFileSync(join(tool, 'main.sh'), `'${process.execPath}' '${CLI}' run hello_bash`)
+  expect(await kiwi(place, ['create', tool])).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('"starts_kiwi"'),
+  })
+  const { stdout } = await kiwi(place, ['run', 'starts_kiwi', '--json'])
+  expect(JSON.parse(stdout)).toMatchObject({
+    error: { code: 'TOOL_FAILED' },
+    data: { output: '', stderr: expect.stringContaining('PERMISSION_DENIED') },
+  })
+})

@@ -276,6 +276,16 @@ describe('create and delete', () => {
     expect([existsSync(near), existsSync(user)]).toEqual([true, false])
   })
 
+  test('S2, R4: a tool and a piece of knowledge may have one name, and each is run as what it is', async () => {
+    temp.write('knowledge/notes.md', '---\nid: notes\n---\nthe text')
+    temp.write('tools/notes/tool.yaml', 'tool_type: bash\nversion: 1.0.0\ndescription: x\n')
+    temp.write('tools/notes/main.sh', 'echo the tool')
+    const run = (item_type: string): Promise<Reply> =>
+      temp.call('execute', { item_type, action: 'run', item_id: 'notes' })
+    expect(await run('knowledge')).toMatchObject({ data: { output: 'the text' } })
+    expect(await run('tool')).toMatchObject({ data: { output: 'the tool\n' } })
+  })
+
   test('D16: knowledge is kept as markdown, found by its text, and returned', async () => {
     const made = await temp.call('execute', {
       item_type: 'knowledge',

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Reply } from '../../src/shared/reply.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
 import { BASH, openTempKiwi } from '../temp-kiwi.ts'
 
@@ -134,29 +135,20 @@ describe('the project', () => {
     expect((await temp.search('zebras', { project_path: other, source: 'project' })).data).toMatchObject({
       total: 0,
     })
-    const nowhere = {
-      principal: 'p',
-      session: 's',
-      kind: 'agent',
-      defaultProject: () => Promise.resolve(null),
-    } as const
-    const run = await temp.kiwi.call(
-      'execute',
-      { item_type: 'tool', action: 'run', item_id: 'hello_bash' },
-      nowhere,
-    )
-    expect(run.status).toBe('success')
-    const create = await temp.kiwi.call(
-      'execute',
-      {
-        item_type: 'tool',
-        action: 'create',
-        item_id: 'x',
-        parameters: { manifest: BASH, files: { 'main.sh': 'true' } },
-      },
-      nowhere,
-    )
-    expect(create.error?.code).toBe('PROJECT_PATH_REQUIRED')
+    for (const folder of [null, '/does/not/exist']) {
+      const nowhere = {
+        principal: 'p',
+        session: 's',
+        kind: 'agent',
+        defaultProject: () => Promise.resolve(folder),
+      } as const
+      const execute = (args: object): Promise<Reply> =>
+        temp.kiwi.call('execute', { item_type: 'tool', ...args }, nowhere)
+      expect((await execute({ action: 'run', item_id: 'hello_bash' })).status).toBe('success')
+      const parameters = { manifest: BASH, files: { 'main.sh': 'true' } }
+      const create = await execute({ action: 'create', item_id: 'x', parameters })
+      expect(create.error?.code).toBe('PROJECT_PATH_REQUIRED')
+    }
   })
 })
 
