@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { soon } from '../../test/fixtures/soon.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { judgeSchema } from './schema-cost.ts'
 
@@ -28,12 +29,12 @@ const byPlace = (link: number): JsonObject => ({ $ref: `#/$defs/d${link}` })
 const unmarked = (): JsonObject => ({})
 
 describe('PAR-08: alternatives behind references show their true cost', () => {
-  test('a chain of 22 links in 1.4 kB is refused before it is compiled', () => {
+  test('a chain of 22 links in 1.4 kB is refused before it is compiled', async () => {
     const schema = doubling(22, byPlace, unmarked)
     expect(JSON.stringify(schema).length).toBeLessThan(1500)
-    const before = performance.now()
-    expect(() => judge(schema)).toThrow(refused('the parameters of "x": it exceeds a cost of 20000'))
-    expect(performance.now() - before).toBeLessThan(1000)
+    await soon(() =>
+      expect(() => judge(schema)).toThrow(refused('the parameters of "x": it exceeds a cost of 20000')),
+    )
   })
 
   test.each<[string, JsonObject]>([
@@ -87,11 +88,11 @@ describe('PAR-08: alternatives behind references show their true cost', () => {
     expect(() => judge(flat(20_200))).toThrow(refused('it exceeds a cost'))
   })
 
-  test('thousands of references in a row end in a refusal, not in a full stack or a long wait', () => {
+  test('thousands of references in a row end in a refusal, not in a full stack or a long wait', async () => {
     const row = Object.fromEntries(Array.from({ length: 8000 }, (_, link) => [`d${link}`, byPlace(link + 1)]))
-    const before = performance.now()
-    expect(() => judge({ $ref: '#/$defs/d0', $defs: { ...row, d8000: {} } })).toThrow(refused(''))
-    expect(performance.now() - before).toBeLessThan(1000)
+    await soon(() =>
+      expect(() => judge({ $ref: '#/$defs/d0', $defs: { ...row, d8000: {} } })).toThrow(refused('')),
+    )
   })
 
   test('a schema inside may not have an $id, since references below it would start there', () => {

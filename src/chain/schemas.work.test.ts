@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { soon } from '../../test/fixtures/soon.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Findings } from './schemas.ts'
 import { openSchemas } from './schemas.ts'
@@ -7,14 +8,6 @@ const schemas = openSchemas()
 const check = async (schema: JsonObject, value: unknown): Promise<Findings | null> =>
   (await schemas.compile(schema, 'the parameters of "x"'))(value)
 
-/** In time of the processor, since others may keep it busy. */
-const soon = async <T>(work: () => Promise<T>): Promise<T> => {
-  const before = process.cpuUsage()
-  const result = await work()
-  const { user, system } = process.cpuUsage(before)
-  expect((user + system) / 1000).toBeLessThan(2000)
-  return result
-}
 const list = <T>(length: number, item: (index: number) => T): T[] =>
   Array.from({ length }, (_, index) => item(index))
 const named = (length: number, schema: JsonObject): JsonObject =>

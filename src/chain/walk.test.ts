@@ -51,16 +51,9 @@ test('T3: a chain leads from the tool over its runtime to the primitive', async 
 })
 
 describe('C4, CHN-01: a chain that comes back to itself is refused with its ids in order', () => {
-  const soon = async (work: Promise<unknown>): Promise<unknown> => {
-    const before = performance.now()
-    const error = await work.catch((thrown: unknown) => thrown)
-    expect(performance.now() - before).toBeLessThan(1000)
-    return error
-  }
-
   test('a -> b -> a', async () => {
     const a = item('a', 'runtime', 'b')
-    expect(await soon(walkIn(a, item('b', 'runtime', 'a')))).toMatchObject({
+    await expect(walkIn(a, item('b', 'runtime', 'a'))).rejects.toMatchObject({
       code: 'EXECUTOR_CYCLE',
       message: 'Cannot run "a": its chain loops at "a"',
       details: { chain: ['a', 'b', 'a'] },
@@ -68,7 +61,7 @@ describe('C4, CHN-01: a chain that comes back to itself is refused with its ids 
   })
 
   test('a -> a', async () => {
-    expect(await soon(walkIn(item('a', 'runtime', 'a')))).toMatchObject({
+    await expect(walkIn(item('a', 'runtime', 'a'))).rejects.toMatchObject({
       code: 'EXECUTOR_CYCLE',
       details: { chain: ['a', 'a'] },
     })
@@ -76,7 +69,7 @@ describe('C4, CHN-01: a chain that comes back to itself is refused with its ids 
 
   test('a loop further down', async () => {
     const rest = [item('a', 'runtime', 'b'), item('b', 'runtime', 'c'), item('c', 'runtime', 'b')]
-    expect(await soon(walkIn(item('s', 'script', 'a'), ...rest))).toMatchObject({
+    await expect(walkIn(item('s', 'script', 'a'), ...rest)).rejects.toMatchObject({
       code: 'EXECUTOR_CYCLE',
       details: { chain: ['s', 'a', 'b', 'c', 'b'] },
     })
