@@ -7,24 +7,6 @@ type Resolve = (ref: ItemRef, lookup: Lookup, itemType?: ItemType) => Plan | Pro
 
 /** Resolves, and looks whether the files of the plan are still what was read; if not, they are read again. */
 export function createCurrent(resolve: Resolve): Resolve {
-  /** What is missing may have been made a moment ago, and what was read may have changed since. */
-  const settle = async (
-    made: Promise<Plan>,
-    lookup: Lookup,
-    again: () => Plan | Promise<Plan>,
-  ): Promise<Plan> => {
-    const before = lookup.generation
-    try {
-      const plan = await made
-      if (isCurrent(plan, lookup)) return plan
-      lookup.freshen(true)
-    } catch (error) {
-      lookup.freshen(true)
-      if (lookup.generation === before) throw error
-    }
-    return again()
-  }
-
   return (ref, lookup, itemType) => {
     lookup.freshen()
     const plan = resolve(ref, lookup, itemType)
@@ -33,6 +15,20 @@ export function createCurrent(resolve: Resolve): Resolve {
     lookup.freshen(true)
     return resolve(ref, lookup, itemType)
   }
+}
+
+/** What is missing may have been made a moment ago, and what was read may have changed since. */
+async function settle(made: Promise<Plan>, lookup: Lookup, again: () => Plan | Promise<Plan>): Promise<Plan> {
+  const before = lookup.generation
+  try {
+    const plan = await made
+    if (isCurrent(plan, lookup)) return plan
+    lookup.freshen(true)
+  } catch (error) {
+    lookup.freshen(true)
+    if (lookup.generation === before) throw error
+  }
+  return again()
 }
 
 function isCurrent({ items }: Plan, lookup: Lookup): boolean {

@@ -101,9 +101,9 @@ const SESSION_REFUSALS: Readonly<Record<'unknown' | 'missing' | 'full', Refusal>
   full: { status: 503, code: -32_000, message: 'Too many sessions are open' },
 }
 
-function refuse(response: ServerResponse, { status, code, message }: Refusal): void {
+function refuse(response: ServerResponse, { status, id, code, message }: Refusal): void {
   response.writeHead(status, { 'Content-Type': 'application/json' })
-  response.end(JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } }))
+  response.end(JSON.stringify({ jsonrpc: '2.0', id: id ?? null, error: { code, message } }))
 }
 
 function listen(server: HttpServer, port: number): Promise<number> {
