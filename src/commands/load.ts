@@ -19,6 +19,7 @@ const Loaded = z.object({
   version: z.string(),
   source: z.string(),
   path: z.string().nullable(),
+  content: z.string().nullable(),
   parameters: Schema,
   files: z.array(
     z.object({
@@ -91,6 +92,8 @@ function show(item: z.infer<typeof Loaded>, terminal: Terminal): void {
   if (item.grant_hash !== null) terminal.out(`grant  ${item.grant_hash}`)
   if (item.tool_type === 'knowledge')
     for (const { content = '' } of item.files) terminal.out(`\n${printableText(content.trimEnd())}`)
+  else if (item.content !== null)
+    terminal.out(`\nmanifest\n${printableText(item.content.trimEnd()).replaceAll(/^/gm, '  ')}`)
   if (item.destination !== null) {
     const { changed, path } = item.destination
     terminal.note(`\n${changed ? 'Copied to' : 'Already at'} ${printable(path ?? '')}`)

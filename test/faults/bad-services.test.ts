@@ -82,7 +82,7 @@ describe('services', () => {
     expect(seen.at(-1)).toMatchObject({
       method: 'POST',
       url: '/anything/a%20b%2Fc?lang=en',
-      headers: { 'x-sample': 'kiwi' },
+      headers: { 'x-sample': 'kiwi', authorization: 'Bearer sample' },
     })
     await expectError(
       await temp.run('http_local', { text: 'hi', topic: '..' }),
