@@ -17,7 +17,7 @@ import { targetOf, writeItem } from '../spaces/write.ts'
 import type { ItemFile } from '../store/store.ts'
 import type { Location, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
-import { documentText, unplacedItem } from './new-item.ts'
+import { documentText, unplacedItem } from './unplaced-item.ts'
 import { linksOf } from './run-work.ts'
 
 /** An item to be made: everything about it is checked before the first byte is written. */
