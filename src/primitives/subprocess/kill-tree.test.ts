@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemClock } from '../../shared/clock.ts'
 import type { CommandResult } from './command.ts'
-import { createReady, isAlive, isZombie, pidsIn, shell } from '../../../test/fixtures/probe.ts'
+import { UNTIL_LEFT, createReady, isAlive, isZombie, pidsIn, shell } from '../../../test/fixtures/probe.ts'
 import type { Subprocess } from './subprocess.ts'
 import { openSubprocess } from './subprocess.ts'
 
@@ -75,7 +75,9 @@ describe.skipIf(process.platform !== 'linux')('on Linux', () => {
 
   test('CMD-07: what left both the group and the output lives on, until Kiwi ends', async () => {
     const own = openSubprocess({ clock: systemClock })
-    const result = await own.run(shell('setsid sleep 999 </dev/null >/dev/null 2>&1 & echo $!; exit 0'))
+    const result = await own.run(
+      shell(`setsid sleep 999 </dev/null >/dev/null 2>&1 & ${UNTIL_LEFT} echo $!; exit 0`),
+    )
     expect(result).toMatchObject({ success: true })
     const [server = 0] = pidsIn(result.stdout)
     expect(isAlive(server)).toBe(true)
@@ -84,7 +86,7 @@ describe.skipIf(process.platform !== 'linux')('on Linux', () => {
   })
 
   test('P2: a run does not hang on a process that hid and holds its output', async () => {
-    const result = await subprocess.run(shell('(env -i setsid sleep 30 & echo $!); exit 5'))
+    const result = await subprocess.run(shell(`(env -i setsid sleep 30 & ${UNTIL_LEFT} echo $!); exit 5`))
     expect(result).toMatchObject({ return_code: 5, timed_out: false })
     const [hidden = 0] = pidsIn(result.stdout)
     // Without mark, group and parent it cannot be known as ours: only a sandbox ends it.

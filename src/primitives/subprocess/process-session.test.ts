@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '../../shared/clock.ts'
-import { ENVIRONMENT, isAlive } from '../../../test/fixtures/probe.ts'
+import { ENVIRONMENT, UNTIL_LEFT, isAlive } from '../../../test/fixtures/probe.ts'
 import type { ProcessSession, SessionCommand } from './process-session.ts'
 import type { Subprocess } from './subprocess.ts'
 import { openSubprocess } from './subprocess.ts'
@@ -135,7 +135,7 @@ test('P13: lines of a child that is gone can still be read', async () => {
 test.skipIf(process.platform !== 'linux')(
   'P13: the lines end though a hidden process holds the pipe',
   async () => {
-    const session = await open('(env -i setsid sleep 30 & echo $!)')
+    const session = await open(`(env -i setsid sleep 30 & ${UNTIL_LEFT} echo $!)`)
     const [hidden] = await rest(session)
     expect(await session.ended).toMatchObject({ return_code: 0 })
     expect(isAlive(Number(hidden))).toBe(true)
