@@ -1,4 +1,6 @@
+import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { assertPlain } from '../../shared/json.ts'
 import { readBody } from './body.ts'
 
 const read = (body: string | Buffer, type = '') => readBody(Buffer.from(body), type)
@@ -31,6 +33,19 @@ test('P10: JSON that would come out changed stays as the service wrote it', () =
     expect(read(text, 'application/json')).toEqual({ body: text, body_kind: 'json_text' })
   }
   expect(read('{"id":9007199254740991,"f":0.1,"e":1e30}')).toMatchObject({ body_kind: 'json' })
+})
+
+test('P10: whatever is handed on as JSON is plain', () => {
+  const key = fc.oneof(fc.string(), fc.constantFrom('__proto__', 'constructor', '\\u005f_proto__', '\\u0000'))
+  const number = fc.oneof(fc.double(), fc.bigInt(), fc.constantFrom('1e17', '1E+400', '-0', '0.1e1'))
+  fc.assert(
+    fc.property(key, number, (name, value) => {
+      const text = `{"${name.replaceAll('"', '')}": [${String(value)}]}`
+      const { body, body_kind } = read(text, 'application/json')
+      if (body_kind === 'json') assertPlain(body, 'body')
+    }),
+    { numRuns: 1000 },
+  )
 })
 
 test('P10: bytes that are no text come as base64', () => {

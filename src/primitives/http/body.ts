@@ -16,13 +16,18 @@ export function readBody(bytes: Buffer, contentType: string): Body {
   if (looksLikeJson(text, contentType)) {
     try {
       const body: unknown = JSON.parse(text)
-      return isPlain(body) ? { body, body_kind: 'json' } : { body: text, body_kind: 'json_text' }
+      return !MAY_BE_ODD.test(text) || isPlain(body)
+        ? { body, body_kind: 'json' }
+        : { body: text, body_kind: 'json_text' }
     } catch {
       // Text that only looks like JSON.
     }
   }
   return { body: text, body_kind: 'text' }
 }
+
+/** What could hide a number that is rounded, an unsafe key or a NUL. Nearly no answer does, and walking it takes longer. */
+const MAY_BE_ODD = /\d{16}|\d[eE]|\\u|__proto__|constructor|prototype/
 
 /** False for numbers that JavaScript would round, and for what no later step should have to think about. */
 function isPlain(body: unknown): boolean {
