@@ -3,6 +3,7 @@ import { userInfo } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { KiwiError, messageOf } from '../shared/errors.ts'
+import { IN_WORDS, fieldFaults } from '../shared/field-faults.ts'
 import type { LogLevel } from '../shared/log.ts'
 import { LOG_LEVELS } from '../shared/log.ts'
 import type { Environment } from './environment.ts'
@@ -162,18 +163,16 @@ function readVariables(environment: Environment): Partial<Settings> {
 }
 
 function check(value: unknown, where: string): Partial<Settings> {
-  const parsed = Settings.partial().safeParse(value)
+  const parsed = Settings.partial().safeParse(value, IN_WORDS)
   if (parsed.success) return dropUndefined(parsed.data)
-  const [first] = parsed.error.issues
-  const key = first?.path.join('.') ?? ''
+  const invalid = fieldFaults(parsed.error.issues)
+  const [{ name, reason } = { name: '', reason: '' }] = invalid
   throw new KiwiError(
     'INVALID_CONFIG',
-    `Cannot use ${where}: ${key === '' ? '' : `"${key}": `}${first?.message}`,
+    `Cannot use ${where}: ${name === '' ? 'it' : `"${name}"`} ${reason}`,
     {
       hint: 'Correct the setting; docs/reference/config.md lists them all',
-      details: {
-        invalid: parsed.error.issues.map(({ path, message }) => ({ name: path.join('.'), reason: message })),
-      },
+      details: { invalid },
     },
   )
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { NewItem } from '../kernel/call.ts'
 import { KiwiError } from '../shared/errors.ts'
+import { IN_WORDS, fieldFaults } from '../shared/field-faults.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { canonicalJson, isObject } from '../shared/json.ts'
 import { textOf } from '../shared/template.ts'
@@ -37,12 +38,9 @@ export async function readNewItem(
   itemId: string | undefined,
   given: JsonObject,
 ): Promise<Created> {
-  const parsed = CreateParameters.safeParse(given)
+  const parsed = CreateParameters.safeParse(given, IN_WORDS)
   if (!parsed.success) {
-    const invalid = parsed.error.issues.map(({ path, message }) => ({
-      name: path.join('.'),
-      reason: message,
-    }))
+    const invalid = fieldFaults(parsed.error.issues)
     throw new KiwiError(
       'INVALID_PARAMETERS',
       `Cannot create "${itemId ?? 'item'}": ${invalid.map(({ name, reason }) => `"${name}" ${reason}`).join('; ')}`,

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { KiwiError } from '../shared/errors.ts'
+import type { FieldFault } from '../shared/field-faults.ts'
 import type { ItemName } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
@@ -9,7 +10,7 @@ import { toNewVersion } from '../spaces/describe.ts'
 import type { Item } from '../spaces/item.ts'
 import { BODY } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
-import type { Manifest, ManifestFault } from '../spaces/manifest.ts'
+import type { Manifest } from '../spaces/manifest.ts'
 import { checkExecutor, invalidManifest, readManifest } from '../spaces/manifest.ts'
 import { readyCall } from '../spaces/ready-call.ts'
 import type { ItemWrite } from '../spaces/write.ts'
@@ -88,8 +89,8 @@ function createdData({ id, manifest, contentHash, path }: Item, location: Locati
 }
 
 /** What an author must give, and what no item may carry. */
-function checkAuthored(manifest: Manifest, files: readonly ItemFile[]): readonly ManifestFault[] {
-  const faults: ManifestFault[] = []
+function checkAuthored(manifest: Manifest, files: readonly ItemFile[]): readonly FieldFault[] {
+  const faults: FieldFault[] = []
   if (manifest.tool_type === 'primitive')
     faults.push({ name: 'tool_type', reason: 'primitives are code; they cannot be created' })
   if (manifest.description.trim() === '')

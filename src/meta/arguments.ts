@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { KiwiError } from '../shared/errors.ts'
+import { IN_WORDS, fieldFaults } from '../shared/field-faults.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { assertPlain } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
@@ -77,7 +78,7 @@ export function readArguments<T extends MetaTool>(tool: T, given: unknown): Argu
       `Cannot read the arguments of ${tool}: ${size} bytes are more than ${LIMITS.requestBytes}`,
     )
   }
-  const parsed = ARGUMENTS[tool].safeParse(given ?? {}, { reportInput: true })
+  const parsed = ARGUMENTS[tool].safeParse(given ?? {}, IN_WORDS)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema of this very tool parsed it
   if (parsed.success) return parsed.data as Arguments<T>
   throw wrongArguments(tool, parsed.error.issues)
@@ -97,13 +98,8 @@ function wrongArguments(tool: MetaTool, issues: readonly z.core.$ZodIssue[]): Ki
     )
   }
   const missing = issues.filter(isMissing).map(({ path }) => path.join('.'))
-  const invalid = issues
-    .filter((issue) => !isMissing(issue))
-    .map(({ path, message }) => ({ name: path.join('.'), reason: message }))
-  const faults = [
-    ...missing.map((name) => `"${name}" is missing`),
-    ...invalid.map(({ name, reason }) => `"${name}": ${reason}`),
-  ]
+  const invalid = fieldFaults(issues.filter((issue) => !isMissing(issue)))
+  const faults = fieldFaults(issues).map(({ name, reason }) => `"${name}" ${reason}`)
   return new KiwiError('INVALID_PARAMETERS', `Cannot call ${tool}: ${faults.join('; ')}`, {
     hint: `${tool} takes ${known}`,
     details: { missing, invalid },

@@ -1,6 +1,8 @@
 import { parse as parseVersion } from 'semver'
 import { z } from 'zod'
 import { KiwiError } from '../shared/errors.ts'
+import type { FieldFault } from '../shared/field-faults.ts'
+import { IN_WORDS, fieldFaults } from '../shared/field-faults.ts'
 import { Category, ItemName } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { deepFreeze, isObject, isUnsafeKey } from '../shared/json.ts'
@@ -85,26 +87,16 @@ export function readManifest(
   origin: Origin,
 ): { manifest: Manifest; warnings: readonly string[] } {
   const { value, warnings } = normalise(raw, origin)
-  const parsed = ManifestShape.safeParse(value)
-  if (!parsed.success) {
-    const invalid = parsed.error.issues.map(({ path, message }) => ({
-      name: path.join('.'),
-      reason: message,
-    }))
-    throw invalidManifest(textOf(value['tool_id']), invalid)
-  }
+  const parsed = ManifestShape.safeParse(value, IN_WORDS)
+  if (!parsed.success)
+    throw invalidManifest(textOf(value['tool_id'] ?? 'item'), fieldFaults(parsed.error.issues))
   const manifest = parsed.data
   const twice = parametersTwice(manifest)
   if (twice.length > 0) throw invalidManifest(manifest.tool_id, twice)
   return { manifest: deepFreeze(manifest), warnings }
 }
 
-export interface ManifestFault {
-  readonly name: string
-  readonly reason: string
-}
-
-export function invalidManifest(id: string, invalid: readonly ManifestFault[]): KiwiError {
+export function invalidManifest(id: string, invalid: readonly FieldFault[]): KiwiError {
   const faults = invalid.map(({ name, reason }) => `"${name}": ${reason}`).join('; ')
   return new KiwiError('INVALID_MANIFEST', `Cannot use the manifest of "${id}": ${faults}`, {
     details: { invalid },
@@ -224,7 +216,7 @@ function parametersOf(given: unknown): unknown {
 }
 
 /** Whether the executor is one that this type of tool can have, as far as the manifest alone can tell. */
-export function checkExecutor({ tool_type, executor }: Manifest): readonly ManifestFault[] {
+export function checkExecutor({ tool_type, executor }: Manifest): readonly FieldFault[] {
   const needed = TYPE_RULES[tool_type].executor
   if (needed === null) {
     return executor === null ? [] : [{ name: 'executor', reason: `type ${tool_type} has none; remove it` }]
@@ -237,7 +229,7 @@ export function checkExecutor({ tool_type, executor }: Manifest): readonly Manif
   return []
 }
 
-function parametersTwice({ parameters }: Manifest): readonly ManifestFault[] {
+function parametersTwice({ parameters }: Manifest): readonly FieldFault[] {
   const names = parameters.map(({ name }) => name)
   return names
     .filter((name, at) => names.indexOf(name) !== at)
