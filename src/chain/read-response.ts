@@ -18,6 +18,7 @@ export async function readResponse(plan: Plan, host: JsonValue, result: HttpResu
       FAILURE_CODES[failure],
       `Cannot run "${plan.item.id}": ${reasonOf(error ?? failure)}`,
       {
+        ...(failure === 'too_large' ? { hint: 'Ask for less, or raise config.max_response_bytes' } : {}),
         partial: { output: body, ...answer },
         details: {
           failure,

@@ -105,12 +105,14 @@ function unusable(name: string, reason: string): KiwiError {
 }
 
 function assertOrigin(source: string, text: string, origin: string): void {
-  let isOwn: boolean
-  try {
-    const url = new URL(text)
-    isOwn = url.origin === new URL(origin).origin && url.username === '' && url.password === ''
-  } catch {
+  if (!URL.canParse(text) || !URL.canParse(origin))
     throw new KiwiError('INVALID_CONFIG', `Cannot use url "${source}": it is not an absolute address`)
+  const url = new URL(text)
+  if (url.username !== '' || url.password !== '') {
+    throw new KiwiError('INVALID_CONFIG', `Cannot use the url to "${url.host}": it holds credentials`, {
+      hint: 'Give them in config.auth, with type basic',
+    })
   }
-  if (!isOwn) throw new KiwiError('INVALID_CONFIG', `Cannot use url "${source}": it would leave its own host`)
+  if (url.origin !== new URL(origin).origin)
+    throw new KiwiError('INVALID_CONFIG', `Cannot use url "${source}": it would leave its own host`)
 }
