@@ -114,5 +114,5 @@ async function attempt(resolve: () => Plan | Promise<Plan>): Promise<Plan | Kiwi
 /** A tool and a piece of knowledge may have one name. */
 function keyOf({ name, category, version }: ItemRef, itemType: ItemType = 'tool'): string {
   if (category === null && version === null && itemType === 'tool') return name
-  return `${itemType === 'tool' ? '' : itemType}${category ?? ''}/${name}@${version ?? ''}`
+  return `${itemType} ${category ?? ''}/${name}@${version ?? ''}`
 }

@@ -1,5 +1,6 @@
-import { KiwiError } from '../shared/errors.ts'
+import { KiwiError, messageOf } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
+import { itemTypeOf } from '../shared/tool-type.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { removeItem, targetOf, writeItem } from '../spaces/write.ts'
@@ -17,7 +18,9 @@ export async function copyWork(
     throw new KiwiError('RESERVED_ID', `Cannot copy "${item.id}": its id cannot be taken by another space`)
   }
   lookup.freshen(true)
-  const there = await lookup.find({ name: item.id, category: null, version: null }, 'tool', destination)
+  const standing = (): Promise<Item | null> =>
+    lookup.standing(item.id, itemTypeOf(item.manifest.tool_type), destination)
+  const there = await standing()
   const isSame = there?.contentHash === item.contentHash
   if (there !== null && !isSame && !overwrite) throw conflict(item, there)
   const write = { ...(await writeOf(item, destination, lookup, means)), overwrite }
@@ -44,12 +47,32 @@ export async function copyWork(
     warnings: [],
     async perform() {
       if (isSame) return { data: result(there.path, false), warnings: [] }
-      const path = await writeItem(write)
+      const path = await writeItem(write).catch(async (error: unknown) => {
+        lookup.freshen(true)
+        // Somebody may have made the same copy meanwhile.
+        if ((await standing())?.contentHash === item.contentHash) return null
+        throw error
+      })
+      if (path === null) return { data: result(target, false), warnings: [] }
       const isMoved = there !== null && there.path !== null && there.path !== path
       const warnings = isMoved ? await removeItem(there.path, write.within) : []
       lookup.freshen(true)
-      return { data: result(path, true), warnings }
+      return {
+        data: result(path, true),
+        warnings: [...warnings, ...(await whyNotRun(await standing(), lookup, means))],
+      }
     },
+  }
+}
+
+/** What a copy lacks where it is now, such as an executor that stayed behind. */
+async function whyNotRun(copied: Item | null, lookup: Lookup, { chain }: Means): Promise<readonly string[]> {
+  if (copied === null) return []
+  try {
+    await chain.resolver.plan(copied, lookup)
+    return []
+  } catch (error) {
+    return [`the copy does not run: ${messageOf(error)}`]
   }
 }
 

@@ -1,10 +1,9 @@
 import { join } from 'node:path'
 import { KiwiError } from '../shared/errors.ts'
 import type { FieldFault } from '../shared/field-faults.ts'
-import type { ItemName } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
-import { TYPE_RULES } from '../shared/tool-type.ts'
+import { TYPE_RULES, itemTypeOf } from '../shared/tool-type.ts'
 import { checkBundle } from '../spaces/bundle.ts'
 import { toNewVersion } from '../spaces/describe.ts'
 import type { Item } from '../spaces/item.ts'
@@ -40,7 +39,7 @@ export async function createWork(
     )
   }
   const item = unplacedItem({ raw, manifest, text, files }, location)
-  await assertFree(item.id, location, lookup, means)
+  await assertFree(item, location, lookup, means)
   const plan = await means.chain.resolver.plan(item, lookup)
   const write = location === 'registry' ? null : await writeOf(item, location, lookup, means)
   return {
@@ -70,7 +69,7 @@ export async function createWork(
         category: null,
         version: location === 'registry' ? manifest.version : null,
       }
-      const placed = await lookup.find(ref, 'tool', location)
+      const placed = await lookup.find(ref, itemTypeOf(manifest.tool_type), location)
       return { data: createdData(placed ?? item, location), warnings: [] }
     },
   }
@@ -105,7 +104,12 @@ function checkAuthored(manifest: Manifest, files: readonly ItemFile[]): readonly
 }
 
 /** Ids of shipped executors cannot be taken, and an item that is there is never replaced by another. */
-async function assertFree(id: ItemName, location: Location, lookup: Lookup, { store }: Means): Promise<void> {
+async function assertFree(
+  { id, manifest }: Item,
+  location: Location,
+  lookup: Lookup,
+  { store }: Means,
+): Promise<void> {
   if ((await store.registry.reserved()).has(id)) {
     throw new KiwiError(
       'RESERVED_ID',
@@ -114,14 +118,14 @@ async function assertFree(id: ItemName, location: Location, lookup: Lookup, { st
   }
   if (location === 'registry') return
   lookup.freshen(true)
-  const ref = { name: id, category: null, version: null }
-  const broken = await lookup.broken(ref, 'tool', location)
-  const there = broken ?? (await lookup.find(ref, 'tool', location))
+  const itemType = itemTypeOf(manifest.tool_type)
+  const broken = await lookup.broken({ name: id, category: null, version: null }, itemType, location)
+  const there = broken ?? (await lookup.standing(id, itemType, location))
   if (there === null) return
   throw new KiwiError('CONFLICT', `Cannot create "${id}": it is already there at "${there.path}"`, {
     hint: 'Choose another id, or delete it first with parameters.confirm = true',
     ...(broken === null
-      ? { fix: { call: 'load', arguments: { item_type: 'tool', item_id: id, source: location } } }
+      ? { fix: { call: 'load', arguments: { item_type: itemType, item_id: id, source: location } } }
       : {}),
     details: { path: there.path, ...(broken === null ? {} : { reason: broken.reason }) },
   })

@@ -38,7 +38,11 @@ function inWords(issue: z.core.$ZodRawIssue): string | undefined {
       return `has no key ${issue.keys.map((key) => `"${key}"`).join(', ')}`
     case 'invalid_union':
       return 'has none of the forms it can have'
-    default:
+    case 'custom':
+    case 'invalid_element':
+    case 'invalid_format':
+    case 'invalid_key':
+    case 'not_multiple_of':
       return undefined
   }
 }

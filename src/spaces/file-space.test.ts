@@ -91,10 +91,11 @@ describe('L1: an id leads to', () => {
     expect(await pathOf('a', 'knowledge')).toBe('knowledge/a.md')
   })
 
-  test('a document when there is nothing else, and knowledge among the tools', async () => {
+  test('a document for knowledge alone, and knowledge among the tools', async () => {
     put('knowledge/a.md', '# A')
     put('tools/b.yaml', 'tool_type: knowledge\nversion: 1.0.0\ndescription: d')
-    expect(await pathOf('a', 'tool')).toBe('knowledge/a.md')
+    expect(await pathOf('a', 'tool')).toBe(undefined)
+    expect(await pathOf('a', 'knowledge')).toBe('knowledge/a.md')
     expect(await pathOf('b', 'knowledge')).toBe('tools/b.yaml')
   })
 

@@ -102,7 +102,8 @@ export function openFileSpace({ space, root, within }: Place, clock: Clock): Fil
       const declared = choose(ref, itemType, (await byDeclaredId).get(ref.name) ?? [])
       return declared === null ? null : itemAt(declared)
     },
-    pathOf: (ref, itemType) => choose(ref, itemType, byStem.get(ref.name) ?? [])?.path ?? null,
+    pathOf: (ref, itemType) =>
+      chooseOfKind(ref, itemType === 'knowledge', byStem.get(ref.name) ?? [])?.path ?? null,
     async read(paths) {
       const items: Item[] = []
       const broken: Fault[] = []
@@ -163,11 +164,18 @@ async function readDeclaredIds(
   return declared
 }
 
-/** The one entry that is meant: of the category asked for, a document only when knowledge was, the root's first. */
+/** The one entry that is meant: a document for knowledge, something else for any other type, though knowledge may have a manifest. */
 function choose(ref: ItemRef, itemType: ItemType, entries: readonly Entry[]): Entry | null {
-  const placed = entries.filter(({ category }) => ref.category === null || category === ref.category)
-  const wanted = placed.filter(({ kind }) => (kind === 'document') === (itemType === 'knowledge'))
-  const near = wanted.length > 0 ? wanted : placed
+  const ofKind = chooseOfKind(ref, itemType === 'knowledge', entries)
+  return ofKind ?? (itemType === 'knowledge' ? chooseOfKind(ref, false, entries) : null)
+}
+
+/** Of the category asked for, the root's first. */
+function chooseOfKind(ref: ItemRef, isDocument: boolean, entries: readonly Entry[]): Entry | null {
+  const near = entries.filter(
+    ({ category, kind }) =>
+      (kind === 'document') === isDocument && (ref.category === null || category === ref.category),
+  )
   const atRoot = near.filter(({ category }) => category === null)
   const fitting = atRoot.length > 0 ? atRoot : near
   const [only = null, another] = fitting

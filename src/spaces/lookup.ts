@@ -1,16 +1,15 @@
-import { satisfies } from 'semver'
 import { KiwiError } from '../shared/errors.ts'
 import type { ItemRef } from '../shared/ids.ts'
 import { ItemName } from '../shared/ids.ts'
 import type { ItemType } from '../shared/tool-type.ts'
-import { itemTypeOf } from '../shared/tool-type.ts'
 import type { IndexedSpace, SpaceName } from '../store/store.ts'
 import { SPACES } from '../store/store.ts'
 import { toIndexEntry } from './describe.ts'
 import type { Fault, FileSpace } from './file-space.ts'
+import { findAmong } from './find-among.ts'
 import type { Item } from './item.ts'
 import type { Shelf } from './shelf.ts'
-import { findShelved, prefetch } from './shelf.ts'
+import { prefetch } from './shelf.ts'
 
 /** All spaces as one project sees them, in the one order of finding: project, user, builtin, registry. */
 export interface Lookup {
@@ -21,8 +20,13 @@ export interface Lookup {
   /** Takes notice of what changed on disk (at most once a second unless `now`) and in the store. */
   freshen(now?: boolean): void
   isCurrent(item: Item): boolean
-  /** The item an id means here, or null. `source` looks in one space only. */
+  /**
+   * The item an id means here, or null. `source` looks in one space only. Whatever has an id is a tool, so when no
+   * space has a tool in the narrow sense, an item of another type is one too.
+   */
   find(ref: ItemRef, itemType: ItemType, source?: SpaceName): Promise<Item | null>
+  /** What has this id already where an item of this type would be written: documents have names of their own. */
+  standing(name: ItemName, itemType: ItemType, source: SpaceName): Promise<Item | null>
   /**
    * The tool an item is run by, or null: from the item's own space or one below it, so that what a project brings
    * along never gets under a tool that is not the project's.
@@ -45,37 +49,6 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
   let seen = ''
   let generation = 0
 
-  const findIn = async (space: FileSpace, ref: ItemRef, itemType: ItemType): Promise<Item | null> => {
-    const reserved = await shelf.reserved()
-    if (reserved.has(ref.name)) return null
-    const item = await space.find(ref, itemType)
-    // A file may be named otherwise than the id it declares.
-    if (item === null || reserved.has(item.id) || !isOfType(item, itemType)) return null
-    return ref.version === null || satisfies(item.manifest.version, ref.version) ? item : null
-  }
-
-  const findAmong = async (
-    among: readonly FileSpace[],
-    ref: ItemRef,
-    itemType: ItemType,
-    source?: SpaceName,
-  ): Promise<Item | null> => {
-    for (const named of spellings(ref, itemType)) {
-      for (const space of among) {
-        const item = await findIn(space, named, itemType)
-        if (item !== null) return item
-      }
-      const stored = await findShelved(shelf, named)
-      const isMeant =
-        stored !== null &&
-        isOfType(stored, itemType) &&
-        (source === undefined || source === stored.space) &&
-        (named.category === null || stored.manifest.category === named.category)
-      if (isMeant) return stored
-    }
-    return null
-  }
-
   const freshen = (now?: boolean): void => {
     for (const space of spaces) space.freshen(now)
     const state = `${spaces.map((space) => space.generation).join()};${shelf.freshen(now !== true)}`
@@ -97,13 +70,30 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
       const space = spaces.find((candidate) => candidate.space === item.space)
       return space === undefined || space.isCurrent(item)
     },
-    find: (ref, itemType, source) => findAmong(only(spaces, source), ref, itemType, source),
+    find: (ref, itemType, source) =>
+      findAmong(spaces, shelf, {
+        refs: spellings(ref, itemType),
+        itemTypes: itemType === 'tool' ? TOOL_IN_THE_WIDE_SENSE : [itemType],
+        source,
+      }),
+    standing: (name, itemType, source) =>
+      findAmong(spaces, shelf, {
+        refs: [{ name, category: null, version: null }],
+        itemTypes: itemType === 'knowledge' ? [itemType] : NOT_DOCUMENTS,
+        source,
+      }),
     async executorOf({ manifest: { executor }, space: own }) {
       if (executor === null) return null
       const below = spaces.filter(({ space }) => SPACES.indexOf(space) >= SPACES.indexOf(own))
-      return findAmong(below, { name: executor, category: null, version: null }, 'tool')
+      const refs = [{ name: executor, category: null, version: null }]
+      return findAmong(below, shelf, { refs, itemTypes: TOOL_IN_THE_WIDE_SENSE })
     },
-    broken: (ref, itemType, source) => findBroken(only(spaces, source), ref, itemType),
+    broken: (ref, itemType, source) =>
+      findBroken(
+        spaces.filter(({ space }) => source === undefined || space === source),
+        ref,
+        itemType,
+      ),
     prefetch: (names) => prefetch(shelf, names),
     // A space that was never looked at would seem empty, and the index would be emptied with it.
     async syncIndex() {
@@ -111,10 +101,6 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
       return sync()
     },
   }
-}
-
-function only(spaces: readonly FileSpace[], source: SpaceName | undefined): readonly FileSpace[] {
-  return source === undefined ? spaces : spaces.filter(({ space }) => space === source)
 }
 
 async function findBroken(
@@ -139,10 +125,9 @@ function spellings(ref: ItemRef, itemType: ItemType): readonly ItemRef[] {
   return name.success ? [ref, { ...ref, name: name.data }] : [ref]
 }
 
-/** A tool is whatever has an id; the other types are narrower. */
-function isOfType(item: Item, itemType: ItemType): boolean {
-  return itemType === 'tool' || itemTypeOf(item.manifest.tool_type) === itemType
-}
+/** In the order in which they are meant. */
+const TOOL_IN_THE_WIDE_SENSE: readonly ItemType[] = ['tool', 'directive', 'mcp', 'knowledge']
+const NOT_DOCUMENTS: readonly ItemType[] = ['tool', 'directive', 'mcp']
 
 /** A space that did not change since it was last looked at is not looked at again. */
 function createSync(spaces: readonly FileSpace[], shelf: Shelf): Lookup['syncIndex'] {
