@@ -1,10 +1,10 @@
-import { fileURLToPath } from 'node:url'
 import type { McpServerFactory, ServerContext } from '@modelcontextprotocol/server'
 import { ProtocolError, Server } from '@modelcontextprotocol/server'
 import type { Client, Meta } from '../meta/meta.ts'
 import { errorReply } from '../meta/reply.ts'
 import { INSTRUCTIONS, TOOLS } from '../meta/tools.ts'
 import type { Reply } from '../shared/reply.ts'
+import { createRoot } from './client-root.ts'
 
 /** What the endpoint needs to know besides the protocol. */
 export interface Endpoint {
@@ -18,7 +18,6 @@ export interface Endpoint {
 }
 
 const INVALID_PARAMS = -32_602
-const ROOTS_TIMEOUT_MS = 2000
 const TOOL_NAMES: ReadonlySet<string> = new Set(TOOLS.map(({ name }) => name))
 
 /** One factory for both protocol eras and both transports. */
@@ -35,26 +34,17 @@ export function buildServer(endpoint: Endpoint): McpServerFactory {
       },
     )
     const session = era === 'modern' ? shared : endpoint.newSession()
-    let root: Promise<string | null> | null = null
-    server.setNotificationHandler('notifications/roots/list_changed', () => {
-      root = null
-    })
-    /** A client that does not answer in time has none for this call; the next call asks again. */
-    const askRoot = (): Promise<string | null> => {
-      const asked = firstRoot(server, endpoint.folder).catch(() => {
-        if (root === asked) root = null
-        return endpoint.folder
-      })
-      return asked
-    }
-    const defaultProject = (): Promise<string | null> => {
-      if (era !== 'legacy' || server.getClientCapabilities()?.roots === undefined)
-        return Promise.resolve(endpoint.folder)
-      return (root ??= askRoot())
-    }
+    const root = createRoot(endpoint.folder)
+    server.setNotificationHandler('notifications/roots/list_changed', () => root.forget())
+    const hasRoots = (): boolean => era === 'legacy' && server.getClientCapabilities()?.roots !== undefined
     server.setRequestHandler('tools/list', () => ({ tools: TOOLS.map((tool) => ({ ...tool })) }))
     server.setRequestHandler('tools/call', async ({ params }, ctx) => {
-      const client = { principal: endpoint.principal, session, kind: 'agent' as const, defaultProject }
+      const client: Client = {
+        principal: endpoint.principal,
+        session,
+        kind: 'agent',
+        defaultProject: () => (hasRoots() ? root.of(ctx) : Promise.resolve(endpoint.folder)),
+      }
       const reply = await answer(endpoint, params, client, ctx)
       if (!TOOL_NAMES.has(params.name))
         throw new ProtocolError(INVALID_PARAMS, reply.error?.message ?? 'Unknown tool', reply.error)
@@ -81,11 +71,4 @@ async function answer(
   } catch (error) {
     return errorReply(error, { call_id: 'unrecorded', duration_ms: 0 })
   }
-}
-
-/** The client's first root that is a folder. */
-async function firstRoot(server: Server, otherwise: string | null): Promise<string | null> {
-  const { roots } = await server.listRoots(undefined, { timeout: ROOTS_TIMEOUT_MS })
-  const uri = roots.map((candidate) => candidate.uri).find((candidate) => candidate.startsWith('file:'))
-  return uri === undefined ? otherwise : fileURLToPath(uri)
 }

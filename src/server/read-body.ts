@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { LIMITS } from '../shared/limits.ts'
 import type { MessageFault } from './read-message.ts'
-import { TOO_LARGE, readMessage } from './read-message.ts'
+import { readMessage, tooLarge } from './read-message.ts'
 
 /** A request body that was read, or the answer to one that was not. */
 export type Body = { readonly value: unknown } | { readonly refusal: Refusal }
@@ -16,7 +16,7 @@ export async function readBody(request: IncomingMessage): Promise<Body> {
     return { refusal: { status: 415, code: -32_600, message: 'Content-Type must be application/json' } }
   }
   const bytes = await collect(request)
-  if (bytes === null) return { refusal: { status: 413, ...TOO_LARGE } }
+  if (bytes === null) return { refusal: { status: 413, ...tooLarge(LIMITS.requestBytes) } }
   const message = readMessage(bytes)
   return 'fault' in message ? { refusal: { status: 400, ...message.fault } } : message
 }

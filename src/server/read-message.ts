@@ -6,25 +6,38 @@ import { findJsonFault } from './strict-json.ts'
 /** What a JSON-RPC error says. */
 export interface MessageFault {
   /** Of the request, where it can be read: without it the client would wait for an answer that does not come. */
-  readonly id?: string | number
+  readonly id?: string | number | undefined
   readonly code: number
   readonly message: string
 }
 
-export const TOO_LARGE: MessageFault = {
-  code: -32_600,
-  message: `The request is larger than ${LIMITS.requestBytes} bytes`,
+const INVALID_REQUEST = -32_600
+const PARSE_ERROR = -32_700
+
+export function invalidRequest(message: string, id?: MessageFault['id']): MessageFault {
+  return { id, code: INVALID_REQUEST, message }
 }
 
-/** The one reader of what comes in, whichever way: bounds, encoding and doubled keys come before the parser. */
+export function tooLarge(limit: number, id?: MessageFault['id']): MessageFault {
+  return invalidRequest(`The request is larger than ${limit} bytes`, id)
+}
+
+/** The id of a request, when it has one that can be answered to. */
+export function idOf(value: unknown): MessageFault['id'] {
+  const id = isObject(value) ? value['id'] : undefined
+  return typeof id === 'string' || typeof id === 'number' ? id : undefined
+}
+
+/** The one reader of what comes in, whichever way: encoding, depth and doubled keys come before the parser. */
 export function readMessage(bytes: Buffer): { readonly value: unknown } | { readonly fault: MessageFault } {
-  if (bytes.length > LIMITS.requestBytes) return { fault: TOO_LARGE }
-  if (!isUtf8(bytes)) return fault(-32_700, 'The request is not UTF-8')
+  if (!isUtf8(bytes)) return { fault: { code: PARSE_ERROR, message: 'The request is not UTF-8' } }
   const text = bytes.toString('utf8')
   const jsonFault = findJsonFault(text)
-  if (jsonFault !== null) return fault(-32_600, REASONS[jsonFault], text)
+  if (jsonFault !== null) return { fault: invalidRequest(REASONS[jsonFault], idOf(parse(text))) }
   const value = parse(text)
-  return value === undefined ? fault(-32_700, 'The request is not JSON') : { value }
+  return value === undefined
+    ? { fault: { code: PARSE_ERROR, message: 'The request is not JSON' } }
+    : { value }
 }
 
 const REASONS = {
@@ -38,11 +51,4 @@ function parse(text: string): unknown {
   } catch {
     return undefined
   }
-}
-
-function fault(code: number, message: string, text = ''): { readonly fault: MessageFault } {
-  const value = parse(text)
-  const id = isObject(value) ? value['id'] : undefined
-  const isId = typeof id === 'string' || typeof id === 'number'
-  return { fault: { ...(isId ? { id } : {}), code, message } }
 }

@@ -18,16 +18,28 @@ async function through(
   return { passed, faults }
 }
 
+const message = (id: number, text = ''): string =>
+  JSON.stringify({ jsonrpc: '2.0', id, method: 'ping', params: { text } })
+
 test('good lines pass as they are, however the input is cut', async () => {
-  const text = '{"a":"\u00E9"}\n{"b":2}\r\n'
-  const expected = { passed: ['{"a":"\u00E9"}\n', '{"b":2}\r\n'], faults: [] }
+  const text = `${message(1, 'é')}\n${message(2)}\r\n`
+  const expected = { passed: [`${message(1, 'é')}\n`, `${message(2)}\r\n`], faults: [] }
   expect(await through(text)).toEqual(expected)
   expect(await through(...Array.from(Buffer.from(text), (byte) => Buffer.from([byte])))).toEqual(expected)
 })
 
+test('answers and notifications pass', async () => {
+  const lines = [
+    { jsonrpc: '2.0', method: 'notifications/initialized' },
+    { jsonrpc: '2.0', id: 1, result: {} },
+    { jsonrpc: '2.0', id: 2, error: { code: -1, message: 'no' } },
+  ].map((each) => `${JSON.stringify(each)}\n`)
+  expect(await through(...lines)).toEqual({ passed: lines, faults: [] })
+})
+
 test('HTTP-13: a line that two readers would read differently is refused, and the next one passes', async () => {
-  expect(await through('{"a":1,"a":2}\nnot JSON\n{"b":1}\n')).toEqual({
-    passed: ['{"b":1}\n'],
+  expect(await through(`{"a":1,"a":2}\nnot JSON\n${message(1)}\n`)).toEqual({
+    passed: [`${message(1)}\n`],
     faults: [
       { code: -32_600, message: expect.stringContaining('twice') },
       { code: -32_700, message: expect.stringContaining('JSON') },
@@ -35,18 +47,43 @@ test('HTTP-13: a line that two readers would read differently is refused, and th
   })
 })
 
-test('blank lines say nothing, and half a line at the end is no message', async () => {
-  expect(await through('\n \r\n\n{"a":1}\n\n{"b"')).toEqual({ passed: ['{"a":1}\n'], faults: [] })
+test('what is no message is answered under its id, so that nobody waits for it', async () => {
+  const lines = [
+    '{"jsonrpc":"2.0","id":"q1"}',
+    '{"jsonrpc":"2.0","id":2,"method":5}',
+    '{"id":3,"method":"ping"}',
+    `[${message(4)}]`,
+    '"text"',
+  ]
+  const { passed, faults } = await through(`${lines.join('\n')}\n`)
+  expect(passed).toEqual([])
+  expect(faults.map(({ id, code }) => [id, code])).toEqual([
+    ['q1', -32_600],
+    [2, -32_600],
+    [3, -32_600],
+    [undefined, -32_600],
+    [undefined, -32_600],
+  ])
 })
 
-test('a line over the limit is refused once, without being kept, and the next one passes', async () => {
-  const piece = 'x'.repeat(LIMITS.requestBytes / 2)
-  expect(await through('"', piece, piece, piece, piece, '"\n{"a":1}\n')).toEqual({
-    passed: ['{"a":1}\n'],
-    faults: [{ code: -32_600, message: expect.stringContaining('larger') }],
+test('blank lines say nothing; a last line needs no newline, and half a message is none', async () => {
+  expect(await through(`\n \r\n\n${message(1)}\n\n${message(2)}`)).toEqual({
+    passed: [`${message(1)}\n`, `${message(2)}\n`],
+    faults: [],
   })
-  expect(await through(`"${piece}${piece}"\n{"a":1}\n`)).toMatchObject({
-    passed: ['{"a":1}\n'],
-    faults: [{ code: -32_600 }],
-  })
+  expect(await through(`${message(1)}\n{"b"`)).toEqual({ passed: [`${message(1)}\n`], faults: [] })
+})
+
+test('a line over the limit is refused once, under its id wherever that stands, and the next one passes', async () => {
+  const text = 'x'.repeat(LIMITS.lineBytes)
+  const first = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"id":1,"text":"${text}"}}`
+  const last = `{"method":"tools/call","params":{"id":1,"text":"${text}"},"jsonrpc":"2.0","id":"last"}`
+  const inner = `{"method":"tools/call","params":{"text":"${text}","id":1}}`
+  const { passed, faults } = await through(...[first, last, inner, message(1)].map((line) => `${line}\n`))
+  expect(passed).toEqual([`${message(1)}\n`])
+  expect(faults.map(({ id, message: reason }) => [id, reason])).toEqual(
+    [7, 'last', undefined].map((id) => [id, expect.stringContaining('larger')]),
+  )
+  const cut = first.match(/[^]{1,65536}/g) ?? []
+  expect(await through(...cut, '\n')).toMatchObject({ passed: [], faults: [{ id: 7 }] })
 })

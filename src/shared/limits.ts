@@ -11,6 +11,8 @@ export const LIMITS = {
   chainLinks: 10,
   /** Bytes of one request over any transport, and of one call's parameters. */
   requestBytes: 4 * 1024 * 1024,
+  /** Bytes of one message over standard input: more than a call may have, so that it hears why. */
+  lineBytes: 10 * 1000 * 1000,
   /** Bytes of a parameter that still goes into the environment of a child. */
   environmentBytes: 32 * 1024,
   /** Bytes of a result that still stand in a reply; what is larger is kept and paged by `load`. */

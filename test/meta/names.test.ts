@@ -93,7 +93,8 @@ describe('S5: copies', () => {
       Array.from({ length: 6 }, () => temp.load('hello_bash', { destination: 'project' })),
     )
     const changes = replies.map(({ data }) => field(data, 'destination', 'changed'))
-    expect(changes.toSorted()).toEqual([false, false, false, false, false, true])
+    expect(changes.filter((isChanged) => isChanged === true)).toHaveLength(1)
+    expect(changes.filter((isChanged) => isChanged === false)).toHaveLength(5)
   })
 
   test('a copy that leaves its executor behind says that it does not run', async () => {
