@@ -7,10 +7,11 @@ import { printReply, printable, printableText, table } from './terminal.ts'
 import type { CommonOptions } from './with-kiwi.ts'
 import { withKiwi } from './with-kiwi.ts'
 
-const Schema = z.looseObject({
-  properties: Properties.default({}),
-  required: z.array(z.string()).default([]),
-})
+/** Null where the item is too large for one reply. */
+const Schema = z
+  .looseObject({ properties: Properties.default({}), required: z.array(z.string()).default([]) })
+  .nullable()
+  .transform((schema) => schema ?? { properties: {}, required: [] })
 
 const Loaded = z.object({
   name: z.string(),
@@ -21,14 +22,17 @@ const Loaded = z.object({
   path: z.string().nullable(),
   content: z.string().nullable(),
   parameters: Schema,
-  files: z.array(
-    z.object({
-      path: z.string(),
-      bytes: z.number(),
-      is_entrypoint: z.boolean(),
-      content: z.string().optional(),
-    }),
-  ),
+  files: z
+    .array(
+      z.object({
+        path: z.string(),
+        bytes: z.number(),
+        is_entrypoint: z.boolean(),
+        content: z.string().optional(),
+      }),
+    )
+    .nullable()
+    .transform((files) => files ?? []),
   chain: z.array(z.object({ tool_id: z.string() })).nullable(),
   grant_hash: z.string().nullable(),
   destination: z.looseObject({ path: z.string().nullable(), changed: z.boolean() }).nullable(),

@@ -4,6 +4,7 @@ import { digestOf } from '../chain/compile-plan.ts'
 import { toLinks, walk } from '../chain/walk.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../shared/clock.ts'
+import type { JsonObject } from '../shared/json.ts'
 import type { Log } from '../shared/log.ts'
 import type { Page } from '../shared/page.ts'
 import type { Item } from '../spaces/item.ts'
@@ -30,6 +31,8 @@ export interface Kernel {
     item: Item,
     lookup: Lookup,
   ): Promise<{ readonly links: readonly PlanLink[]; readonly digest: string }>
+  /** What the reply shows of an answer; what is too large is kept whole for a while. */
+  fit(ticket: Ticket, data: JsonObject): Promise<JsonObject>
   /** A page of a result that was too large for its reply. */
   resultPage(callId: string, offset: number, limit: number): Promise<Page>
   /** Brings what nearly every chain ends in into memory. */
@@ -72,6 +75,7 @@ export function openKernel({ config, store, clock, log }: KernelMeans): Kernel {
       const items = await walk(item, lookup)
       return { links: toLinks(items), digest: digestOf(items) }
     },
+    fit: ({ callId, subject }, data) => results.fitAnswer(callId, subject, data),
     resultPage: (callId, offset, limit) => results.page(callId, offset, limit),
     preload: (lookup) => chain.resolver.preload(lookup),
     settle: () => settleLostCalls(means),

@@ -10,6 +10,8 @@ import { pageBytes, pageOf } from '../shared/page.ts'
 export interface Results {
   /** Keeps what is too large and returns what the reply shows of it. */
   fit(callId: string, itemId: string, data: JsonObject): Promise<JsonObject>
+  /** The same for an answer of many parts: the largest are left out or cut until it is small enough. */
+  fitAnswer(callId: string, itemId: string, data: JsonObject): Promise<JsonObject>
   page(callId: string, offset: number, limit: number): Promise<Page>
 }
 
@@ -32,6 +34,12 @@ export function openResults(cache: string): Results {
         ...(typeof stderr === 'string' ? { stderr: tailOf(stderr) } : {}),
         ...(isSmall ? {} : await spill(folder, callId, itemId, text)),
       }
+    },
+    async fitAnswer(callId, itemId, data) {
+      const whole = JSON.stringify(data)
+      if (Buffer.byteLength(whole) <= LIMITS.answerBytes) return data
+      const rest = await restOf(folder, callId, itemId, whole)
+      return { ...withoutLargest(data), truncated: true, rest }
     },
     async page(callId, offset, limit) {
       const file = /^[0-9A-Z]{26}$/.test(callId) ? await open(join(folder, callId)).catch(() => null) : null
@@ -67,13 +75,35 @@ function tailOf(text: string): string {
 }
 
 async function spill(folder: string, callId: string, itemId: string, text: string): Promise<JsonObject> {
-  const isKept = await keep(folder, callId, text)
-  return {
-    output: text.slice(0, PREVIEW_CHARACTERS),
-    truncated: true,
-    output_bytes: Buffer.byteLength(text),
-    rest: isKept ? { call: 'load', arguments: pageArguments(itemId, callId) } : null,
+  const rest = await restOf(folder, callId, itemId, text)
+  const output = text.slice(0, PREVIEW_CHARACTERS)
+  return { output, truncated: true, output_bytes: Buffer.byteLength(text), rest }
+}
+
+/** The call that reads the whole, page by page; null when it could not be kept. */
+async function restOf(
+  folder: string,
+  callId: string,
+  itemId: string,
+  text: string,
+): Promise<JsonObject | null> {
+  return (await keep(folder, callId, text))
+    ? { call: 'load', arguments: pageArguments(itemId, callId) }
+    : null
+}
+
+function bytesOf(value: JsonValue): number {
+  return Buffer.byteLength(JSON.stringify(value))
+}
+
+function withoutLargest(data: JsonObject): JsonObject {
+  const left = new Map(Object.entries(data))
+  while (bytesOf(Object.fromEntries(left)) > LIMITS.answerBytes) {
+    const [largest, value] = [...left].reduce((a, b) => (bytesOf(b[1]) > bytesOf(a[1]) ? b : a))
+    const isLong = Array.isArray(value) && value.length > 1
+    left.set(largest, isLong ? value.slice(0, value.length / 2) : null)
   }
+  return Object.fromEntries(left)
 }
 
 async function keep(folder: string, callId: string, text: string): Promise<boolean> {

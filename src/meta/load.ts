@@ -67,7 +67,8 @@ async function show(item: Item, lookup: Lookup, { kernel, store }: MetaCall): Pr
     files.map(({ path }) => path),
   )
   const isInline = bytes <= LIMITS.resultBytes
-  const isTextShort = Buffer.byteLength(item.text ?? '') <= LIMITS.resultBytes
+  // The text of a document is one of its files already.
+  const isTextShown = isInline || manifest.tool_type !== 'knowledge'
   const warnings = [...item.warnings]
   const chain = await kernel.chainOf(item, lookup).catch((error: unknown) => {
     warnings.push(messageOf(error))
@@ -84,7 +85,7 @@ async function show(item: Item, lookup: Lookup, { kernel, store }: MetaCall): Pr
       source: item.space,
       path: item.path,
       metadata: item.raw,
-      content: isTextShort ? item.text : null,
+      content: isTextShown ? item.text : null,
       files: files.map(({ path, content }) => ({
         path,
         bytes: content.length,

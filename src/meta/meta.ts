@@ -65,7 +65,7 @@ async function answer(tool: string, args: unknown, call: MetaCall, stamp: () => 
   if (tool === 'execute') return outcomeReply(await execute(args, call), stamp())
   const isCopy = tool === 'load' && isObject(args) && args['destination'] !== undefined
   const { data, warnings } = await (isCopy ? copy(args, call) : read(tool, args, call))
-  return successReply(data, stamp(), warnings)
+  return successReply(await call.kernel.fit(call.ticket, data), stamp(), warnings)
 }
 
 /** Everything about an `execute` call, even that it cannot be read, happens inside the gate. */

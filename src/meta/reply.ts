@@ -1,6 +1,7 @@
 import type { Outcome } from '../kernel/call.ts'
 import { KiwiError, messageOf } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
+import { isObject } from '../shared/json.ts'
 import type { Reply, ReplyMetadata } from '../shared/reply.ts'
 
 /** What every answer says about its call. */
@@ -32,10 +33,23 @@ export function errorReply(error: unknown, stamp: Stamp): Reply {
       hint: failure.hint,
       ...(failure.fix === undefined ? {} : { fix: failure.fix }),
       retryable: failure.retryable,
-      details: failure.details,
+      details: shortened(failure.details),
     },
     metadata: stamp,
   }
+}
+
+const MOST_ENTRIES = 100
+const MOST_CHARACTERS = 500
+
+/** Details name what was wrong, and whoever sent it may have given it any length. */
+function shortened<T>(value: T): T
+function shortened(value: unknown): unknown {
+  if (typeof value === 'string') return value.slice(0, MOST_CHARACTERS)
+  if (Array.isArray(value)) return value.slice(0, MOST_ENTRIES).map((entry: unknown) => shortened(entry))
+  if (!isObject(value)) return value
+  const entries = Object.entries(value).slice(0, MOST_ENTRIES)
+  return Object.fromEntries(entries.map(([key, entry]) => [key.slice(0, MOST_CHARACTERS), shortened(entry)]))
 }
 
 /** The only converter: whatever else was thrown is a fault of ours. */

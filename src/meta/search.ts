@@ -20,6 +20,8 @@ interface Found {
 }
 
 const MOST_FAULTS = 5
+/** Of each result; load shows the rest. */
+const DESCRIPTION_CHARACTERS = 500
 
 /** Finds items in all spaces by one index. Nothing of them is run. */
 export async function search(args: Arguments<'search'>, { store, lookupAt }: MetaCall): Promise<Found> {
@@ -70,7 +72,7 @@ async function toResult(hit: SearchHit, lookup: Lookup): Promise<JsonObject> {
     name: hit.name,
     item_type: itemTypeOf(hit.tool_type),
     tool_type: hit.tool_type,
-    description: hit.description,
+    description: hit.description.slice(0, DESCRIPTION_CHARACTERS),
     source: hit.space,
     path: hit.path,
     version: hit.version,

@@ -1,4 +1,5 @@
 import type { JsonObject } from './json.ts'
+import { LIMITS } from './limits.ts'
 /** One row: what the code means, what to do when the error brings no hint of its own, whether trying again can help. */
 interface ErrorRow {
   readonly means: string
@@ -234,9 +235,10 @@ export class KiwiError extends Error {
   readonly partial: JsonObject | undefined
 
   constructor(code: ErrorCode, message: string, extras: ErrorExtras = {}) {
-    super(message, extras.cause === undefined ? undefined : { cause: extras.cause })
+    // A name in it may be as long as a request.
+    super(clipped(message), extras.cause === undefined ? undefined : { cause: extras.cause })
     this.code = code
-    this.hint = extras.hint ?? ERRORS[code].hint
+    this.hint = clipped(extras.hint ?? ERRORS[code].hint)
     this.details = extras.details ?? {}
     this.fix = extras.fix
     this.retryable = extras.retryable ?? ERRORS[code].retryable
@@ -262,4 +264,8 @@ export class KiwiError extends Error {
 /** The text of whatever was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
+}
+
+function clipped(text: string): string {
+  return text.length <= LIMITS.messageCharacters ? text : `${text.slice(0, LIMITS.messageCharacters)}...`
 }

@@ -17,6 +17,10 @@ export const LIMITS = {
   environmentBytes: 32 * 1024,
   /** Bytes of a result that still stand in a reply; what is larger is kept and paged by `load`. */
   resultBytes: 32 * 1024,
+  /** Bytes of an answer of search, load or help; of what is larger the reply holds a part. */
+  answerBytes: 128 * 1024,
+  /** Characters of what an error says. */
+  messageCharacters: 2000,
   /** Kept results of large output, newest first. */
   keptResults: 100,
   /** Folders with the files of tools in the cache; beyond it the oldest go that were not used for a week. */

@@ -7,16 +7,17 @@ import type { Manifest } from './manifest.ts'
 /** The `execute` arguments that run an item, its parameters named and their values left to fill in; null when it is not run. */
 export function readyCall(manifest: Manifest): JsonObject | null {
   if (!TYPE_RULES[manifest.tool_type].isRun) return null
-  const { properties } = inputSchema(manifest)
-  const parameters = Object.entries(isObject(properties) ? properties : {}).map(([name, schema]) => [
-    name,
-    exampleOf(schema),
-  ])
+  const { properties, required } = inputSchema(manifest)
+  const examples = Object.entries(isObject(properties) ? properties : {}).map(
+    ([name, schema]) => [name, exampleOf(schema)] as const,
+  )
+  const needed = new Set<unknown>(Array.isArray(required) ? required : [])
+  const isAll = JSON.stringify(examples).length <= MOST_OF_ALL
   return {
     item_type: itemTypeOf(manifest.tool_type),
     action: 'run',
     item_id: manifest.tool_id,
-    parameters: Object.fromEntries(parameters),
+    parameters: Object.fromEntries(isAll ? examples : examples.filter(([name]) => needed.has(name))),
   }
 }
 
@@ -35,3 +36,5 @@ function isShort(value: unknown): boolean {
 }
 
 const MOST_CHARACTERS = 200
+/** Beyond it only what must be given is named. */
+const MOST_OF_ALL = 4000

@@ -5,7 +5,7 @@ import { systemClock } from '../../src/shared/clock.ts'
 import type { Reply } from '../../src/shared/reply.ts'
 import { openSqliteStore } from '../../src/store/sqlite/open.ts'
 import type { JournalRecord, Store } from '../../src/store/store.ts'
-import { textField } from '../fixtures/field.ts'
+import { field, textField } from '../fixtures/field.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
 import { BASH, openTempKiwi } from '../temp-kiwi.ts'
 
@@ -177,6 +177,61 @@ describe('L8: no reply grows with what a tool says', () => {
     expect(reply.metadata.warnings?.join()).toContain('path, offset and limit')
     const page = await temp.load('long-note', { item_type: 'knowledge', path: 'content.md', limit: 5 })
     expect(page.data).toMatchObject({ text: 'üü', next_offset: 4 })
+  })
+
+  test.each([
+    ['an argument', { item_type: 'tool', action: 'run', item_id: 'hello_bash', ['k'.repeat(1_000_000)]: 1 }],
+    [
+      'a parameter',
+      { item_type: 'tool', action: 'run', item_id: 'hello_bash', parameters: { ['k'.repeat(1_000_000)]: 1 } },
+    ],
+    [
+      'an id',
+      {
+        item_type: 'tool',
+        action: 'create',
+        parameters: { manifest: { ...BASH, tool_id: 'i'.repeat(1_000_000) } },
+      },
+    ],
+    [
+      'a thousand faults',
+      {
+        item_type: 'tool',
+        action: 'run',
+        item_id: 'hello_bash',
+        parameters: Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`k${at}`, 1])),
+      },
+    ],
+  ])('%s of any length is refused in few words, and recorded in few', async (_, args) => {
+    const reply = await temp.call('execute', args)
+    expect(reply.status).toBe('error')
+    small(reply)
+    expect(JSON.stringify(await recordsOf(reply)).length).toBeLessThan(32 * 1024)
+  })
+
+  test('an item of any size is shown in part, and can be read whole', async () => {
+    const parameters = Array.from({ length: 250 }, (_, at) => ({
+      name: `p${at}`,
+      description: 'd'.repeat(900),
+    }))
+    temp.write(
+      'tools/vast.yaml',
+      JSON.stringify({
+        tool_type: 'api',
+        version: '1.0.0',
+        description: 'vast',
+        config: { url: 'https://x.invalid/' },
+        parameters,
+      }),
+    )
+    for (const reply of [await temp.load('vast'), await temp.call('help', { item_id: 'vast' })]) {
+      expect(Buffer.byteLength(JSON.stringify(reply))).toBeLessThan(140 * 1024)
+      expect(reply.error).toBeNull()
+      expect(reply.data).toMatchObject({ truncated: true, rest: { call: 'load' } })
+      const page = await temp.call('load', field(reply.data, 'rest', 'arguments'))
+      expect(textField(page.data, 'text')).toMatch(/^\{/)
+    }
+    small(await temp.search('vast'))
   })
 
   test('a parameter with a huge default', async () => {
