@@ -1,11 +1,8 @@
-import { hostname } from 'node:os'
 import { KiwiError, messageOf } from '../shared/errors.ts'
 import { textOf } from '../shared/template.ts'
 import type { JournalRecord, NewRecord } from '../store/store.ts'
 import type { Means } from './means.ts'
-
-/** Which process decided: the calls of one that is gone will not end any more. */
-export const OWN_PROCESS = `${hostname()}:${process.pid}`
+import { isLiving, readTag } from './own-process.ts'
 
 /**
  * Calls that were cut off when their process was killed end here, as unknown: whether they took effect only a person
@@ -17,7 +14,7 @@ export async function settleLostCalls({
   log,
 }: Pick<Means, 'store' | 'clock' | 'log'>): Promise<void> {
   try {
-    const lost = (await store.journal.unfinished()).filter(isLost)
+    const lost = (await store.journal.unfinished()).filter((record) => isLost(record, clock.now()))
     for (const record of lost) await settle(record, clock.now(), store)
   } catch (error) {
     log.warn('journal.unsettled', { reason: messageOf(error) })
@@ -45,18 +42,10 @@ async function settle(decision: JournalRecord, wall: number, store: Means['store
   }
 }
 
-function isLost({ body, wall }: JournalRecord): boolean {
-  const [, host, pid] = /^(.*):(\d+)$/.exec(textOf(body['process'] ?? '')) ?? []
-  if (host !== hostname()) return false
-  // A number is given to one process after another; before our own start it belonged to somebody else.
-  if (Number(pid) === process.pid) return wall < performance.timeOrigin
-  return !isAlive(Number(pid))
-}
+/** A call of a container that is gone or cannot be seen: no call lasts that long. */
+const LONGEST_MS = 24 * 60 * 60 * 1000
 
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
-  }
+function isLost({ body, wall }: JournalRecord, now: number): boolean {
+  const tag = readTag(textOf(body['process'] ?? ''))
+  return tag !== null && !(isLiving(tag) ?? now - wall < LONGEST_MS)
 }

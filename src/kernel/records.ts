@@ -5,8 +5,10 @@ import { LIMITS } from '../shared/limits.ts'
 import { hideBySecretKey } from '../shared/redact.ts'
 import type { NewRecord } from '../store/store.ts'
 import type { Call, Outcome, Work } from './call.ts'
-import { OWN_PROCESS } from './lost-calls.ts'
+import { OWN_PROCESS, tagText } from './own-process.ts'
 import { resourceOf } from './policy/rule.ts'
+
+const OWN_TAG = tagText(OWN_PROCESS)
 
 /** That a call is about to happen, or that it was refused and why. */
 export function decisionRecord(call: Call, wall: number, refusal?: KiwiError): NewRecord {
@@ -21,7 +23,7 @@ export function decisionRecord(call: Call, wall: number, refusal?: KiwiError): N
       ...(work === null ? {} : workBody(work)),
       ...(verdict === null ? {} : { layer: verdict.layer, rule: verdict.rule }),
       caller: ticket.caller.kind,
-      process: OWN_PROCESS,
+      process: OWN_TAG,
       ...(refusal === undefined ? {} : { code: refusal.code, message: refusal.message }),
     },
   }

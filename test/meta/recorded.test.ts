@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { OWN_PROCESS, tagText } from '../../src/kernel/own-process.ts'
 import { systemClock } from '../../src/shared/clock.ts'
 import type { Reply } from '../../src/shared/reply.ts'
 import { openSqliteStore } from '../../src/store/sqlite/open.ts'
@@ -124,20 +125,27 @@ describe('N16: a call that was cut off with its process', () => {
   const outcomesOf = async (call_id: string): Promise<readonly JournalRecord[]> =>
     (await temp.kiwi.store.records({ limit: 10, call_id })).filter(({ kind }) => kind === 'outcome')
 
-  test('ends as unknown at the next start, once', async () => {
-    const own = textField((await recordsOf(await temp.search('x')))[0], 'body', 'process')
-    const host = own.slice(0, own.lastIndexOf(':'))
-    await decision('lost', `${host}:99999999`)
-    await decision('same-pid-of-a-life-before', own, 1000)
-    await decision('under-way', own)
-    await decision('elsewhere', 'another-machine:99999999')
+  test('ends as unknown at the next start, once; one that may be under way does not', async () => {
+    const [, namespace, , start] = tagText(OWN_PROCESS).split(' ')
+    const elsewhere = tagText({ ...OWN_PROCESS, namespace: 'pid:[1]' })
+    await decision('lost', tagText({ ...OWN_PROCESS, pid: 99_999_999 }))
+    await decision('same-pid-of-a-life-before', tagText({ ...OWN_PROCESS, start: '1' }))
+    await decision('before-the-last-start', ['x', namespace, process.pid, start].join(' '))
+    await decision('in-a-container-long-ago', elsewhere, Date.now() - 25 * 60 * 60 * 1000)
+    await decision('under-way', tagText(OWN_PROCESS))
+    await decision('in-a-container', elsewhere)
     const [one, two] = await Promise.all([openTempKiwi({ beside: temp }), openTempKiwi({ beside: temp })])
     await Promise.all([one.close(), two.close()])
     const unknown = [{ status: 'unknown', body: { code: 'OUTCOME_UNKNOWN' } }]
-    expect(await outcomesOf('lost')).toMatchObject(unknown)
-    expect(await outcomesOf('same-pid-of-a-life-before')).toMatchObject(unknown)
+    for (const call of [
+      'lost',
+      'same-pid-of-a-life-before',
+      'before-the-last-start',
+      'in-a-container-long-ago',
+    ])
+      expect(await outcomesOf(call)).toMatchObject(unknown)
     expect(await outcomesOf('under-way')).toEqual([])
-    expect(await outcomesOf('elsewhere')).toEqual([])
+    expect(await outcomesOf('in-a-container')).toEqual([])
   })
 })
 

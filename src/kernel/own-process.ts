@@ -1,0 +1,67 @@
+import { readFileSync, readlinkSync } from 'node:fs'
+import { hostname } from 'node:os'
+
+/** Who decided, told so that any later process can say whether it still lives. */
+export interface ProcessTag {
+  /** Of the running system, where it tells one start from the next; else the name of the machine. */
+  readonly system: string
+  /** Numbers mean something only among those who count alike: each container counts for itself. */
+  readonly namespace: string
+  readonly pid: number
+  /** When it was started, in the system's own count: a number is given to one process after another. */
+  readonly start: string
+}
+
+export const OWN_PROCESS: ProcessTag = {
+  system: read('/proc/sys/kernel/random/boot_id') ?? hostname(),
+  namespace: link('/proc/self/ns/pid') ?? '',
+  pid: process.pid,
+  start: startOf(process.pid) ?? '',
+}
+
+export function tagText({ system, namespace, pid, start }: ProcessTag): string {
+  return [system, namespace, pid, start].join(' ')
+}
+
+export function readTag(text: string): ProcessTag | null {
+  const [system, namespace, pid, start] = text.split(' ')
+  if (system === undefined || namespace === undefined || start === undefined) return null
+  return { system, namespace, pid: Number(pid), start }
+}
+
+/** Null: it cannot be told from here. */
+export function isLiving(tag: ProcessTag): boolean | null {
+  if (tag.system !== OWN_PROCESS.system) return false
+  if (tag.namespace !== OWN_PROCESS.namespace) return null
+  return tag.start === '' ? hasPid(tag.pid) : startOf(tag.pid) === tag.start
+}
+
+/** What comes behind the name, which may hold anything, begins with the state; the 20th of it is the start. */
+function startOf(pid: number): string | null {
+  const text = read(`/proc/${pid}/stat`)
+  return text?.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? null
+}
+
+function hasPid(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
+}
+
+function read(path: string): string | null {
+  try {
+    return readFileSync(path, 'latin1').trim()
+  } catch {
+    return null
+  }
+}
+
+function link(path: string): string | null {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return null
+  }
+}
