@@ -236,7 +236,7 @@ describe('the permission stage', () => {
       work,
       verdict: null,
       isDryRun: false,
-      isDecided: false,
+      decision: 'open',
       warnings: [],
     }
     const broken = {

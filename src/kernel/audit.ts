@@ -30,8 +30,9 @@ async function record(
   try {
     const wall = clock.now()
     const outcome = outcomeRecord(call, wall, Math.round(clock.monotonic() - started), end)
-    const refusal = call.isDecided || !(end instanceof KiwiError) ? [] : [decisionRecord(call, wall, end)]
-    await store.journal.append([...refusal, outcome], 'normal')
+    const refusal = call.decision === 'open' && end instanceof KiwiError ? end : undefined
+    const decision = call.decision === 'recorded' ? [] : [decisionRecord(call, wall, refusal)]
+    await store.journal.append([...decision, outcome], 'normal')
     return true
   } catch (error) {
     log.error('journal.unwritable', { call_id: call.ticket.callId, reason: messageOf(error) })
@@ -40,7 +41,7 @@ async function record(
 }
 
 /** The gate fails closed: what it did not expect is a refusal; what the work did not expect is our fault. */
-function unexpected(error: unknown, { isDecided, ticket }: Call): KiwiError {
-  const code = isDecided ? 'INTERNAL' : 'POLICY_ERROR'
+function unexpected(error: unknown, { decision, ticket }: Call): KiwiError {
+  const code = decision === 'open' ? 'POLICY_ERROR' : 'INTERNAL'
   return new KiwiError(code, `Cannot run "${ticket.subject}": ${messageOf(error)}`, { cause: error })
 }

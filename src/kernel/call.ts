@@ -108,7 +108,8 @@ export interface Call {
   work: Work | null
   verdict: Verdict | null
   isDryRun: boolean
-  isDecided: boolean
+  /** How far it came: nobody has let it through, it was let through, and that is on record. */
+  decision: 'open' | 'made' | 'recorded'
   readonly warnings: string[]
 }
 

@@ -8,6 +8,7 @@ export const commit: Stage = async (call, next, { store, clock }) => {
   if (work === null) throw new TypeError('a call came to be committed before it was worked out')
   try {
     await store.journal.append([decisionRecord(call, clock.now())], work.isRepeatable ? 'normal' : 'full')
+    call.decision = 'recorded'
   } catch (error) {
     if (!work.isReadOnly) {
       const why = messageOf(error).replace(/^Cannot /, 'cannot ')
@@ -18,7 +19,7 @@ export const commit: Stage = async (call, next, { store, clock }) => {
       )
     }
     call.warnings.push('this call could not be recorded: the journal cannot be written')
+    call.decision = 'made'
   }
-  call.isDecided = true
   return next()
 }

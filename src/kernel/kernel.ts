@@ -62,7 +62,7 @@ export function openKernel({ config, store, clock, log }: KernelMeans): Kernel {
         work: null,
         verdict: null,
         isDryRun: false,
-        isDecided: false,
+        decision: 'open',
         warnings: [],
       },
       means,

@@ -26,7 +26,7 @@ const DESCRIPTION_CHARACTERS = 500
 /** Finds items in all spaces by one index. Nothing of them is run. */
 export async function search(args: Arguments<'search'>, { store, lookupAt }: MetaCall): Promise<Found> {
   const lookup = await lookupAt(args.project_path)
-  const stale = await bringUpToDate(lookup)
+  const faults = await lookup.syncIndex()
   const query = parseQuery(args.query)
   const { hits, total } = await store.search({
     words: query.words,
@@ -41,17 +41,7 @@ export async function search(args: Arguments<'search'>, { store, lookupAt }: Met
   })
   await lookup.prefetch(hits.filter(({ path }) => path === null).map(({ item_id }) => item_id))
   const results = await Promise.all(hits.map((hit) => toResult(hit, lookup)))
-  return { data: { results, total, query: args.query }, warnings: stale }
-}
-
-/** An index that cannot be written still finds what it holds. */
-async function bringUpToDate(lookup: Lookup): Promise<readonly string[]> {
-  try {
-    return faultWarnings(await lookup.syncIndex())
-  } catch (error) {
-    if (!(error instanceof KiwiError && error.code === 'STORE_FULL')) throw error
-    return [`new and changed files are not found: ${error.message}`]
-  }
+  return { data: { results, total, query: args.query }, warnings: faultWarnings(faults) }
 }
 
 function toolTypesOf(

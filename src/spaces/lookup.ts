@@ -1,8 +1,8 @@
-import { KiwiError } from '../shared/errors.ts'
+import { KiwiError, messageOf } from '../shared/errors.ts'
 import type { ItemRef } from '../shared/ids.ts'
 import { ItemName } from '../shared/ids.ts'
 import type { ItemType } from '../shared/tool-type.ts'
-import type { IndexedSpace, SpaceName } from '../store/store.ts'
+import type { IndexEntry, IndexedSpace, SpaceName, Store } from '../store/store.ts'
 import { SPACES } from '../store/store.ts'
 import { toIndexEntry } from './describe.ts'
 import type { Fault, FileSpace } from './file-space.ts'
@@ -139,7 +139,8 @@ function createSync(spaces: readonly FileSpace[], shelf: Shelf): Lookup['syncInd
       const before = synced.get(space)
       const now =
         before?.generation === generation ? before : { generation, faults: await syncSpace(space, shelf) }
-      synced.set(space, now)
+      // What could not be written is tried again the next time.
+      if (now.faults.every(({ path }) => path !== space.root)) synced.set(space, now)
       faults.push(...now.faults)
     }
     return faults
@@ -162,14 +163,29 @@ async function syncSpace(space: FileSpace, { store, reserved }: Shelf): Promise<
   const indexed = new Set(put.map(({ path }) => path))
   const failed = new Set(changed.filter((path) => !indexed.has(path)))
   const drop = [...known.keys()].filter((path) => !stamps.has(path) || failed.has(path))
-  if (put.length > 0 || drop.length > 0) await store.index.update(place, put, drop)
+  const unwritten = put.length > 0 || drop.length > 0 ? await update(store, place, put, drop) : []
   const reservedFaults = items
     .filter((item) => taken.has(item.id))
     .map((item) => ({
       path: item.path ?? '',
       reason: `the id "${item.id}" belongs to a tool that is shipped with Kiwi`,
     }))
-  return [...space.faults(), ...faults, ...reservedFaults]
+  return [...unwritten, ...space.faults(), ...faults, ...reservedFaults]
+}
+
+/** An index that cannot be written still finds what it holds: a fault of the whole space, and no end of the search. */
+async function update(
+  { index }: Store,
+  place: IndexedSpace,
+  put: readonly IndexEntry[],
+  drop: readonly string[],
+): Promise<readonly Fault[]> {
+  try {
+    await index.update(place, put, drop)
+    return []
+  } catch (error) {
+    return [{ path: place.root, reason: `What is new in "${place.root}" is not found: ${messageOf(error)}` }]
+  }
 }
 
 export function notFound(ref: ItemRef, itemType: ItemType): KiwiError {
