@@ -5,7 +5,8 @@ import type { Template, Tree, Values } from '../shared/template.ts'
 import { compileTree, renderSegment, renderTree, textOf } from '../shared/template.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
-const isJsonType = (contentType: string): boolean => contentType.toLowerCase().includes('json')
+/** `application/json`, `application/ld+json`; not `x-ndjson`, whose lines are no one value. */
+const isJsonType = (contentType: string): boolean => /(?:^|[/+])json\s*(?:;|$)/i.test(contentType)
 
 /**
  * JSON written out as text is read when something is filled in, so that each parameter stays one value and adds no

@@ -180,6 +180,16 @@ describe('P6: bodies', () => {
     expect(form('{v}', 'a=1&b=2')).toBe('a=1&b=2')
   })
 
+  test('P6: lines of JSON are no one value, and are filled in as text', () => {
+    const headers = { 'Content-Type': 'application/x-ndjson' }
+    expect(bodyOf({ headers, body: '{"index":{}}\n{"t":"{v}"}\n' }, { v: 'x' })).toBe(
+      '{"index":{}}\n{"t":"x"}\n',
+    )
+    expect(() =>
+      bodyOf({ headers: { 'Content-Type': 'application/ld+json' }, body: '{"t":{v}' }, { v: 'x' }),
+    ).toThrow(expect.objectContaining({ code: 'INVALID_CONFIG' }))
+  })
+
   test('N3: whatever a parameter holds, the body has the keys of the manifest and its value', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (v) => {

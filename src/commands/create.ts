@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, parse, relative, resolve } from 'node:path'
 import { z } from 'zod'
 import { KiwiError, messageOf } from '../shared/errors.ts'
+import { LIMITS } from '../shared/limits.ts'
 import { parseDocument } from '../spaces/parse-document.ts'
 import { printReply, printable, printableText } from './terminal.ts'
 import type { CommonOptions } from './with-kiwi.ts'
@@ -48,24 +49,38 @@ function readSource(source: string): { manifest: string; files: Record<string, u
   try {
     if (!statSync(source).isDirectory()) return { manifest: readFileSync(source, 'utf8'), files: {} }
     const manifest = readFileSync(join(source, 'tool.yaml'), 'utf8')
-    const files = readdirSync(source, { recursive: true, withFileTypes: true })
+    const paths = readdirSync(source, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name))
       .filter((path) => relative(source, path) !== 'tool.yaml')
-      .map((path) => [
-        relative(source, path),
-        {
-          content: readFileSync(path).toString('base64'),
-          encoding: 'base64',
-          executable: isExecutable(path),
-        },
-      ])
-    return { manifest, files: Object.fromEntries(files) }
+    assertFits(source, paths)
+    return {
+      manifest,
+      files: Object.fromEntries(paths.map((path) => [relative(source, path), fileAt(path)])),
+    }
   } catch (error) {
+    if (error instanceof KiwiError) throw error
     throw new KiwiError('PARSE_ERROR', `Cannot read "${source}": ${messageOf(error)}`, {
       hint: 'Give a manifest file, or a folder that holds tool.yaml',
       cause: error,
     })
+  }
+}
+
+/** Before anything is read: the files go into one call, a third longer than they are. */
+function assertFits(source: string, paths: readonly string[]): void {
+  const bytes = paths.reduce((sum, path) => sum + statSync(path).size, 0)
+  if (bytes * (4 / 3) < LIMITS.requestBytes - LIMITS.itemBytes) return
+  throw new KiwiError('MESSAGE_TOO_LARGE', `Cannot send "${source}": its files have ${bytes} bytes`, {
+    hint: 'Copy the folder to .ai/tools of the project: what lies there is found',
+  })
+}
+
+function fileAt(path: string): { content: string; encoding: string; executable: boolean } {
+  return {
+    content: readFileSync(path).toString('base64'),
+    encoding: 'base64',
+    executable: isExecutable(path),
   }
 }
 

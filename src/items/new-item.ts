@@ -38,21 +38,9 @@ export async function readNewItem(
   itemId: string | undefined,
   given: JsonObject,
 ): Promise<Created> {
-  const parsed = CreateParameters.safeParse(given, IN_WORDS)
-  if (!parsed.success) {
-    const invalid = fieldFaults(parsed.error.issues)
-    throw new KiwiError(
-      'INVALID_PARAMETERS',
-      `Cannot create "${itemId ?? 'item'}": ${invalid.map(({ name, reason }) => `"${name}" ${reason}`).join('; ')}`,
-      {
-        details: { missing: [], invalid },
-      },
-    )
-  }
-  const { content, manifest, files = {}, location } = parsed.data
+  const { files = {}, location, ...written } = readParameters(itemId, given)
   const { content: _c, manifest: _m, files: _f, location: _l, ...beside } = given
-  const isBody = kind === 'knowledge' && typeof content === 'string'
-  const source = manifest ?? (isBody ? undefined : content) ?? {}
+  const { source, body } = partsOf(kind, itemId, written, beside)
   const declared =
     typeof source === 'string' ? await parseDocument(source, `manifest of ${itemId ?? 'item'}`) : source
   const raw = complete({ ...declared, ...beside }, kind, itemId)
@@ -63,10 +51,42 @@ export async function readNewItem(
       raw,
       // A document is written anew from its front matter and its body; anything else as it was given.
       text: isVerbatim && kind !== 'knowledge' ? source : null,
-      files: isBody ? [...carried, toFile(BODY, content)] : carried,
+      files: body === null ? carried : [...carried, toFile(BODY, body)],
     },
     location,
   }
+}
+
+function readParameters(itemId: string | undefined, given: JsonObject): z.infer<typeof CreateParameters> {
+  const parsed = CreateParameters.safeParse(given, IN_WORDS)
+  if (parsed.success) return parsed.data
+  const invalid = fieldFaults(parsed.error.issues)
+  const faults = invalid.map(({ name, reason }) => `"${name}" ${reason}`).join('; ')
+  throw new KiwiError('INVALID_PARAMETERS', `Cannot create "${itemId ?? 'item'}": ${faults}`, {
+    details: { missing: [], invalid },
+  })
+}
+
+/** `content` is the text of a document, or another word for the manifest. */
+function partsOf(
+  kind: Kind,
+  itemId: string | undefined,
+  { content, manifest }: Pick<z.infer<typeof CreateParameters>, 'content' | 'manifest'>,
+  beside: JsonObject,
+): { readonly source: string | JsonObject; readonly body: string | null } {
+  const isDescribed = manifest !== undefined || Object.keys(beside).length > 0
+  const isDocument = kind === 'knowledge' || (kind === 'directive' && isDescribed)
+  if (isDocument && typeof content === 'string') return { source: manifest ?? {}, body: content }
+  if (content === undefined || manifest === undefined)
+    return { source: manifest ?? content ?? {}, body: null }
+  throw new KiwiError(
+    'INVALID_PARAMETERS',
+    `Cannot create "${itemId ?? 'item'}": "content" and "manifest" are both given`,
+    {
+      hint: 'Give the manifest under one of them, and files under "files"',
+      details: { missing: [], invalid: [{ name: 'content', reason: 'not together with manifest' }] },
+    },
+  )
 }
 
 /** What a type of item is in the tables; a tool says it itself. */

@@ -209,6 +209,23 @@ describe('create and delete', () => {
     })
   })
 
+  test('S8: content is the text of a directive, or another word for a manifest, and never dropped', async () => {
+    const create = (item_type: string, item_id: string, parameters: object): Promise<Reply> =>
+      temp.call('execute', { item_type, action: 'create', item_id, parameters })
+    await create('directive', 'steps', { manifest: { description: 'd' }, content: 'do this: now' })
+    const { data } = await temp.load('steps', { item_type: 'directive' })
+    expect(data).toMatchObject({ files: [{ path: 'content.md', content: 'do this: now' }] })
+    const both = await create('tool', 'both_words', {
+      manifest: BASH,
+      content: BASH,
+      files: { 'main.sh': '' },
+    })
+    expect(both.error).toMatchObject({
+      code: 'INVALID_PARAMETERS',
+      details: { invalid: [{ name: 'content' }] },
+    })
+  })
+
   test('T13: content that is not base64 is refused rather than changed', async () => {
     const files = { 'main.sh': { content: 'dHJ1ZQ', encoding: 'base64' } }
     const create = (content: string): Promise<Reply> =>
