@@ -5,8 +5,9 @@ import type { Template, Tree, Values } from '../shared/template.ts'
 import { compileTree, renderSegment, renderTree, textOf } from '../shared/template.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
-/** `application/json`, `application/ld+json`; not `x-ndjson`, whose lines are no one value. */
-const isJsonType = (contentType: string): boolean => /(?:^|[/+])json\s*(?:;|$)/i.test(contentType)
+/** One JSON value a line. */
+const isLinesType = (contentType: string): boolean => /ndjson|jsonl|json-?lines/i.test(contentType)
+const isJsonType = (contentType: string): boolean => /json/i.test(contentType)
 
 /**
  * JSON written out as text is read when something is filled in, so that each parameter stays one value and adds no
@@ -20,10 +21,11 @@ export function compileBody(
   const whole = compileTree(body, parameters)
   if (typeof body !== 'string' || whole.kind !== 'template' || !isJsonType(contentType ?? 'json'))
     return whole
+  const isLines = isLinesType(contentType ?? '')
   const text = quoteParameters(body, parameters)
-  const value = parse(text)
+  const value = isLines ? parseLines(text) : parse(text)
   if (value !== undefined) return compileTree(value, parameters)
-  if (!holdsParameter(whole.template) || !/^\s*[[{]/.test(text)) return whole
+  if (!holdsParameter(whole.template) || (!isLines && !/^\s*[[{]/.test(text))) return whole
   throw new KiwiError(
     'INVALID_CONFIG',
     'Cannot use the body: it holds parameters and cannot be read as JSON',
@@ -53,9 +55,17 @@ function parse(text: string): JsonValue | undefined {
   }
 }
 
+function parseLines(text: string): JsonValue | undefined {
+  const values = text
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map(parse)
+  return values.every((value) => value !== undefined) ? values : undefined
+}
+
 /** The bytes to send, in the form that the content type asks for; null when there are none. */
-export function renderBody(tree: Tree, values: Values, contentType: string | undefined): string | null {
-  const isForm = contentType?.toLowerCase().startsWith(FORM) === true
+export function renderBody(tree: Tree, values: Values, contentType = 'application/json'): string | null {
+  const isForm = contentType.toLowerCase().startsWith(FORM)
   if (isForm && tree.kind === 'template' && tree.template.segments.length > 1)
     return renderForm(tree.template, values)
   const body = renderTree(tree, values)
@@ -64,11 +74,16 @@ export function renderBody(tree: Tree, values: Values, contentType: string | und
     const fields = Object.entries(body).map(([key, value]): [string, string] => [key, textOf(value)])
     return new URLSearchParams(fields).toString()
   }
-  if (typeof body !== 'string') return JSON.stringify(body)
-  if (contentType !== undefined && !isJsonType(contentType)) return body
+  if (typeof body !== 'string') return isLinesType(contentType) ? asLines(body) : JSON.stringify(body)
   // A text of the manifest that is JSON is sent as it is; one that a caller gave is a text, whatever it looks like.
   const isOurs = tree.kind !== 'template' || !holdsParameter(tree.template)
-  return isOurs && isJson(body) ? body : JSON.stringify(body)
+  const isSentAsIs = isOurs && (isLinesType(contentType) || isJson(body))
+  return isSentAsIs || !isJsonType(contentType) ? body : JSON.stringify(body)
+}
+
+function asLines(body: JsonValue): string {
+  const lines: readonly JsonValue[] = Array.isArray(body) ? body : [body]
+  return lines.map((line) => `${JSON.stringify(line)}\n`).join('')
 }
 
 /** The text between is the author's, names and all; what is filled in is a value. */

@@ -180,14 +180,30 @@ describe('P6: bodies', () => {
     expect(form('{v}', 'a=1&b=2')).toBe('a=1&b=2')
   })
 
-  test('P6: lines of JSON are no one value, and are filled in as text', () => {
+  test('P6, N3: each line of JSON is a value of its own, and a parameter stays one within it', () => {
     const headers = { 'Content-Type': 'application/x-ndjson' }
-    expect(bodyOf({ headers, body: '{"index":{}}\n{"t":"{v}"}\n' }, { v: 'x' })).toBe(
-      '{"index":{}}\n{"t":"x"}\n',
+    const v = 'x", "admin": true, "y": "\n'
+    const line = `{"t":${JSON.stringify(v)},"n":1}\n`
+    expect(bodyOf({ headers, body: '{"index":{}}\n{"t": "{v}", "n": 1}\n' }, { v })).toBe(
+      `{"index":{}}\n${line}`,
     )
-    expect(() =>
-      bodyOf({ headers: { 'Content-Type': 'application/ld+json' }, body: '{"t":{v}' }, { v: 'x' }),
-    ).toThrow(expect.objectContaining({ code: 'INVALID_CONFIG' }))
+    expect(bodyOf({ headers, body: [{ index: {} }, { t: '{v}', n: 1 }] }, { v })).toBe(
+      `{"index":{}}\n${line}`,
+    )
+    expect(() => bodyOf({ headers, body: 'not JSON {v}' }, { v })).toThrow(
+      expect.objectContaining({ code: 'INVALID_CONFIG' }),
+    )
+  })
+
+  test.each([
+    'application/x-amz-json-1.1',
+    'application/json-rpc',
+    'application/ld+json',
+    'application/json, x',
+  ])('N3: %s is JSON, so a parameter adds no keys', (type) => {
+    const body = '{"text": "{v}", "role": "guest"}'
+    const sent = bodyOf({ headers: { 'Content-Type': type }, body }, { v: 'x", "admin": true, "y": "' })
+    expect(Object.keys(JSON.parse(String(sent)))).toEqual(['text', 'role'])
   })
 
   test('N3: whatever a parameter holds, the body has the keys of the manifest and its value', () => {

@@ -8,7 +8,12 @@ import { printReply, printable, printableText } from './terminal.ts'
 import type { CommonOptions } from './with-kiwi.ts'
 import { withKiwi } from './with-kiwi.ts'
 
-const Created = z.looseObject({ output: z.string(), tool_id: z.string(), path: z.string().nullable() })
+const Created = z.looseObject({
+  output: z.string(),
+  tool_id: z.string(),
+  path: z.string().nullable(),
+  call: z.looseObject({}).nullable(),
+})
 
 interface CreateOptions extends CommonOptions {
   readonly location: string
@@ -30,10 +35,10 @@ export function createCommand(source: string, options: CreateOptions): Promise<n
     })
     return printReply(reply, options.json === true, (data, terminal) => {
       if (reply.status === 'dry_run') return terminal.out(printableText(JSON.stringify(data, null, 2)))
-      const { output, tool_id, path } = Created.parse(data)
+      const { output, tool_id, path, call: ready } = Created.parse(data)
       terminal.out(printable(output))
       if (path !== null) terminal.note(printable(path))
-      terminal.note(`Run it: kiwi run ${printable(tool_id)}`)
+      if (ready !== null) terminal.note(`Run it: kiwi run ${printable(tool_id)}`)
     })
   })
 }

@@ -35,6 +35,7 @@ const Loaded = z.object({
     .transform((files) => files ?? []),
   chain: z.array(z.object({ tool_id: z.string() })).nullable(),
   grant_hash: z.string().nullable(),
+  truncated: z.boolean().default(false),
   destination: z.looseObject({ path: z.string().nullable(), changed: z.boolean() }).nullable(),
 })
 
@@ -98,6 +99,11 @@ function show(item: z.infer<typeof Loaded>, terminal: Terminal): void {
     for (const { content = '' } of item.files) terminal.out(`\n${printableText(content.trimEnd())}`)
   else if (item.content !== null)
     terminal.out(`\nmanifest\n${printableText(item.content.trimEnd()).replaceAll(/^/gm, '  ')}`)
+  showNext(item, terminal)
+}
+
+function showNext(item: z.infer<typeof Loaded>, terminal: Terminal): void {
+  if (item.truncated) terminal.note('\nIt is too large to be shown whole: parts are left out.')
   if (item.destination !== null) {
     const { changed, path } = item.destination
     terminal.note(`\n${changed ? 'Copied to' : 'Already at'} ${printable(path ?? '')}`)
@@ -105,7 +111,7 @@ function show(item: z.infer<typeof Loaded>, terminal: Terminal): void {
   }
   if (item.tool_type === 'script' || item.tool_type === 'api') {
     const named = item.parameters.required.map((parameter) => ` ${parameter}=...`).join('')
-    terminal.note(`\nRun it: kiwi run ${name}${printable(named)}`)
+    terminal.note(`\nRun it: kiwi run ${printable(item.name)}${printable(named)}`)
   }
 }
 

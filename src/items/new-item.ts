@@ -50,7 +50,7 @@ export async function readNewItem(
     item: {
       raw,
       // A document is written anew from its front matter and its body; anything else as it was given.
-      text: isVerbatim && kind !== 'knowledge' ? source : null,
+      text: isVerbatim && raw['tool_type'] !== 'knowledge' ? source : null,
       files: body === null ? carried : [...carried, toFile(BODY, body)],
     },
     location,

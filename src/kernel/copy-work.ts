@@ -46,7 +46,7 @@ export async function copyWork(
     preview: () => ({ would_write: target }),
     warnings: [],
     async perform() {
-      if (isSame) return { data: result(there.path, false), warnings: [] }
+      if (isSame) return { data: result(there.path, false), warnings: await whyNotRun(there, lookup, means) }
       const path = await writeItem(write).catch(async (error: unknown) => {
         lookup.freshen(true)
         // Somebody may have made the same copy meanwhile.

@@ -119,16 +119,22 @@ async function assertFree(
   if (location === 'registry') return
   lookup.freshen(true)
   const itemType = itemTypeOf(manifest.tool_type)
+  const hint = 'Choose another id, or delete it first with parameters.confirm = true'
   const broken = await lookup.broken({ name: id, category: null, version: null }, itemType, location)
-  const there = broken ?? (await lookup.standing(id, itemType, location))
+  if (broken !== null)
+    throw new KiwiError('CONFLICT', takenBy(id, broken.path), { hint, details: { ...broken } })
+  const there = await lookup.standing(id, itemType, location)
   if (there === null) return
-  throw new KiwiError('CONFLICT', `Cannot create "${id}": it is already there at "${there.path}"`, {
-    hint: 'Choose another id, or delete it first with parameters.confirm = true',
-    ...(broken === null
-      ? { fix: { call: 'load', arguments: { item_type: itemType, item_id: id, source: location } } }
-      : {}),
-    details: { path: there.path, ...(broken === null ? {} : { reason: broken.reason }) },
+  const standing = { item_type: itemTypeOf(there.manifest.tool_type), item_id: id, source: location }
+  throw new KiwiError('CONFLICT', takenBy(id, there.path), {
+    hint,
+    fix: { call: 'load', arguments: standing },
+    details: { path: there.path },
   })
+}
+
+function takenBy(id: string, path: string | null): string {
+  return `Cannot create "${id}": it is already there at "${path}"`
 }
 
 /** Where and how an item is written to a file space. */

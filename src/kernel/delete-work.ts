@@ -66,7 +66,9 @@ async function targetOf(
     const { space, path } = broken
     return { link: { id: ref.name, version: null, space }, path, contentHash: null, what: null }
   }
-  if (item === null) throw notFound(ref, itemType)
+  // Running and reading take a document for a tool where there is no other; what is gone would be gone by mistake.
+  const isDocument = itemType === 'tool' && item?.manifest.tool_type === 'knowledge'
+  if (item === null || isDocument) throw notFound(ref, itemType)
   const { id, manifest, space, path, contentHash } = item
   if (space === 'builtin') {
     throw new KiwiError('BUILTIN_PROTECTED', `Cannot delete "${id}": it is shipped with Kiwi`)

@@ -12,10 +12,11 @@ test('N16: a process tells of itself so that another can say whether it lives', 
 
 test('N16: who came before with the same number, or before the system was started, is gone', () => {
   expect(isLiving({ ...OWN_PROCESS, start: '1' })).toBe(false)
-  expect(isLiving({ ...OWN_PROCESS, system: 'another start' })).toBe(false)
+  expect(isLiving({ ...OWN_PROCESS, boot: 'another' })).toBe(false)
 })
 
-test('N16: what counts its processes otherwise cannot be told', () => {
+test('N16: another machine, or what counts its processes otherwise, cannot be told', () => {
+  expect(isLiving({ ...OWN_PROCESS, host: 'another', boot: 'another' })).toBeNull()
   expect(isLiving({ ...OWN_PROCESS, namespace: 'pid:[1]' })).toBeNull()
 })
 

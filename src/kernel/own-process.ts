@@ -3,8 +3,9 @@ import { hostname } from 'node:os'
 
 /** Who decided, told so that any later process can say whether it still lives. */
 export interface ProcessTag {
-  /** Of the running system, where it tells one start from the next; else the name of the machine. */
-  readonly system: string
+  readonly host: string
+  /** Tells one start of the machine from the next, where the system does. */
+  readonly boot: string
   /** Numbers mean something only among those who count alike: each container counts for itself. */
   readonly namespace: string
   readonly pid: number
@@ -13,33 +14,37 @@ export interface ProcessTag {
 }
 
 export const OWN_PROCESS: ProcessTag = {
-  system: read('/proc/sys/kernel/random/boot_id') ?? hostname(),
+  host: hostname(),
+  boot: read('/proc/sys/kernel/random/boot_id') ?? '',
   namespace: link('/proc/self/ns/pid') ?? '',
   pid: process.pid,
   start: startOf(process.pid) ?? '',
 }
 
-export function tagText({ system, namespace, pid, start }: ProcessTag): string {
-  return [system, namespace, pid, start].join(' ')
+export function tagText({ host, boot, namespace, pid, start }: ProcessTag): string {
+  return [host, boot, namespace, pid, start].join(' ')
 }
 
 export function readTag(text: string): ProcessTag | null {
-  const [system, namespace, pid, start] = text.split(' ')
-  if (system === undefined || namespace === undefined || start === undefined) return null
-  return { system, namespace, pid: Number(pid), start }
+  const [host, boot, namespace, pid, start] = text.split(' ')
+  if (host === undefined || boot === undefined || namespace === undefined || start === undefined) return null
+  return { host, boot, namespace, pid: Number(pid), start }
 }
 
 /** Null: it cannot be told from here. */
 export function isLiving(tag: ProcessTag): boolean | null {
-  if (tag.system !== OWN_PROCESS.system) return false
+  if (tag.host !== OWN_PROCESS.host) return null
+  if (tag.boot !== OWN_PROCESS.boot) return false
   if (tag.namespace !== OWN_PROCESS.namespace) return null
   return tag.start === '' ? hasPid(tag.pid) : startOf(tag.pid) === tag.start
 }
 
 /** What comes behind the name, which may hold anything, begins with the state; the 20th of it is the start. */
 function startOf(pid: number): string | null {
-  const text = read(`/proc/${pid}/stat`)
-  return text?.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? null
+  const text = read(`/proc/${pid}/stat`) ?? ''
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  // A zombie has ended, whether or not anybody looked after it.
+  return /[ZX]/.test(fields[0] ?? '') ? null : (fields[19] ?? null)
 }
 
 function hasPid(pid: number): boolean {

@@ -96,12 +96,17 @@ function bytesOf(value: JsonValue): number {
   return Buffer.byteLength(JSON.stringify(value))
 }
 
+/** Half a list or a text is still of use. */
+function smaller(value: JsonValue): JsonValue {
+  if (Array.isArray(value) && value.length > 1) return value.slice(0, value.length / 2)
+  return typeof value === 'string' && value.length > 1 ? value.slice(0, value.length / 2) : null
+}
+
 function withoutLargest(data: JsonObject): JsonObject {
   const left = new Map(Object.entries(data))
   while (bytesOf(Object.fromEntries(left)) > LIMITS.answerBytes) {
     const [largest, value] = [...left].reduce((a, b) => (bytesOf(b[1]) > bytesOf(a[1]) ? b : a))
-    const isLong = Array.isArray(value) && value.length > 1
-    left.set(largest, isLong ? value.slice(0, value.length / 2) : null)
+    left.set(largest, smaller(value))
   }
   return Object.fromEntries(left)
 }

@@ -129,6 +129,6 @@ async function loadResult(
   const next =
     page.next_offset === null
       ? null
-      : { call: 'load', arguments: pageArguments(item_id, callId, page.next_offset) }
+      : { call: 'load', arguments: { ...pageArguments(item_id, callId, page.next_offset), limit } }
   return { data: objectOf({ path, ...page, next }), warnings: [] }
 }

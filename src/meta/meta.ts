@@ -65,7 +65,9 @@ async function answer(tool: string, args: unknown, call: MetaCall, stamp: () => 
   if (tool === 'execute') return outcomeReply(await execute(args, call), stamp())
   const isCopy = tool === 'load' && isObject(args) && args['destination'] !== undefined
   const { data, warnings } = await (isCopy ? copy(args, call) : read(tool, args, call))
-  return successReply(await call.kernel.fit(call.ticket, data), stamp(), warnings)
+  // A page is bounded by what was asked for, and must not lose a part.
+  const isPage = isObject(args) && args['path'] !== undefined
+  return successReply(isPage ? data : await call.kernel.fit(call.ticket, data), stamp(), warnings)
 }
 
 /** Everything about an `execute` call, even that it cannot be read, happens inside the gate. */

@@ -39,6 +39,7 @@ export function errorReply(error: unknown, stamp: Stamp): Reply {
   }
 }
 
+const MOST_WARNINGS = 20
 const MOST_ENTRIES = 100
 const MOST_CHARACTERS = 500
 
@@ -59,5 +60,8 @@ export function toKiwiError(error: unknown): KiwiError {
 }
 
 function withWarnings(metadata: ReplyMetadata, warnings: readonly string[]): ReplyMetadata {
-  return warnings.length === 0 ? metadata : { ...metadata, warnings }
+  if (warnings.length === 0) return metadata
+  const shown = warnings.slice(0, MOST_WARNINGS).map((warning) => warning.slice(0, MOST_CHARACTERS))
+  const more = warnings.length - shown.length
+  return { ...metadata, warnings: more > 0 ? [...shown, `${more} more warnings`] : shown }
 }

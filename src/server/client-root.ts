@@ -14,15 +14,18 @@ const PATIENCE_MS = 2000
 const LATER_PATIENCE_MS = 100
 const GIVEN_UP_MS = 60_000
 
-/** A client that declares roots need not answer; then it is `otherwise`. */
+/** A client that declares roots need not answer; then it is what it last said, or `otherwise`. */
 export function createRoot(otherwise: string | null): ClientRoot {
   let asked: Promise<string | null> | null = null
+  let known = otherwise
   let patience = PATIENCE_MS
 
   const ask = ({ mcpReq }: ServerContext): Promise<string | null> => {
-    const answer = mcpReq
-      .send({ method: 'roots/list' }, { timeout: GIVEN_UP_MS })
-      .then(({ roots }) => folderOf(roots) ?? otherwise)
+    const answer = mcpReq.send({ method: 'roots/list' }, { timeout: GIVEN_UP_MS }).then(({ roots }) => {
+      patience = PATIENCE_MS
+      known = folderOf(roots) ?? otherwise
+      return known
+    })
     // Asked again with the next call.
     answer.catch(() => {
       if (asked === answer) asked = null
@@ -34,12 +37,12 @@ export function createRoot(otherwise: string | null): ClientRoot {
     async of(ctx) {
       asked ??= ask(ctx)
       const answer = await Promise.race([
-        asked.catch(() => otherwise),
+        asked.catch(() => known),
         delay(patience, undefined, { ref: false }),
       ])
       if (answer !== undefined) return answer
       patience = LATER_PATIENCE_MS
-      return otherwise
+      return known
     },
     forget() {
       asked = null

@@ -52,6 +52,9 @@ test('what is no message is answered under its id, so that nobody waits for it',
     '{"jsonrpc":"2.0","id":"q1"}',
     '{"jsonrpc":"2.0","id":2,"method":5}',
     '{"id":3,"method":"ping"}',
+    '{"jsonrpc":"2.0","id":5,"method":"ping","params":5}',
+    '{"jsonrpc":"2.0","id":6,"method":"ping","params":{"_meta":5}}',
+    '{"jsonrpc":"2.0","id":null,"method":"ping"}',
     `[${message(4)}]`,
     '"text"',
   ]
@@ -61,17 +64,20 @@ test('what is no message is answered under its id, so that nobody waits for it',
     ['q1', -32_600],
     [2, -32_600],
     [3, -32_600],
+    [5, -32_600],
+    [6, -32_600],
+    [undefined, -32_600],
     [undefined, -32_600],
     [undefined, -32_600],
   ])
 })
 
-test('blank lines say nothing; a last line needs no newline, and half a message is none', async () => {
-  expect(await through(`\n \r\n\n${message(1)}\n\n${message(2)}`)).toEqual({
-    passed: [`${message(1)}\n`, `${message(2)}\n`],
+test('blank lines say nothing, and a line without an end is none', async () => {
+  const blank = ' '.repeat(1000)
+  expect(await through(`\n \r\n${blank}\n${message(1)}\n\n${message(2)}`)).toEqual({
+    passed: [`${message(1)}\n`],
     faults: [],
   })
-  expect(await through(`${message(1)}\n{"b"`)).toEqual({ passed: [`${message(1)}\n`], faults: [] })
 })
 
 test('a line over the limit is refused once, under its id wherever that stands, and the next one passes', async () => {
@@ -84,6 +90,12 @@ test('a line over the limit is refused once, under its id wherever that stands, 
   expect(faults.map(({ id, message: reason }) => [id, reason])).toEqual(
     [7, 'last', undefined].map((id) => [id, expect.stringContaining('larger')]),
   )
+  for (const id of ['007', '"a\tb"', '1e5']) {
+    const odd = `{"jsonrpc":"2.0","id":${id},"method":"x","params":{"text":"${text}"}}\n${message(1)}\n`
+    expect(await through(odd)).toMatchObject({ passed: [`${message(1)}\n`], faults: [{ id: undefined }] })
+  }
+  expect(await through(`{"id":"é","method":"${text}\n`)).toMatchObject({ faults: [{ id: 'é' }] })
+  expect(await through('{"jsonrpc":"2.0",', `"id":8,"x":"${text}\n`)).toMatchObject({ faults: [{ id: 8 }] })
   const cut = first.match(/[^]{1,65536}/g) ?? []
   expect(await through(...cut, '\n')).toMatchObject({ passed: [], faults: [{ id: 7 }] })
 })

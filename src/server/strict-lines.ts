@@ -1,10 +1,11 @@
 import { Transform } from 'node:stream'
-import { isObject } from '../shared/json.ts'
+import { parseJSONRPCMessage } from '@modelcontextprotocol/server'
 import { LIMITS } from '../shared/limits.ts'
 import type { MessageFault } from './read-message.ts'
 import { idOf, invalidRequest, readMessage, tooLarge } from './read-message.ts'
 
 const NEWLINE = 0x0a
+const BLANKS = Buffer.from(' \t\r\n')
 /** Kept of both ends of a line that is too long: its id stands in one of them. */
 const END_BYTES = 256
 
@@ -41,16 +42,10 @@ export function strictLines(refuse: (fault: MessageFault) => void): Transform {
       if (from < chunk.length) add(line, chunk.subarray(from))
       done()
     },
-    /** The input may end without a newline. Half a message is none. */
-    flush(done) {
-      const bytes = Buffer.concat([...line.pieces, Buffer.from([NEWLINE])])
-      if (line.size > 0 && faultOf(bytes) === null) this.push(bytes)
-      done()
-    },
   })
 }
 
-/** A line whose end has not come; of one that is too long only its size and its ends are kept. */
+/** A line whose end has not come; of one that is too long only its ends are kept. */
 interface Line {
   pieces: Buffer[]
   size: number
@@ -63,18 +58,15 @@ function openLine(): Line {
 }
 
 function add(line: Line, piece: Buffer): void {
-  if (line.size === 0) line.head = piece.subarray(0, END_BYTES)
   line.size += piece.length
-  if (line.size <= LIMITS.lineBytes) {
-    line.pieces.push(piece)
-    return
-  }
-  line.pieces = []
-  line.tail = Buffer.concat([line.tail, piece]).subarray(-END_BYTES)
+  if (line.head.length < END_BYTES) line.head = Buffer.concat([line.head, piece]).subarray(0, END_BYTES)
+  line.tail = Buffer.concat([line.tail, piece.subarray(-END_BYTES)]).subarray(-END_BYTES)
+  if (line.size <= LIMITS.lineBytes) line.pieces.push(piece)
+  else line.pieces = []
 }
 
 function isBlank(bytes: Buffer): boolean {
-  return bytes.length <= END_BYTES && /^\s*$/.test(bytes.toString('latin1'))
+  return bytes.every((byte) => BLANKS.includes(byte))
 }
 
 function faultOf(bytes: Buffer): MessageFault | null {
@@ -82,22 +74,29 @@ function faultOf(bytes: Buffer): MessageFault | null {
   if ('fault' in read) return read.fault
   const { value } = read
   if (Array.isArray(value)) return invalidRequest('Send one message a line')
-  const isMessage =
-    isObject(value) &&
-    value['jsonrpc'] === '2.0' &&
-    (typeof value['method'] === 'string' || 'result' in value || 'error' in value)
-  return isMessage ? null : invalidRequest('The request is no JSON-RPC message', idOf(value))
+  return isMessage(value) ? null : invalidRequest('The request is no JSON-RPC message', idOf(value))
+}
+
+/** By the rules of whoever reads it next: what it drops, nobody would answer. */
+function isMessage(value: unknown): boolean {
+  try {
+    parseJSONRPCMessage(value)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Where clients write it: among the first keys or as one of the last, never inside another object. */
 function idAtEnds(head: Buffer, tail: Buffer): MessageFault['id'] {
   const first =
-    /^\s*\{(?:\s*"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,)*\s*"id"\s*:\s*(\d{1,15}|"[^"\\]*")/.exec(
-      head.toString('latin1'),
+    /^\s*\{(?:\s*"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,)*\s*"id"\s*:\s*(0|[1-9]\d{0,14}|"[^"\\]*")\s*[,}]/.exec(
+      head.toString('utf8'),
     )
-  const last = /"id"\s*:\s*(\d{1,15}|"[^"\\]*")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/.exec(
-    tail.toString('latin1'),
+  const last = /"id"\s*:\s*(0|[1-9]\d{0,14}|"[^"\\]*")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/.exec(
+    tail.toString('utf8'),
   )
   const [, text] = first ?? last ?? []
-  return text === undefined ? undefined : idOf({ id: JSON.parse(text) })
+  const read = readMessage(Buffer.from(`{"id":${text ?? null}}`))
+  return 'value' in read ? idOf(read.value) : undefined
 }

@@ -1,7 +1,8 @@
 import type { Clock } from '../shared/clock.ts'
-import { KiwiError, messageOf } from '../shared/errors.ts'
+import { messageOf } from '../shared/errors.ts'
 import type { ItemRef } from '../shared/ids.ts'
 import type { ItemType } from '../shared/tool-type.ts'
+import { fileNamed, pickItem } from './choose-entry.ts'
 import { leadsOutTo, mayPass } from './disk.ts'
 import type { Item } from './item.ts'
 import { readItem } from './read-item.ts'
@@ -93,17 +94,15 @@ export function openFileSpace({ space, root, within }: Place, clock: Clock): Fil
       return entry !== undefined && stampAt(entry) === entry.stamp
     },
     async find(ref, itemType) {
-      const named = choose(ref, itemType, byStem.get(ref.name) ?? [])
-      if (named !== null) return itemAt(named)
+      const named = await pickItem(ref, itemType, byStem.get(ref.name) ?? [], itemAt)
+      if (named !== null) return named
       byDeclaredId ??= readDeclaredIds(entries, itemAt).catch((error: unknown) => {
         byDeclaredId = null
         throw error
       })
-      const declared = choose(ref, itemType, (await byDeclaredId).get(ref.name) ?? [])
-      return declared === null ? null : itemAt(declared)
+      return pickItem(ref, itemType, (await byDeclaredId).get(ref.name) ?? [], itemAt)
     },
-    pathOf: (ref, itemType) =>
-      chooseOfKind(ref, itemType === 'knowledge', byStem.get(ref.name) ?? [])?.path ?? null,
+    pathOf: (ref, itemType) => fileNamed(ref, itemType, byStem.get(ref.name) ?? [])?.path ?? null,
     async read(paths) {
       const items: Item[] = []
       const broken: Fault[] = []
@@ -162,36 +161,6 @@ async function readDeclaredIds(
     declared.set(item.id, [...(declared.get(item.id) ?? []), entry])
   }
   return declared
-}
-
-/** The one entry that is meant: a document for knowledge, something else for any other type, though knowledge may have a manifest. */
-function choose(ref: ItemRef, itemType: ItemType, entries: readonly Entry[]): Entry | null {
-  const ofKind = chooseOfKind(ref, itemType === 'knowledge', entries)
-  return ofKind ?? (itemType === 'knowledge' ? chooseOfKind(ref, false, entries) : null)
-}
-
-/** Of the category asked for, the root's first. */
-function chooseOfKind(ref: ItemRef, isDocument: boolean, entries: readonly Entry[]): Entry | null {
-  const near = entries.filter(
-    ({ category, kind }) =>
-      (kind === 'document') === isDocument && (ref.category === null || category === ref.category),
-  )
-  const atRoot = near.filter(({ category }) => category === null)
-  const fitting = atRoot.length > 0 ? atRoot : near
-  const [only = null, another] = fitting
-  if (another !== undefined) throw ambiguous(ref, fitting)
-  return only
-}
-
-function ambiguous(ref: ItemRef, entries: readonly Entry[]): KiwiError {
-  const candidates = entries.map(({ category, stem, path }) => ({
-    id: category === null ? stem : `${category}/${stem}`,
-    path,
-  }))
-  const paths = candidates.map(({ path }) => path).join(', ')
-  return new KiwiError('AMBIGUOUS_ID', `Cannot choose "${ref.name}": several files have this id: ${paths}`, {
-    details: { candidates },
-  })
 }
 
 function isSame(before: ReadonlyMap<string, Entry>, after: ReadonlyMap<string, Entry>): boolean {

@@ -202,6 +202,12 @@ describe('create and delete', () => {
     await create('two-parts', { manifest, content: '# The body' })
     const path = join(temp.project, '.ai/knowledge/two-parts.md')
     expect(readFileSync(path, 'utf8')).toMatch(/^---\n[^]*description: d[^]*---\n# The body$/)
+    const whole = manifest.replace('two-parts', 'whole').replace('1.0.0', '2.0.0')
+    expect((await temp.create('whole', whole, { 'content.md': 'BODY' })).data).toMatchObject({
+      version: '2.0.0',
+    })
+    const run = await temp.call('execute', { item_type: 'knowledge', action: 'run', item_id: 'whole' })
+    expect(run.data).toMatchObject({ output: 'BODY' })
     const refused = await create('with-file', { description: 'd', content: 'x', files: { 'a.txt': 'AAA' } })
     expect(refused.error).toMatchObject({
       code: 'INVALID_MANIFEST',

@@ -83,7 +83,33 @@ describe('R4: a tool and a document may have one name', () => {
       data: { source: 'user' },
     })
     expect(existsSync(folder)).toBe(false)
+    expect((await execute('tool', 'delete', 'both', { parameters })).error?.code).toBe('NOT_FOUND')
     expect(existsSync(join(temp.project, '.ai/knowledge/both.md'))).toBe(true)
+  })
+})
+
+describe('L1: files of one name and different types', () => {
+  const DIRECTIVE = 'tool_type: directive\nversion: 1.0.0\ndescription: a directive\n'
+
+  test('each is found as what it is', async () => {
+    tool('project', 'one/x', 'echo the tool')
+    temp.write('tools/two/x.yaml', DIRECTIVE)
+    expect(await temp.run('x')).toMatchObject({ data: { output: 'the tool\n' } })
+    expect((await temp.load('x', { item_type: 'directive' })).data).toMatchObject({ tool_type: 'directive' })
+  })
+
+  test('a file of the name does not hide one that declares it', async () => {
+    temp.write('tools/y.yaml', DIRECTIVE)
+    temp.write('tools/other/tool.yaml', `tool_id: y\n${SCRIPT}`)
+    temp.write('tools/other/main.sh', 'echo the tool')
+    expect(await temp.run('y')).toMatchObject({ data: { output: 'the tool\n' } })
+  })
+
+  test('what stands in the way is named as what it is', async () => {
+    tool('project', 'taken', 'true')
+    const { error } = await execute('directive', 'create', 'taken', { parameters: { description: 'd' } })
+    expect(error).toMatchObject({ code: 'CONFLICT', fix: { arguments: { item_type: 'tool' } } })
+    expect((await temp.call('load', error?.fix?.arguments)).status).toBe('success')
   })
 })
 

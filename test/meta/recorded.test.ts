@@ -126,11 +126,10 @@ describe('N16: a call that was cut off with its process', () => {
     (await temp.kiwi.store.records({ limit: 10, call_id })).filter(({ kind }) => kind === 'outcome')
 
   test('ends as unknown at the next start, once; one that may be under way does not', async () => {
-    const [, namespace, , start] = tagText(OWN_PROCESS).split(' ')
     const elsewhere = tagText({ ...OWN_PROCESS, namespace: 'pid:[1]' })
     await decision('lost', tagText({ ...OWN_PROCESS, pid: 99_999_999 }))
     await decision('same-pid-of-a-life-before', tagText({ ...OWN_PROCESS, start: '1' }))
-    await decision('before-the-last-start', ['x', namespace, process.pid, start].join(' '))
+    await decision('before-the-last-start', tagText({ ...OWN_PROCESS, boot: 'x' }))
     await decision('in-a-container-long-ago', elsewhere, Date.now() - 25 * 60 * 60 * 1000)
     await decision('under-way', tagText(OWN_PROCESS))
     await decision('in-a-container', elsewhere)
@@ -240,6 +239,27 @@ describe('L8: no reply grows with what a tool says', () => {
       expect(textField(page.data, 'text')).toMatch(/^\{/)
     }
     small(await temp.search('vast'))
+  })
+
+  test('a manifest with thousands of unknown keys, or one of any length', async () => {
+    const keys = Object.fromEntries(Array.from({ length: 9000 }, (_, at) => [`k${at}`, 1]))
+    await temp.create('many_keys', { ...BASH, ...keys }, { 'main.sh': 'true' })
+    const reply = await temp.run('many_keys')
+    expect(reply.status).toBe('success')
+    small(reply)
+    small(await temp.create('long_key', { ...BASH, ['k'.repeat(200_000)]: 1 }, { 'main.sh': 'true' }))
+  })
+
+  test('a description of any length is shown in part, a page never', async () => {
+    await temp.create('wordy', { ...BASH, description: 'd'.repeat(180_000) }, { 'main.sh': 'true' })
+    const shown = await temp.load('wordy')
+    expect(textField(shown.data, 'description').length).toBeGreaterThan(1000)
+    expect(Buffer.byteLength(JSON.stringify(shown))).toBeLessThan(140 * 1024)
+    await temp.create('control', BASH, { 'main.sh': "head -c 100000 /dev/zero | tr '\\0' '\\001'" })
+    const { data } = await temp.run('control')
+    const first = await temp.call('load', { ...Object(field(data, 'rest', 'arguments')), limit: 32_768 })
+    expect(textField(first.data, 'text')).toBe('\u0001'.repeat(32_768))
+    expect(first.data).toMatchObject({ next: { arguments: { offset: 32_768, limit: 32_768 } } })
   })
 
   test('a parameter with a huge default', async () => {
