@@ -27,7 +27,7 @@ const shown: Values = {
 describe('P5: every form of a variable, in every place a template may stand', () => {
   const forms: readonly (readonly [string, string])[] = [
     ['${HOME}', '<HOME plain >'],
-    ['${HOME:-/root}', '<HOME default /root>'],
+    ['${HOME:-/home/me}', '<HOME default /home/me>'],
     ['${HOME:-}', '<HOME default >'],
     ['${HOME:-a:-b}', '<HOME default a:-b>'],
     ['${HOME:+yes}', '<HOME alternate yes>'],

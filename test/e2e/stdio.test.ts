@@ -113,6 +113,24 @@ test("S11: the project is the client's root when it declares one, else where the
   }
 })
 
+test('a message too large for a call, or for a line, is answered, and the connection goes on', async () => {
+  const client = new Client({ name: 'large', version: '1' })
+  await client.connect(new StdioClientTransport(launch()))
+  const greet = (name: string): ReturnType<typeof client.callTool> =>
+    client.callTool({
+      name: 'execute',
+      arguments: { item_type: 'tool', action: 'run', item_id: 'hello_bash', parameters: { name } },
+    })
+  try {
+    const { structuredContent } = await greet('x'.repeat(5_000_000))
+    expect(structuredContent).toMatchObject({ error: { code: 'MESSAGE_TOO_LARGE' } })
+    await expect(greet('x'.repeat(12_000_000))).rejects.toMatchObject({ code: -32_600 })
+    expect((await greet('Ada')).structuredContent).toMatchObject({ data: { output: 'Hello, Ada!\n' } })
+  } finally {
+    await client.close()
+  }
+})
+
 test('S11: a call does not wait long for a root, and one that comes late is used from then on', async () => {
   const root = join(place.folder, 'a late root')
   mkdirSync(root)
