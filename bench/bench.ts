@@ -28,7 +28,7 @@ const GROUPS: Readonly<Record<string, (bed: Bed) => Promise<readonly Figure[]>>>
   'start-up': ({ place, isQuick }) => startUp(place, isQuick ? 5 : 15),
   chain: ({ kiwi, place }) => chain(kiwi, place.project),
   execute: ({ kiwi, client, isQuick }) => execute(kiwi, client, isQuick ? 50 : 600),
-  http: ({ isQuick }) => http(isQuick ? 3 : 31),
+  http: ({ isQuick }) => http(isQuick ? 3 : 15),
   journal: ({ kiwi, isQuick }) => journal(kiwi, isQuick ? 500 : 3000),
 }
 
