@@ -1,6 +1,6 @@
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonValue } from '../shared/json.ts'
-import { assertPlain, isObject } from '../shared/json.ts'
+import { isObject, parsePlain } from '../shared/json.ts'
 import type { Template, Tree, Values } from '../shared/template.ts'
 import { compileTree, renderSegment, renderTree, textOf } from '../shared/template.ts'
 
@@ -23,7 +23,7 @@ export function compileBody(
     return whole
   const isLines = isLinesType(contentType ?? '')
   const text = quoteParameters(body, parameters)
-  const value = isLines ? parseLines(text) : parse(text)
+  const value = isLines ? parseLines(text) : parsePlain(text)
   if (value !== undefined) return compileTree(value, parameters)
   if (!holdsParameter(whole.template) || (!isLines && !/^\s*[[{]/.test(text))) return whole
   throw new KiwiError(
@@ -44,22 +44,11 @@ function quoteParameters(text: string, parameters: ReadonlySet<string>): string 
   )
 }
 
-function parse(text: string): JsonValue | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    assertPlain(value, 'body')
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- parsed from JSON
-    return value as JsonValue
-  } catch {
-    return undefined
-  }
-}
-
 function parseLines(text: string): JsonValue | undefined {
   const values = text
     .split('\n')
     .filter((line) => line.trim() !== '')
-    .map(parse)
+    .map(parsePlain)
   return values.every((value) => value !== undefined) ? values : undefined
 }
 

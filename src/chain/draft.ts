@@ -8,7 +8,7 @@ import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { isObject } from '../shared/json.ts'
 import type { Redact } from '../shared/redact.ts'
-import { createRedact } from '../shared/redact.ts'
+import { createRedact, keepAll } from '../shared/redact.ts'
 import { textOf } from '../shared/template.ts'
 import { checkParameters } from './parameters.ts'
 import type { Plan } from './plan.ts'
@@ -59,7 +59,7 @@ export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draf
   const base = { plan, parameters }
   switch (plan.effect.kind) {
     case 'content':
-      return { ...base, effect: { kind: 'content' }, redact: (value) => value, warnings: [] }
+      return { ...base, effect: { kind: 'content' }, redact: keepAll, warnings: [] }
     case 'subprocess': {
       const template = plan.effect.command
       const render = (workFolder: string | null): Command =>

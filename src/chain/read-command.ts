@@ -2,7 +2,7 @@ import type { CommandResult } from '../primitives/subprocess/command.ts'
 import type { ErrorCode } from '../shared/errors.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
-import { assertPlain } from '../shared/json.ts'
+import { parsePlain } from '../shared/json.ts'
 import type { Plan } from './plan.ts'
 
 /** What a program gave back, or the error that says why it gave nothing; `program` is how it is shown. */
@@ -55,17 +55,9 @@ function failureOf(plan: Plan, result: CommandResult): { code: ErrorCode; reason
   }
 }
 
-/** One JSON value and nothing else, of a depth that can be handed on. */
+/** Most output is no JSON, which its first character tells. */
 function parseJson(text: string): JsonValue | undefined {
-  if (!/^\s*[[{"\d\-tfn]/.test(text)) return undefined
-  try {
-    const value: unknown = JSON.parse(text)
-    assertPlain(value, 'output')
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- parsed from JSON
-    return value as JsonValue
-  } catch {
-    return undefined
-  }
+  return /^\s*[[{"\d\-tfn]/.test(text) ? parsePlain(text) : undefined
 }
 
 function timeoutOf({ effect }: Plan): number {

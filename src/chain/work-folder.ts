@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '../shared/clock.ts'
-import { KiwiError, messageOf } from '../shared/errors.ts'
+import { KiwiError, errnoOf, messageOf } from '../shared/errors.ts'
 import type { Item } from '../spaces/item.ts'
 import { contentHash } from '../spaces/item.ts'
 import type { ItemFile } from '../store/store.ts'
@@ -201,7 +201,7 @@ async function closeFolder(folder: string): Promise<void> {
 }
 
 function cannotPrepare(folder: string, error: unknown): KiwiError {
-  const isFull = error instanceof Error && 'code' in error && error.code === 'ENOSPC'
+  const isFull = errnoOf(error) === 'ENOSPC'
   return new KiwiError(
     isFull ? 'STORE_FULL' : 'STORE_UNAVAILABLE',
     `Cannot write "${folder}": ${messageOf(error)}`,

@@ -1,11 +1,15 @@
 import { z } from 'zod'
+import { readItemType } from '../meta/arguments.ts'
+import { findItem } from '../meta/find-item.ts'
+import { parseItemRef } from '../shared/ids.ts'
+import { inputSchema } from '../spaces/input-schema.ts'
+import type { Lookup } from '../spaces/lookup.ts'
 import { needsSchema, readParameters } from './parameters.ts'
-import { printReply, printableText } from './terminal.ts'
+import { openTerminal, printReply, printableText } from './terminal.ts'
 import type { CommonOptions } from './with-kiwi.ts'
 import { withKiwi } from './with-kiwi.ts'
 
 const Result = z.looseObject({ output: z.unknown().optional(), stderr: z.string().optional() })
-const Parameters = z.looseObject({ parameters: z.unknown() })
 
 interface RunOptions extends CommonOptions {
   readonly params?: string
@@ -15,9 +19,8 @@ interface RunOptions extends CommonOptions {
 
 /** `kiwi run <id> name=text count:=3` */
 export function runCommand(id: string, pairs: readonly string[], options: RunOptions): Promise<number> {
-  return withKiwi(options, async ({ call }) => {
-    const loaded = needsSchema(pairs) ? await call('load', { item_type: options.type, item_id: id }) : null
-    const schema = loaded?.error === null ? Parameters.parse(loaded.data).parameters : null
+  return withKiwi(options, async ({ call, kiwi, project }) => {
+    const schema = needsSchema(pairs) ? await schemaOf(id, options.type, () => kiwi.spaces.at(project)) : null
     const reply = await call('execute', {
       item_type: options.type,
       action: 'run',
@@ -29,13 +32,26 @@ export function runCommand(id: string, pairs: readonly string[], options: RunOpt
       if (reply.status === 'dry_run') return terminal.out(printableText(JSON.stringify(data, null, 2)))
       const { output, stderr } = Result.parse(data)
       if (stderr !== undefined) terminal.note(stderr.trimEnd())
-      terminal.out(typeof output === 'string' ? output.trimEnd() : JSON.stringify(output, null, 2))
+      terminal.out(shown(output))
     })
     if (options.json !== true && reply.error !== null && reply.data !== null) {
       const { output, stderr } = Result.parse(reply.data)
-      if (typeof output === 'string' && output !== '') process.stdout.write(output)
+      if (output !== undefined && output !== null && output !== '') openTerminal().out(shown(output))
       if (stderr !== undefined && stderr !== '') process.stderr.write(stderr)
     }
     return code
   })
+}
+
+function shown(output: unknown): string {
+  return typeof output === 'string' ? output.trimEnd() : JSON.stringify(output, null, 2)
+}
+
+/** What the tool takes; what is wrong with its name is for the run to say. */
+async function schemaOf(id: string, type: string, lookup: () => Lookup): Promise<unknown> {
+  try {
+    return inputSchema((await findItem(lookup(), parseItemRef(id), readItemType(type))).manifest)
+  } catch {
+    return null
+  }
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { z } from 'zod'
-import { KiwiError, messageOf } from '../shared/errors.ts'
+import { KiwiError, errnoOf, messageOf } from '../shared/errors.ts'
 import { IN_WORDS, fieldFaults } from '../shared/field-faults.ts'
 import type { LogLevel } from '../shared/log.ts'
 import { LOG_LEVELS } from '../shared/log.ts'
@@ -134,8 +134,7 @@ function readFile(file: string): Partial<Settings> {
   try {
     text = readFileSync(file, 'utf8')
   } catch (error) {
-    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))
-      return {}
+    if (['ENOENT', 'ENOTDIR'].includes(errnoOf(error))) return {}
     throw new KiwiError('INVALID_CONFIG', `Cannot read "${file}": ${messageOf(error)}`, { cause: error })
   }
   let value: unknown

@@ -1,3 +1,4 @@
+import { keepAll } from '../shared/redact.ts'
 import { KiwiError, messageOf } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { itemTypeOf } from '../shared/tool-type.ts'
@@ -42,7 +43,7 @@ export async function copyWork(
     isRepeatable: !overwrite,
     isReadOnly: false,
     parameters: { item_id: item.id, source: item.space, destination, content_hash: item.contentHash },
-    redact: (value) => value,
+    redact: keepAll,
     preview: () => ({ would_write: target }),
     warnings: [],
     async perform() {

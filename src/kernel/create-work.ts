@@ -1,3 +1,4 @@
+import { keepAll } from '../shared/redact.ts'
 import { join } from 'node:path'
 import { KiwiError } from '../shared/errors.ts'
 import type { FieldFault } from '../shared/field-faults.ts'
@@ -53,7 +54,7 @@ export async function createWork(
     isRepeatable: false,
     isReadOnly: false,
     parameters: { tool_id: item.id, location, content_hash: item.contentHash },
-    redact: (value) => value,
+    redact: keepAll,
     preview: () => ({
       executor_chain: plan.chain,
       tool_type: manifest.tool_type,

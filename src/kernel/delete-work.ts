@@ -1,3 +1,4 @@
+import { keepAll } from '../shared/redact.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { ItemRef } from '../shared/ids.ts'
 import type { ItemType } from '../shared/tool-type.ts'
@@ -28,7 +29,7 @@ export async function deleteWork(
     isRepeatable: false,
     isReadOnly: false,
     parameters: { item_id: link.id, source: link.space, content_hash: contentHash },
-    redact: (value) => value,
+    redact: keepAll,
     preview: () => ({ tool_type: what, would_remove: path ?? link.space }),
     warnings: [],
     async perform() {

@@ -1,3 +1,4 @@
+import { errnoOf } from '../shared/errors.ts'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 
@@ -51,7 +52,7 @@ function hasPid(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+    return errnoOf(error) === 'EPERM'
   }
 }
 

@@ -1,3 +1,4 @@
+import { keepAll } from '../shared/redact.ts'
 import type { Performed } from '../chain/perform.ts'
 import type { Ticket, Work } from './call.ts'
 
@@ -11,7 +12,7 @@ export function readWork({ operation, subject }: Ticket, read: () => Promise<Per
     isRepeatable: true,
     isReadOnly: true,
     parameters: null,
-    redact: (value) => value,
+    redact: keepAll,
     preview: () => ({}),
     warnings: [],
     perform: read,

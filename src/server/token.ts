@@ -1,7 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { KiwiError, messageOf } from '../shared/errors.ts'
+import { KiwiError, errnoOf, messageOf } from '../shared/errors.ts'
 
 const BYTES = 32
 /** So many bytes in base64url. */
@@ -43,8 +43,7 @@ export async function readToken(path: string): Promise<string | null> {
   try {
     text = (await readFile(path, 'utf8')).trim()
   } catch (error) {
-    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))
-      return null
+    if (['ENOENT', 'ENOTDIR'].includes(errnoOf(error))) return null
     throw new KiwiError('STORE_UNAVAILABLE', `Cannot read the token in "${path}": ${messageOf(error)}`, {
       hint: 'Make the file readable for yourself, or start with --no-auth',
       cause: error,

@@ -269,3 +269,8 @@ export function messageOf(error: unknown): string {
 function clipped(text: string): string {
   return text.length <= LIMITS.messageCharacters ? text : `${text.slice(0, LIMITS.messageCharacters)}...`
 }
+
+/** What the system calls a fault of its own, such as ENOENT; empty when it is not the system's. */
+export function errnoOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
+}

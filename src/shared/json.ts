@@ -12,7 +12,8 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
+/** For what came out of JSON, which is JSON all the way down. */
+export function isJsonObject(value: unknown): value is JsonObject {
   return isObject(value)
 }
 
@@ -73,6 +74,18 @@ export function assertPlain(value: unknown, what: string, code: ErrorCode = 'INV
       if (key.includes('\0')) throw refused(`the key "${at}" holds a NUL byte`, at)
       open.push({ value: child, path: at, depth: depth + 1 })
     }
+  }
+}
+
+/** A text that is one JSON value which comes out as it went in; undefined for any other. */
+export function parsePlain(text: string): JsonValue | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    assertPlain(value, 'text')
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- parsed from JSON
+    return value as JsonValue
+  } catch {
+    return undefined
   }
 }
 

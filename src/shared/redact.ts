@@ -4,6 +4,9 @@ import { isObject } from './json.ts'
 /** Takes live secrets out of whatever leaves a call, by value and in the common encodings. */
 export type Redact = (value: JsonValue) => JsonValue
 
+/** For what holds no secret. */
+export const keepAll: Redact = (value) => value
+
 /** Shorter values would turn ordinary text into marks. */
 const SHORTEST = 8
 /** Lines of a long value may be ordinary text, such as its first one; a marked one does little harm, but must be rare. */
@@ -17,7 +20,7 @@ export function createRedact(secrets: ReadonlyMap<string, string>): Redact {
       for (const look of looksOf(part)) marks.push([look, `[REDACTED:${name}]`])
     }
   }
-  if (marks.length === 0) return (value) => value
+  if (marks.length === 0) return keepAll
   const ordered = marks.toSorted(([a], [b]) => b.length - a.length)
   const text = (value: string): string =>
     ordered.reduce((left, [look, mark]) => left.replaceAll(look, mark), value)

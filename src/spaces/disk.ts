@@ -1,6 +1,6 @@
 import type { Dirent, Stats } from 'node:fs'
 import { lstatSync, readdirSync, realpathSync } from 'node:fs'
-import { KiwiError, messageOf } from '../shared/errors.ts'
+import { KiwiError, errnoOf, messageOf } from '../shared/errors.ts'
 
 /**
  * What the system says of a path itself, and will say again: it is not there, or not for us. Anything else (no
@@ -55,5 +55,5 @@ function unlessAbsent<T>(path: string, look: () => T): T | null {
 }
 
 function isLasting(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && LASTING.has(String(error.code))
+  return LASTING.has(errnoOf(error))
 }

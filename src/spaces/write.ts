@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { link, lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { KiwiError, messageOf } from '../shared/errors.ts'
+import { KiwiError, errnoOf, messageOf } from '../shared/errors.ts'
 import type { ItemFile } from '../store/store.ts'
 import { checkBundle } from './bundle.ts'
 import { leadsOutTo } from './disk.ts'
@@ -176,7 +176,7 @@ function assertWithin(folder: string, within: string | null): void {
 
 function writeFailed(target: string, error: unknown): unknown {
   if (error instanceof KiwiError) return error
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const code = errnoOf(error)
   if (['EEXIST', 'ENOTEMPTY', 'ENOTDIR', 'EISDIR'].includes(code)) return somethingThere(target, error)
   if (code === 'ENOENT')
     return new KiwiError('NOT_FOUND', `Cannot change "${target}": it is gone`, { cause: error })

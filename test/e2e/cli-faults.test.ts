@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
@@ -100,16 +101,38 @@ test('a property of a schema may be true or false: load shows it, run takes it',
   expect(JSON.parse(stdout)).toEqual({ a: '1', n: 2 })
 })
 
-test('a run without texts is one call on record', async () => {
-  const fresh = makePlace()
-  await kiwi(fresh, ['run', 'nope'])
-  const { stdout } = await kiwi(fresh, ['audit', '--json'])
-  const records = stdout
-    .trim()
-    .split('\n')
-    .map((line): unknown => JSON.parse(line))
-  expect(records.map((record) => field(record, 'operation'))).toEqual(['execute.run', 'execute.run'])
-  fresh.remove()
+test.each([[['nope']], [['nope', 'name=Ada']], [['hello_bash', 'name=Ada']]])(
+  'kiwi run %j is one call on record',
+  async (args) => {
+    const fresh = makePlace()
+    await kiwi(fresh, ['run', ...args])
+    const { stdout } = await kiwi(fresh, ['audit', '--json'])
+    const records = stdout
+      .trim()
+      .split('\n')
+      .map((line): unknown => JSON.parse(line))
+    expect(records.map((record) => field(record, 'operation'))).toEqual(['execute.run', 'execute.run'])
+    fresh.remove()
+  },
+)
+
+test('what a service says besides its status is printed', async () => {
+  const service = createServer((_, response) => {
+    response.writeHead(422, { 'Content-Type': 'application/json' }).end('{"reason":"too blue"}')
+  })
+  await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve))
+  try {
+    const host = `127.0.0.1:${String(field(service.address(), 'port'))}`
+    const manifest = join(place.folder, 'picky.yaml')
+    writeFileSync(manifest, `tool_type: api\ndescription: picky\nconfig: { url: 'http://${host}/' }\n`)
+    await kiwi(place, ['create', manifest])
+    const there = { ...place, env: { ...place.env, KIWI_ALLOW_HOSTS: host } }
+    const { stdout, stderr } = await kiwi(there, ['run', 'picky'])
+    expect(stderr).toContain('HTTP_STATUS')
+    expect(JSON.parse(stdout)).toEqual({ reason: 'too blue' })
+  } finally {
+    service.close()
+  }
 })
 
 describe('AUD-05: nothing that came in writes on the terminal', () => {

@@ -1,13 +1,13 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { messageOf } from '../../shared/errors.ts'
+import { errnoOf, messageOf } from '../../shared/errors.ts'
 import type { NotStarted, Program } from './command.ts'
 import { candidates } from './find-program.ts'
 
 /** Tells apart what the system reports with the same few codes. */
 export function explainStart(program: Program, error: unknown): NotStarted {
   const name = program.command.slice(0, 200)
-  const code = error instanceof Error && 'code' in error ? error.code : null
+  const code = errnoOf(error)
   if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EACCES') {
     const fault = folderFault(program.cwd)
     if (fault !== null) return { failure: 'bad_folder', stderr: fault }
@@ -40,7 +40,7 @@ function folderFault(folder: string): string | null {
     accessSync(folder, constants.X_OK)
     return null
   } catch (error) {
-    const isDenied = error instanceof Error && 'code' in error && error.code === 'EACCES'
+    const isDenied = errnoOf(error) === 'EACCES'
     return isDenied ? `Permission denied: ${folder}` : `Folder not found: ${folder}`
   }
 }

@@ -1,6 +1,6 @@
 import { accessSync, closeSync, constants, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { KiwiError, messageOf } from '../../shared/errors.ts'
+import { KiwiError, errnoOf, messageOf } from '../../shared/errors.ts'
 
 /** Makes the folder and the file when they are missing, for their owner only. Returns why they cannot be written. */
 export function preparePlace(file: string): string | null {
@@ -14,7 +14,7 @@ export function preparePlace(file: string): string | null {
     if (!statSync(file).isFile()) throw new Error('it is no file')
     return null
   } catch (error) {
-    const code = codeOf(error)
+    const code = errnoOf(error)
     if (UNWRITABLE.has(code)) return messageOf(error)
     const isFull = code === 'ENOSPC' || code === 'EDQUOT'
     throw new KiwiError(
@@ -33,13 +33,9 @@ function create(file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600))
   } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error
+    if (errnoOf(error) !== 'EEXIST') throw error
   }
 }
 
 /** The last three: a parent is a file, or lies where nothing can be made. */
 const UNWRITABLE: ReadonlySet<string> = new Set(['EROFS', 'EACCES', 'EPERM', 'ENOTDIR', 'EEXIST', 'ENOENT'])
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : ''
-}

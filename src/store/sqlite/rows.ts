@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { KiwiError } from '../../shared/errors.ts'
 import type { JsonObject } from '../../shared/json.ts'
-import { isObject } from '../../shared/json.ts'
+import { isJsonObject } from '../../shared/json.ts'
 import { TOOL_TYPES } from '../../shared/tool-type.ts'
 
 /** Gives a row its type. A row of another shape was written by nothing of ours. */
@@ -24,11 +24,6 @@ export const jsonObject = z.string().transform((text, context): JsonObject => {
   context.addIssue('not an object')
   return z.NEVER
 })
-
-/** What JSON.parse makes is JSON all the way down. */
-function isJsonObject(value: unknown): value is JsonObject {
-  return isObject(value)
-}
 
 /** A column of JSON that holds a list of texts. */
 const jsonTexts = z.string().transform((text) => z.array(z.string()).parse(JSON.parse(text)))
