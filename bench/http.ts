@@ -1,18 +1,19 @@
 import { spawn } from 'node:child_process'
+import { join } from 'node:path'
 import { Pool } from 'undici'
 import type { HttpClient } from '../src/primitives/http/http-client.ts'
 import { openHttpClient } from '../src/primitives/http/http-client.ts'
 import { systemClock } from '../src/shared/clock.ts'
 import type { Figure } from './measure.ts'
-import { interleave, round } from './measure.ts'
+import { ROOT, interleave, round } from './measure.ts'
 
 const AT_ONCE = 200
 const REQUESTS = 4000
 const CONNECTIONS = 100
-const SERVER = `require('node:http').createServer((q, s) => { s.setHeader('content-type', 'application/json'); s.end(JSON.stringify({ ok: true, pad: 'x'.repeat(110) })) }).listen(0, '127.0.0.1', function () { console.log(this.address().port) })`
+const SERVER = join(ROOT, 'bench/json-server.mjs')
 
 export async function http(rounds: number): Promise<readonly Figure[]> {
-  const server = spawn(process.execPath, ['-e', SERVER], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const server = spawn(process.execPath, [SERVER], { stdio: ['ignore', 'pipe', 'inherit'] })
   let port = ''
   for await (const chunk of server.stdout) {
     port += String(chunk)

@@ -1,6 +1,6 @@
-import { keepAll } from '../shared/redact.ts'
 import { KiwiError, messageOf } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
+import { keepAll } from '../shared/redact.ts'
 import { itemTypeOf } from '../shared/tool-type.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'

@@ -1,6 +1,6 @@
-import { keepAll } from '../shared/redact.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { ItemRef } from '../shared/ids.ts'
+import { keepAll } from '../shared/redact.ts'
 import type { ItemType } from '../shared/tool-type.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'

@@ -1,5 +1,5 @@
-import { keepAll } from '../shared/redact.ts'
 import type { Performed } from '../chain/perform.ts'
+import { keepAll } from '../shared/redact.ts'
 import type { Ticket, Work } from './call.ts'
 
 /** A question: it changes nothing, so it is answered even when it cannot be recorded. */
