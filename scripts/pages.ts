@@ -27,7 +27,7 @@ function errorsPage(): string {
 
 ${NOTE}
 
-Every failure is an answer: \`error\` of the reply holds \`code\`, \`message\`, \`hint\` (what to do next), often \`fix\` (the very next
+Every failure is an answer: \`error\` of the reply holds \`code\`, \`message\`, \`hint\` (what to do next), \`fix\` (the very next
 call), \`retryable\` and \`details\`. The command line ends with the exit code of the last column, \`kiwi doctor\` with that of
 the first fault it finds. An error may bring a hint of its own.
 

@@ -44,7 +44,8 @@ export function printReply(
 function printError(error: ReplyError, terminal: Terminal): void {
   terminal.note(`${terminal.red(error.code)} ${printable(error.message)}`)
   terminal.note(`  ${printable(error.hint)}`)
-  if (error.fix !== undefined)
+  // The hint above says what help would.
+  if (error.fix.call !== 'help')
     terminal.note(`  next: ${error.fix.call} ${printable(JSON.stringify(error.fix.arguments))}`)
 }
 

@@ -31,7 +31,8 @@ export function errorReply(error: unknown, stamp: Stamp): Reply {
       code: failure.code,
       message: failure.message,
       hint: failure.hint,
-      ...(failure.fix === undefined ? {} : { fix: failure.fix }),
+      // Where no call mends it, there is one that explains it.
+      fix: failure.fix ?? { call: 'help', arguments: { error_code: failure.code } },
       retryable: failure.retryable,
       details: shortened(failure.details),
     },

@@ -7,7 +7,7 @@ export interface ReplyError {
   readonly code: ErrorCode
   readonly message: string
   readonly hint: string
-  readonly fix?: Fix
+  readonly fix: Fix
   readonly retryable: boolean
   readonly details: Readonly<Record<string, unknown>>
 }
