@@ -75,6 +75,10 @@ function common(
 
 /** Codes whose calls ended otherwise than in plain failure. */
 const STATUSES: Partial<Record<ErrorCode, string>> = {
+  CONTENT_MODIFIED: 'denied',
+  UNTRUSTED: 'denied',
+  VALIDATION_FAILED: 'denied',
+  DEPENDENCY_REFUSED: 'denied',
   PERMISSION_DENIED: 'denied',
   POLICY_ERROR: 'denied',
   AUDIT_UNAVAILABLE: 'denied',

@@ -115,6 +115,31 @@ export const ERRORS = {
     'Create an item of your own under another id',
   ),
   RESERVED_ID: row('refused', 'The id belongs to a tool that is shipped with Kiwi', 'Choose another id'),
+  CONTENT_MODIFIED: row(
+    'refused',
+    'An item is no longer what its signature says',
+    'Review the change, then sign the item again, or put back what was signed',
+  ),
+  UNTRUSTED: row(
+    'refused',
+    'Nobody has vouched for this item or for the project it came with',
+    'Ask the person to review the project and run kiwi trust in it',
+  ),
+  VALIDATION_FAILED: row(
+    'refused',
+    'A rule of the runtime does not let this item pass',
+    'Correct what details.findings name',
+  ),
+  DEPENDENCY_REFUSED: row(
+    'refused',
+    'A package the tool requires comes from a place that is not allowed',
+    'Require a released version by its name',
+  ),
+  DEPENDENCY_UNAVAILABLE: row(
+    'later',
+    'A package the tool requires cannot be installed',
+    'Correct its name or version under "requires", or make the package index reachable',
+  ),
   PERMISSION_DENIED: row(
     'refused',
     'A layer of permissions does not allow this',
