@@ -5,15 +5,16 @@ import type { ItemType } from '../shared/tool-type.ts'
 export type Kind = ItemType | 'thread'
 
 /** What can be done with each kind of item; `call` is another word for `run`. */
+const AUTHORING = ['create', 'update', 'delete', 'publish'] as const
 const ACTIONS = {
-  tool: ['run', 'create', 'delete'],
-  directive: ['create', 'delete'],
-  knowledge: ['run', 'create', 'delete'],
-  mcp: ['create', 'delete'],
-  thread: ['create', 'delete'],
+  tool: ['run', ...AUTHORING],
+  directive: AUTHORING,
+  knowledge: ['run', ...AUTHORING],
+  mcp: AUTHORING,
+  thread: AUTHORING,
 } as const satisfies Record<Kind, readonly Action[]>
 
-export type Action = 'run' | 'create' | 'delete'
+type Action = 'run' | (typeof AUTHORING)[number]
 
 export function readAction(kind: Kind, given: string): Action {
   const wanted = given === 'call' ? 'run' : given

@@ -6,6 +6,7 @@ import type { SpaceName } from '../store/store.ts'
 import { SPACES } from '../store/store.ts'
 import type { Kind } from './actions.ts'
 import { readAction } from './actions.ts'
+import { readPublish, readUpdate } from './change.ts'
 import { readNewItem } from './new-item.ts'
 
 /** An `execute` call after its arguments were checked. */
@@ -23,17 +24,23 @@ export async function understand(order: Order): Promise<Wish> {
   const action = readAction(kind, order.action)
   if (action === 'create') return { kind: 'create', ...(await readNewItem(kind, itemId, parameters)) }
   if (itemId === undefined) throw wrong(`Cannot ${action}: "item_id" is missing`, ['item_id'], [])
-  const ref = parseItemRef(itemId, version)
   const itemType = kind === 'thread' ? 'tool' : kind
-  if (action === 'run') return { kind: 'run', ref, itemType, parameters }
+  if (action === 'run') return { kind: 'run', ref: parseItemRef(itemId, version), itemType, parameters }
+  // Whoever makes a version may say which beside the id; it is never one that is there.
+  const isMade = action === 'update' || action === 'publish'
+  const ref = parseItemRef(itemId, isMade ? undefined : version)
   if (ref.version !== null) {
-    throw wrong(
-      `Cannot delete "${itemId}": versions stay; name the item alone to delete it whole`,
-      [],
-      ['version'],
-    )
+    throw wrong(`Cannot ${action} "${itemId}": versions stay as they are; name the item alone`, [], ['version'])
   }
-  return { kind: 'delete', ref, itemType, source: readDelete(kind, itemId, parameters) }
+  const made = version === undefined ? parameters : { version, ...parameters }
+  switch (action) {
+    case 'update':
+      return { kind: 'update', ref, itemType, ...readUpdate(itemId, made) }
+    case 'publish':
+      return { kind: 'publish', ref, itemType, ...readPublish(itemId, made) }
+    case 'delete':
+      return { kind: 'delete', ref, itemType, source: readDelete(kind, itemId, parameters) }
+  }
 }
 
 /** The space to delete from, or null for the one the id leads to. Without a yes nothing is deleted. */

@@ -8,6 +8,7 @@ import type { Manifest } from './manifest.ts'
 export interface Item {
   readonly id: ItemName
   readonly space: SpaceName
+  readonly form: ItemForm
   /** The manifest, script or document on disk; null in the store. */
   readonly path: string | null
   readonly manifest: Manifest
@@ -23,6 +24,9 @@ export interface Item {
   /** Read when asked: most calls need no file. */
   readonly files: () => Promise<readonly ItemFile[]>
 }
+
+/** A manifest by itself, a folder with one, a markdown document, a single script, or a row of the store. */
+export type ItemForm = 'manifest' | 'folder' | 'document' | 'script' | 'row'
 
 /** The file that holds the text of a piece of knowledge. */
 export const BODY = 'content.md'

@@ -4,7 +4,7 @@ import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { textOf } from '../shared/template.ts'
-import type { ItemFile } from '../store/store.ts'
+import type { ItemFile, SpaceName } from '../store/store.ts'
 import { unreadable } from './disk.ts'
 import { folderFiles } from './folder-files.ts'
 import type { Item } from './item.ts'
@@ -12,18 +12,40 @@ import { BODY, contentHash } from './item.ts'
 import { readManifest } from './manifest.ts'
 import { parseDocument } from './parse-document.ts'
 import type { Entry } from './scan.ts'
+import type { WrittenItem } from './written-item.ts'
 
 /** Reads one item of a file space. Nothing of it is run, and a fault is a typed error that names the file. */
 export async function readItem(entry: Entry, space: 'project' | 'user' | 'builtin'): Promise<Item> {
-  const text = decode(readRegularFile(entry.path, LIMITS.itemBytes), entry.path)
+  const { bytes } = readRegularFile(entry.path, LIMITS.itemBytes)
+  const files = entry.kind === 'folder' ? readFolder(dirname(entry.path)) : []
+  const item = await itemOf(entry, { text: decode({ bytes }, entry.path), files }, space)
+  return entry.kind === 'folder' ? { ...item, files: async () => readFolder(dirname(entry.path)) } : item
+}
+
+/** The item that these bytes would be, read as if they lay there. */
+export async function readWritten(
+  { kind, manifest, files }: WrittenItem,
+  origin: { readonly stem: string; readonly category: string | null },
+  space: SpaceName,
+): Promise<Item> {
+  const at = { ...origin, path: manifest.path, kind: kind === 'script' ? 'manifest' : kind, stamp: '', modified: 0 } as const
+  const item = await itemOf(at, { text: decode({ bytes: Buffer.from(manifest.content) }, manifest.path), files }, space)
+  return { ...item, path: null }
+}
+
+async function itemOf(
+  entry: Entry,
+  { text, files: carried }: { text: string; files: readonly ItemFile[] },
+  space: SpaceName,
+): Promise<Item> {
   const { raw, body } =
     entry.kind === 'document' ? await readKnowledge(text, entry) : await readRaw(text, entry)
   const { manifest, warnings } = readManifest(raw, { stem: entry.stem, category: entry.category })
-  const files =
-    entry.kind === 'folder' ? readFolder(dirname(entry.path)) : body === null ? [] : [contentFile(body)]
+  const files = body === null ? carried : [contentFile(body)]
   return {
     id: manifest.tool_id,
     space,
+    form: entry.kind,
     path: entry.path,
     manifest,
     raw,
@@ -36,7 +58,7 @@ export async function readItem(entry: Entry, space: 'project' | 'user' | 'builti
     isReserved: false,
     updatedAt: new Date(entry.modified).toISOString(),
     filePaths: files.map(({ path }) => path),
-    files: async () => (entry.kind === 'folder' ? readFolder(dirname(entry.path)) : files),
+    files: async () => files,
   }
 }
 
