@@ -43,8 +43,9 @@ async function merged(text: string, { manifest, beside }: Described): Promise<st
 
 async function written(kind: Described['kind'], raw: JsonObject, body: string): Promise<string> {
   if (kind !== 'directive') return documentText(raw, body)
-  const { tool_id = null, tool_type: _type, executor: _executor, ...rest } = raw
-  return `---\n${await manifestText({ name: tool_id, ...rest })}---\n${body}`
+  const { tool_id = null, tool_type: _type, executor: _executor, parameters, ...rest } = raw
+  const inputs = parameters === undefined ? {} : { inputs: parameters }
+  return `---\n${await manifestText({ name: tool_id, ...rest, ...inputs })}---\n${body}`
 }
 
 function saidTwice(id: string): KiwiError {

@@ -59,7 +59,12 @@ export async function newScript(described: Described, source: string, language: 
     return asFolder({ ...described, id }, source, language)
   }
   const name = `${id}${language.ending}`
-  const implied = { version: '1.0.0', tool_type: language.type, executor: language.executor }
+  // The other languages are told by how their files end.
+  const isPython = language.type === 'python'
+  const implied = {
+    version: '1.0.0',
+    ...(isPython ? { tool_type: language.type, executor: language.executor } : {}),
+  }
   const missing = Object.entries(implied).filter(([field]) => !hasHeader(name, source, field))
   const header = Object.fromEntries(
     [...missing, ...Object.entries(fields)].map(([key, value]) => [key, textOf(value)]),

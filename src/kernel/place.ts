@@ -70,7 +70,7 @@ export interface Standing {
 export async function standingItem(find: () => Promise<Item>, lookup: Lookup): Promise<Standing> {
   lookup.freshen(true)
   const { path, form } = await find()
-  const stamp = path === null ? null : stampAt({ path, kind: form === 'folder' ? 'folder' : 'manifest' })
+  const stamp = path === null ? null : stampAt({ path, kind: form === 'folder' ? 'folder' : 'manifest', beside: [] })
   lookup.freshen(true)
   const item = await find()
   if (item.path === path) return { item, stamp }

@@ -3,7 +3,7 @@ import { editManifest } from './edit-manifest.ts'
 
 /** Front matter between two lines of dashes, or in a fence at the top: what is before the keys, the keys, what ends them. */
 const CONTAINERS: readonly RegExp[] = [
-  /^(\uFEFF?---[ \t]*\r?\n)([^]*?)(^---[ \t]*(?:\r?\n|$))/m,
+  /^(\uFEFF?(?:\s*\n)?---[ \t]*\r?\n)([^]*?)(^---[ \t]*(?:\r?\n|$))/m,
   /^(\uFEFF?\s*```ya?ml[ \t]*\r?\n)([^]*?)(^```[ \t]*(?:\r?\n|$))/m,
 ]
 

@@ -161,7 +161,7 @@ function assertReplaceable({ replaces, isFolder, manifest }: ItemWrite, target: 
   const path = isFolder ? join(target, manifest.path) : target
   if (isFolder && statOf(target) !== null && statOf(path) === null) throw somethingThere(target)
   if (replaces === 'any') return
-  if (stampAt({ path, kind: isFolder ? 'folder' : 'manifest' }) === replaces.stamp) return
+  if (stampAt({ path, kind: isFolder ? 'folder' : 'manifest', beside: [] }) === replaces.stamp) return
   throw new KiwiError('CONFLICT', `Cannot write "${target}": it was changed meanwhile`, {
     hint: 'Load it again, and send the change for what is there now',
     retryable: true,
