@@ -3,7 +3,10 @@ import { copyWork } from './copy-work.ts'
 import { createWork } from './create-work.ts'
 import { deleteWork } from './delete-work.ts'
 import type { Means } from './means.ts'
+import { publishWork } from './publish-work.ts'
+import { rollbackWork } from './rollback-work.ts'
 import { runWork } from './run-work.ts'
+import { updateWork } from './update-work.ts'
 
 /** From what a request means to what it would do. */
 export async function workOut(understood: Understood, ticket: Ticket, means: Means): Promise<Arrival> {
@@ -15,7 +18,13 @@ function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Pro
     case 'run':
       return runWork(wish, lookup, ticket, means)
     case 'create':
-      return createWork(wish, lookup, means)
+      return createWork(wish, lookup, ticket, means)
+    case 'update':
+      return updateWork(wish, lookup, ticket, means)
+    case 'publish':
+      return publishWork(wish, lookup, ticket, means)
+    case 'rollback':
+      return rollbackWork(wish, lookup, ticket, means)
     case 'delete':
       return deleteWork(wish, lookup, means)
     case 'copy':
