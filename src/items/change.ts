@@ -65,7 +65,9 @@ function read<T>(schema: z.ZodType<T>, action: string, itemId: string, given: Js
   const parsed = schema.safeParse(given, IN_WORDS)
   if (parsed.success) return parsed.data
   const unknown = parsed.error.issues.flatMap((issue) =>
-    issue.code === 'unrecognized_keys' ? issue.keys.map((name) => ({ name, reason: 'not allowed here' })) : [],
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((name) => ({ name, reason: 'not allowed here' }))
+      : [],
   )
   const invalid = [
     ...fieldFaults(parsed.error.issues.filter((issue) => issue.code !== 'unrecognized_keys')),
@@ -78,8 +80,12 @@ function read<T>(schema: z.ZodType<T>, action: string, itemId: string, given: Js
 }
 
 function twice(itemId: string): KiwiError {
-  return new KiwiError('INVALID_PARAMETERS', `Cannot update "${itemId}": "content" and "manifest" say the same`, {
-    hint: 'Give the keys that change under "manifest"',
-    details: { missing: [], invalid: [{ name: 'content', reason: 'not together with manifest' }] },
-  })
+  return new KiwiError(
+    'INVALID_PARAMETERS',
+    `Cannot update "${itemId}": "content" and "manifest" say the same`,
+    {
+      hint: 'Give the keys that change under "manifest"',
+      details: { missing: [], invalid: [{ name: 'content', reason: 'not together with manifest' }] },
+    },
+  )
 }

@@ -69,7 +69,15 @@ async function isManifest(text: string): Promise<boolean> {
   return keys !== null && TELLING.some((key) => keys[key] !== undefined)
 }
 
-const TELLING = ['tool_id', 'tool_type', 'executor', 'executor_id', 'config', 'executor_config', 'description']
+const TELLING = [
+  'tool_id',
+  'tool_type',
+  'executor',
+  'executor_id',
+  'config',
+  'executor_config',
+  'description',
+]
 
 function readParameters(itemId: string | undefined, given: JsonObject): z.infer<typeof CreateParameters> {
   const parsed = CreateParameters.safeParse(given, IN_WORDS)

@@ -38,7 +38,8 @@ export function languageOf(source: string, { beside, manifest }: Described): Lan
 
 /** Sources that require their parts are not modules. */
 function endingOf({ ending }: Language, source: string): string {
-  const isCommon = /\brequire\s*\(|\bmodule\.exports\b/.test(source) && !/^\s*(?:import|export)\b/m.test(source)
+  const isCommon =
+    /\brequire\s*\(|\bmodule\.exports\b/.test(source) && !/^\s*(?:import|export)\b/m.test(source)
   return ending === '.mjs' && isCommon ? '.js' : ending
 }
 

@@ -30,7 +30,11 @@ export async function understand(order: Order): Promise<Wish> {
   const isMade = action === 'update' || action === 'publish'
   const ref = parseItemRef(itemId, isMade ? undefined : version)
   if (ref.version !== null) {
-    throw wrong(`Cannot ${action} "${itemId}": versions stay as they are; name the item alone`, [], ['version'])
+    throw wrong(
+      `Cannot ${action} "${itemId}": versions stay as they are; name the item alone`,
+      [],
+      ['version'],
+    )
   }
   const made = version === undefined ? parameters : { version, ...parameters }
   switch (action) {

@@ -51,12 +51,14 @@ export async function copyWork(
     warnings: [],
     async perform() {
       if (isSame) return { data: result(there.path, false), warnings: await whyNotRun(there, lookup, means) }
-      const path = await writeItem(write, (work) => means.store.exclusively(work)).catch(async (error: unknown) => {
-        lookup.freshen(true)
-        // Somebody may have made the same copy meanwhile.
-        if ((await standing())?.contentHash === item.contentHash) return null
-        throw error
-      })
+      const path = await writeItem(write, (work) => means.store.exclusively(work)).catch(
+        async (error: unknown) => {
+          lookup.freshen(true)
+          // Somebody may have made the same copy meanwhile.
+          if ((await standing())?.contentHash === item.contentHash) return null
+          throw error
+        },
+      )
       if (path === null) return { data: result(target, false), warnings: [] }
       const isMoved = there !== null && there.path !== null && there.path !== path
       const warnings = isMoved ? await removeItem(there.path, write.within) : []

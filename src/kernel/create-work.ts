@@ -69,7 +69,11 @@ export async function placed(item: Item, location: Location, lookup: Lookup): Pr
 }
 
 /** What is said of an item that was just written. */
-export function writtenData(done: string, { id, manifest, contentHash, path }: Item, location: Location): JsonObject {
+export function writtenData(
+  done: string,
+  { id, manifest, contentHash, path }: Item,
+  location: Location,
+): JsonObject {
   return {
     output: `${done} ${manifest.tool_type} "${id}" ${manifest.version} in ${location}`,
     tool_id: id,

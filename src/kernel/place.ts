@@ -42,7 +42,8 @@ export function samePlace(
   { lookup, means }: { lookup: Lookup; means: Means },
 ): ItemWrite {
   const { id, path, form, space } = item
-  if (path === null || (space !== 'project' && space !== 'user')) throw new TypeError('it lies in no file space')
+  if (path === null || (space !== 'project' && space !== 'user'))
+    throw new TypeError('it lies in no file space')
   const root = rootOf(id, space, lookup, means)
   const isFolder = form === 'folder'
   const target = isFolder ? dirname(path) : path
@@ -70,7 +71,8 @@ export interface Standing {
 export async function standingItem(find: () => Promise<Item>, lookup: Lookup): Promise<Standing> {
   lookup.freshen(true)
   const { path, form } = await find()
-  const stamp = path === null ? null : stampAt({ path, kind: form === 'folder' ? 'folder' : 'manifest', beside: [] })
+  const stamp =
+    path === null ? null : stampAt({ path, kind: form === 'folder' ? 'folder' : 'manifest', beside: [] })
   lookup.freshen(true)
   const item = await find()
   if (item.path === path) return { item, stamp }

@@ -99,17 +99,21 @@ function onlyRegistered({ id, manifest }: Item, version: string): KiwiError {
 
 function versionExists({ id, manifest, contentHash }: Item, publishedHash: string, next: string): KiwiError {
   const { version } = manifest
-  return new KiwiError('VERSION_EXISTS', `Cannot publish "${id}": version ${version} stands with other content`, {
-    hint: `Change it with update, which raises the version, or publish it as ${next}`,
-    fix: {
-      call: 'execute',
-      arguments: {
-        item_type: itemTypeOf(manifest.tool_type),
-        action: 'publish',
-        item_id: id,
-        parameters: { version: next },
+  return new KiwiError(
+    'VERSION_EXISTS',
+    `Cannot publish "${id}": version ${version} stands with other content`,
+    {
+      hint: `Change it with update, which raises the version, or publish it as ${next}`,
+      fix: {
+        call: 'execute',
+        arguments: {
+          item_type: itemTypeOf(manifest.tool_type),
+          action: 'publish',
+          item_id: id,
+          parameters: { version: next },
+        },
       },
+      details: { tool_id: id, version, content_hash: contentHash, published_hash: publishedHash },
     },
-    details: { tool_id: id, version, content_hash: contentHash, published_hash: publishedHash },
-  })
+  )
 }

@@ -39,7 +39,10 @@ export async function rollbackWork(
     by: caller.kind,
   })
   const { item, plan, warnings } = authored
-  const writes = copies.map((copy) => ({ copy, write: overCopy(copy, item, authored.written, { lookup, means }) }))
+  const writes = copies.map((copy) => ({
+    copy,
+    write: overCopy(copy, item, authored.written, { lookup, means }),
+  }))
   const was = former.manifest.version
   return {
     item: { id: item.id, version, space: 'registry' },
@@ -65,7 +68,8 @@ export async function rollbackWork(
       const left: string[] = []
       for (const { copy, write } of writes) {
         const path = await writeItem(write, (work) => means.store.exclusively(work))
-        if (copy.path !== null && copy.path !== path) left.push(...(await removeItem(copy.path, write.within)))
+        if (copy.path !== null && copy.path !== path)
+          left.push(...(await removeItem(copy.path, write.within)))
       }
       const data = writtenData('Rolled back to', await placed(item, 'registry', lookup), 'registry')
       return {

@@ -34,9 +34,14 @@ export async function updateWork(
   const present = await writtenOf(before)
   const changed = await changeWritten(before.id, present, wish.change)
   const version = await versionAfter(before, changed, wish.version)
-  const isSame = isSameWritten(present, changed) && (wish.version ?? before.manifest.version) === before.manifest.version
+  const isSame =
+    isSameWritten(present, changed) && (wish.version ?? before.manifest.version) === before.manifest.version
   if (isSame) return unchangedWork('update', before)
-  const authored = await authorAgain(before, await withVersion(changed, version), { lookup, means, by: caller.kind })
+  const authored = await authorAgain(before, await withVersion(changed, version), {
+    lookup,
+    means,
+    by: caller.kind,
+  })
   const { item, plan, warnings } = authored
   const location = fileOrRegistry(before)
   const write = location === 'registry' ? null : samePlace(standing, authored.written, { lookup, means })
@@ -92,10 +97,17 @@ export async function changeable(
     throw new KiwiError('BUILTIN_PROTECTED', `Cannot ${action} "${id}": it is shipped with Kiwi`)
   }
   if (action === 'update' && form === 'manifest' && filePaths.length > 0) {
-    throw new KiwiError('INVALID_PARAMETERS', `Cannot update "${id}": its manifest and its script are two files`, {
-      hint: `Move both into a folder "${id}", the manifest as tool.yaml, and send the call again`,
-      details: { missing: [], invalid: [{ name: 'item_id', reason: 'two files cannot be changed in one step' }] },
-    })
+    throw new KiwiError(
+      'INVALID_PARAMETERS',
+      `Cannot update "${id}": its manifest and its script are two files`,
+      {
+        hint: `Move both into a folder "${id}", the manifest as tool.yaml, and send the call again`,
+        details: {
+          missing: [],
+          invalid: [{ name: 'item_id', reason: 'two files cannot be changed in one step' }],
+        },
+      },
+    )
   }
   return standing
 }
@@ -123,17 +135,24 @@ export async function authorAgain(
   if (item.id === id && item.manifest.tool_type === manifest.tool_type) return authored
   const [name, is, was] =
     item.id === id ? ['tool_type', item.manifest.tool_type, manifest.tool_type] : ['tool_id', item.id, id]
-  throw new KiwiError('INVALID_PARAMETERS', `Cannot update "${id}": it would be "${is}", no longer "${was}"`, {
-    hint: 'Create another item for what is another thing',
-    details: { missing: [], invalid: [{ name, reason: 'cannot change' }] },
-  })
+  throw new KiwiError(
+    'INVALID_PARAMETERS',
+    `Cannot update "${id}": it would be "${is}", no longer "${was}"`,
+    {
+      hint: 'Create another item for what is another thing',
+      details: { missing: [], invalid: [{ name, reason: 'cannot change' }] },
+    },
+  )
 }
 
 function assertExpected({ id, contentHash, manifest, space }: Item, expected: string | null): void {
   if (expected === null || expected === contentHash) return
   throw new KiwiError('CONFLICT', `Cannot update "${id}": it is no longer what the change was made for`, {
     hint: 'Load it again, and send the change for what is there now',
-    fix: { call: 'load', arguments: { item_type: itemTypeOf(manifest.tool_type), item_id: id, source: space } },
+    fix: {
+      call: 'load',
+      arguments: { item_type: itemTypeOf(manifest.tool_type), item_id: id, source: space },
+    },
     details: { expected_hash: expected, content_hash: contentHash },
   })
 }

@@ -79,12 +79,7 @@ function ownFileApart(
   return { manifest, content: textIn(given), files: new Map([...files].filter(([path]) => path !== name)) }
 }
 
-async function editKeys(
-  id: string,
-  written: WrittenItem,
-  text: string,
-  keys: JsonObject,
-): Promise<string> {
+async function editKeys(id: string, written: WrittenItem, text: string, keys: JsonObject): Promise<string> {
   const { kind, manifest } = written
   if (kind === 'script') {
     const fields = headerFields(keys)

@@ -52,7 +52,12 @@ tags: [a]
     ['marks of a document', '---\na: 1\n...\n', { b: 2 }, '---\na: 1\nb: 2\n...\n'],
     ['nothing but comments', '# only\n', { a: 1 }, '# only\na: 1\n'],
     ['a value on no line', 'a:\nb: 2\n', { a: 1 }, 'a: 1\nb: 2\n'],
-    ['JSON stays JSON', '{\n    "a": 1,\n    "b": [1]\n}\n', { a: 2 }, '{\n    "a": 2,\n    "b": [\n        1\n    ]\n}\n'],
+    [
+      'JSON stays JSON',
+      '{\n    "a": 1,\n    "b": [1]\n}\n',
+      { a: 2 },
+      '{\n    "a": 2,\n    "b": [\n        1\n    ]\n}\n',
+    ],
     ['JSON on one line', '{"a":1}', { b: null, c: 'x' }, '{"a":1,"c":"x"}'],
   ])('%s', async (_, text, changes, wanted) => {
     expect(await edit(text, changes)).toBe(wanted)

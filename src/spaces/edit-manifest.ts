@@ -16,9 +16,13 @@ export async function editManifest(text: string, changes: JsonObject, where: str
   // Comments in unusual places could make a change land elsewhere: what counts is what is read afterwards.
   const isRight = canonicalJson(await parseDocument(edited, where)) === canonicalJson(after)
   if (isRight) return edited
-  throw new KiwiError('PARSE_ERROR', `Cannot change "${where}": it is laid out in a way that cannot be edited`, {
-    hint: 'Send the whole manifest as text instead of the keys that change',
-  })
+  throw new KiwiError(
+    'PARSE_ERROR',
+    `Cannot change "${where}": it is laid out in a way that cannot be edited`,
+    {
+      hint: 'Send the whole manifest as text instead of the keys that change',
+    },
+  )
 }
 
 function isEmpty(text: string): boolean {
@@ -117,7 +121,10 @@ function isEqual(one: JsonValue | undefined, other: JsonValue | undefined): bool
 }
 
 /** From the line of the key to the end of the last line of its value. */
-function linesOf({ key, value }: Pair<ParsedNode, ParsedNode | null>, text: string): readonly [number, number] {
+function linesOf(
+  { key, value }: Pair<ParsedNode, ParsedNode | null>,
+  text: string,
+): readonly [number, number] {
   const start = text.lastIndexOf('\n', key.range[0] - 1) + 1
   const last = value === null ? key.range[1] : Math.max(value.range[1], key.range[1])
   // The value of a block ends behind its line break, any other before it.

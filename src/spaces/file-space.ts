@@ -1,6 +1,6 @@
 import { basename, dirname, join } from 'node:path'
 import type { Clock } from '../shared/clock.ts'
-import { messageOf } from '../shared/errors.ts'
+import { KiwiError, messageOf } from '../shared/errors.ts'
 import type { ItemRef } from '../shared/ids.ts'
 import type { ItemType } from '../shared/tool-type.ts'
 import { fileNamed, pickItem } from './choose-entry.ts'
@@ -64,7 +64,7 @@ export function openFileSpace({ space, root, within }: Place, clock: Clock): Fil
   const readAt = (entry: Entry): Promise<Item | NoItem> => {
     const before = known.get(entry.path)
     if (before?.stamp === entry.stamp) return before.item
-    const now = { stamp: entry.stamp, item: readEntry(entry, space) }
+    const now = { stamp: entry.stamp, item: readSteadily(entry, space) }
     known.set(entry.path, now)
     // A fault of the item is kept with it; one of the disk is not the item's.
     now.item.catch((error: unknown) => {
@@ -90,38 +90,51 @@ export function openFileSpace({ space, root, within }: Place, clock: Clock): Fil
     return 'id' in read ? read : null
   }
 
+  const freshen = (now = false): void => {
+    if (!now && clock.monotonic() - lookedAt < FRESH_MS) return
+    const started = clock.monotonic()
+    const outside = within === null ? [] : linksOut(root, within)
+    const seen = scan(root, NOT_ITEMS, new Set(outside.map(({ path }) => path)))
+    lookedAt = started
+    if (isSame(entries, seen) && reasonsOf(faults) === reasonsOf(outside)) return
+    faults = outside
+    entries = seen
+    byStem = groupByStem(seen.values())
+    byDeclaredId = null
+    generation += 1
+    for (const path of known.keys()) if (!seen.has(path)) known.delete(path)
+  }
+
+  const findNow = async (ref: ItemRef, itemType: ItemType): Promise<Item | null> => {
+    const named = await pickItem(ref, itemType, byStem.get(ref.name) ?? [], itemAt)
+    if (named !== null) return named
+    byDeclaredId ??= readDeclaredIds(entries, itemAt).catch((error: unknown) => {
+      byDeclaredId = null
+      throw error
+    })
+    return pickItem(ref, itemType, (await byDeclaredId).get(ref.name) ?? [], itemAt)
+  }
+
   return {
     space,
     root,
     get generation() {
       return generation
     },
-    freshen(now = false) {
-      if (!now && clock.monotonic() - lookedAt < FRESH_MS) return
-      const started = clock.monotonic()
-      const outside = within === null ? [] : linksOut(root, within)
-      const seen = scan(root, NOT_ITEMS, new Set(outside.map(({ path }) => path)))
-      lookedAt = started
-      if (isSame(entries, seen) && reasonsOf(faults) === reasonsOf(outside)) return
-      faults = outside
-      entries = seen
-      byStem = groupByStem(seen.values())
-      byDeclaredId = null
-      generation += 1
-      for (const path of known.keys()) if (!seen.has(path)) known.delete(path)
-    },
+    freshen,
     isCurrent(item) {
       const entry = item.path === null ? undefined : entries.get(item.path)
       return entry !== undefined && stampAt(entry) === entry.stamp
     },
     async find(ref, itemType) {
-      const named = await pickItem(ref, itemType, byStem.get(ref.name) ?? [], itemAt)
-      if (named !== null) return named
-      byDeclaredId ??= readDeclaredIds(entries, itemAt).catch((error: unknown) => {
-        byDeclaredId = null
-        throw error
-      })
-      return pickItem(ref, itemType, (await byDeclaredId).get(ref.name) ?? [], itemAt)
+      for (let tries = 1; ; tries++) {
+        try {
+          return await findNow(ref, itemType)
+        } catch (error) {
+          if (!(error instanceof ChangedMeanwhile) || tries >= MOST_TRIES) throw error
+        }
+        freshen(true)
+      }
     },
     pathOf: (ref, itemType) => fileNamed(ref, itemType, byStem.get(ref.name) ?? [])?.path ?? null,
     async read(paths) {
@@ -136,6 +149,8 @@ export function openFileSpace({ space, root, within }: Place, clock: Clock): Fil
           if ('id' in read) items.push(read)
           else if (read.skipped !== null) broken.push({ path, reason: read.skipped })
         } catch (error) {
+          // The next look sees it as it is then.
+          if (error instanceof ChangedMeanwhile) continue
           if (mayPass(error)) throw error
           broken.push({ path, reason: messageOf(error), entry })
         }
@@ -145,6 +160,29 @@ export function openFileSpace({ space, root, within }: Place, clock: Clock): Fil
     stamps: () => new Map([...entries.values()].map(({ path, stamp }) => [path, stamp])),
     faults: () => faults,
   }
+}
+
+/** Looks that are made at something that changes under our eyes. */
+const MOST_TRIES = 10
+
+class ChangedMeanwhile extends KiwiError {}
+
+/** A folder is read file by file: what is put in its place meanwhile must not be mixed with it. */
+async function readSteadily(entry: Entry, space: 'project' | 'user'): Promise<Item | NoItem> {
+  const read = await readEntry(entry, space).catch((error: unknown) => {
+    assertSteady(entry)
+    throw error
+  })
+  if (entry.kind === 'folder') assertSteady(entry)
+  return read
+}
+
+function assertSteady(entry: Entry): void {
+  if (stampAt(entry) === entry.stamp) return
+  throw new ChangedMeanwhile('STORE_UNAVAILABLE', `Cannot read "${entry.path}": it changed meanwhile`, {
+    hint: 'Send the call again',
+    details: { path: entry.path },
+  })
 }
 
 /** The type folders that a link leads out of `within`: what a project brings along must not show what lies beside it. */

@@ -2,6 +2,7 @@ import type { Dirent, Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { KiwiError } from '../shared/errors.ts'
 import { sha256 } from '../shared/json.ts'
+import { standsBeside } from './beside.ts'
 import { list, mayPass, statOf } from './disk.ts'
 import { DEEPEST, folderFiles } from './folder-files.ts'
 
@@ -70,10 +71,21 @@ function scanFolder(place: Place, add: (entry: Entry) => void): void {
   const listed = list(place.folder)
   const twins = place.place === 'tools' ? twinsAmong(listed) : NO_TWINS
   for (const found of listed) {
-    if (found.name.startsWith('.')) continue
+    if (found.name.startsWith('.')) {
+      const name = found.isDirectory() ? asideFor(found.name, listed) : null
+      if (name !== null) enterFolder(place, name, add, found.name)
+      continue
+    }
     if (found.isDirectory()) enterFolder(place, found.name, add)
     else if (found.isFile()) addFile(place, found.name, twins, add)
   }
+}
+
+/** The item a writer has moved aside and put nothing in the place of: it is under way, or it was killed. */
+function asideFor(hidden: string, listed: readonly Dirent[]): string | null {
+  const beside = standsBeside(hidden)
+  const isAlone = beside?.isOld === true && listed.every(({ name }) => name !== beside.name)
+  return isAlone ? beside.name : null
 }
 
 /** The file that makes a folder an item of its own, with everything below it. */
@@ -83,10 +95,10 @@ const FOLDER_MANIFESTS: Readonly<Record<PlaceName, string | null>> = {
   knowledge: null,
 }
 
-function enterFolder(place: Place, name: string, add: (entry: Entry) => void): void {
+function enterFolder(place: Place, name: string, add: (entry: Entry) => void, liesAs = name): void {
   const { folder, category, depth, notItems } = place
   if (depth >= DEEPEST || notItems.has(name)) return
-  const path = join(folder, name)
+  const path = join(folder, liesAs)
   const manifest = FOLDER_MANIFESTS[place.place]
   // Whatever it is: reading says what is wrong with one that is no plain file.
   if (manifest !== null && statOf(join(path, manifest))?.isDirectory() === false) {

@@ -26,7 +26,8 @@ const FUTURE = String.raw`(?:${COMMENTS}from[ \t]+__future__[ \t]+import[ \t]+(?
 
 const PYTHON: Language = {
   line: (name, value) => `${NAMES[name]} = ${JSON.stringify(value)}`,
-  present: (name) => new RegExp(`^(${NAMES[name]}[ \\t]*(?::[ \\t]*\\w+[ \\t]*)?=[ \\t]*)(?:"[^"\\n]*"|'[^'\\n]*')()`, 'm'),
+  present: (name) =>
+    new RegExp(`^(${NAMES[name]}[ \\t]*(?::[ \\t]*\\w+[ \\t]*)?=[ \\t]*)(?:"[^"\\n]*"|'[^'\\n]*')()`, 'm'),
   front: new RegExp(`^\\uFEFF?${COMMENTS}${DOCSTRING}${FUTURE}`),
 }
 
@@ -35,7 +36,8 @@ const SHELL: Language = {
     if (name === 'description') return `# ${value.replaceAll(/\s+/g, ' ')}\n#`
     return name === 'version' || name === 'category' ? `# ${name}: ${value}` : `# ${NAMES[name]} = "${value}"`
   },
-  present: (name) => new RegExp(`^(#[ \\t]*(?:${name}:[ \\t]*|${NAMES[name]}[ \\t]*=[ \\t]*"?))[^"\\s]+()`, 'm'),
+  present: (name) =>
+    new RegExp(`^(#[ \\t]*(?:${name}:[ \\t]*|${NAMES[name]}[ \\t]*=[ \\t]*"?))[^"\\s]+()`, 'm'),
   front: /^\uFEFF?(?:#![^\n]*(?:\n|$))?/,
 }
 
@@ -43,7 +45,9 @@ const SCRIPT_FRONT = String.raw`^\uFEFF?(?:#![^\n]*(?:\n|$))?(?:\s*(?:\/\/[^\n]*
 
 const JAVASCRIPT: Language = {
   line: (name, value) =>
-    name === 'description' ? `/** ${value.replaceAll('*/', '* /')} */` : `const ${NAMES[name]} = ${JSON.stringify(value)}`,
+    name === 'description'
+      ? `/** ${value.replaceAll('*/', '* /')} */`
+      : `const ${NAMES[name]} = ${JSON.stringify(value)}`,
   present: (name) =>
     new RegExp(
       `^((?:export[ \\t]+)?const[ \\t]+${NAMES[name]}[ \\t]*(?::[ \\t]*\\w+[ \\t]*)?=[ \\t]*)(?:"[^"\\n]*"|'[^'\\n]*')()` +
@@ -84,8 +88,6 @@ export function setHeader(fileName: string, text: string, fields: HeaderFields):
   }
   return missing.length === 0 ? edited : insert(edited, missing, language.front)
 }
-
-
 
 /** In the code if it says so there, and only else in the text above it. */
 function replaceIn(text: string, language: Language, name: keyof HeaderFields, value: string): string | null {
