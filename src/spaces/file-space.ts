@@ -1,13 +1,12 @@
-import { basename, dirname, join } from 'node:path'
 import type { Clock } from '../shared/clock.ts'
-import { KiwiError, messageOf } from '../shared/errors.ts'
+import { messageOf } from '../shared/errors.ts'
 import type { ItemRef } from '../shared/ids.ts'
 import type { ItemType } from '../shared/tool-type.ts'
 import { fileNamed, pickItem } from './choose-entry.ts'
 import { leadsOutTo, mayPass } from './disk.ts'
 import type { Item } from './item.ts'
-import type { NoItem } from './read-item.ts'
-import { readEntry } from './read-item.ts'
+import { ChangedMeanwhile } from './read-steadily.ts'
+import { openReadings, unlessPassing } from './readings.ts'
 import type { Entry } from './scan.ts'
 import { NOT_ITEMS, scan, stampAt, typeFolders } from './scan.ts'
 
@@ -50,6 +49,8 @@ export interface Fault {
 }
 
 const FRESH_MS = 1000
+/** Looks that are made at something that changes under our eyes. */
+const MOST_TRIES = 10
 
 export function openFileSpace({ space, root, within }: Place, clock: Clock): FileSpace {
   let faults: readonly Fault[] = []
@@ -59,36 +60,7 @@ export function openFileSpace({ space, root, within }: Place, clock: Clock): Fil
   let byDeclaredId: Promise<ReadonlyMap<string, readonly Entry[]>> | null = null
   let lookedAt = -Infinity
   let generation = 0
-  const known = new Map<string, { stamp: string; item: Promise<Item | NoItem> }>()
-
-  const readAt = (entry: Entry): Promise<Item | NoItem> => {
-    const before = known.get(entry.path)
-    if (before?.stamp === entry.stamp) return before.item
-    const now = { stamp: entry.stamp, item: readSteadily(entry, space) }
-    known.set(entry.path, now)
-    // A fault of the item is kept with it; one of the disk is not the item's.
-    now.item.catch((error: unknown) => {
-      if (mayPass(error) && known.get(entry.path) === now) known.delete(entry.path)
-    })
-    return now.item
-  }
-
-  /** A script beside a manifest of its name that starts it is a file of that item, and none by itself. */
-  const isCarried = async ({ kind, path, beside }: Entry): Promise<boolean> => {
-    if (kind !== 'script') return false
-    for (const name of beside) {
-      const manifest = entries.get(join(dirname(path), name))
-      const read = manifest === undefined ? null : await readAt(manifest).catch(unlessPassing)
-      if (read !== null && 'id' in read && read.filePaths.includes(basename(path))) return true
-    }
-    return false
-  }
-
-  const itemAt = async (entry: Entry): Promise<Item | null> => {
-    if (await isCarried(entry)) return null
-    const read = await readAt(entry)
-    return 'id' in read ? read : null
-  }
+  const readings = openReadings(space, (path) => entries.get(path))
 
   const freshen = (now = false): void => {
     if (!now && clock.monotonic() - lookedAt < FRESH_MS) return
@@ -102,17 +74,17 @@ export function openFileSpace({ space, root, within }: Place, clock: Clock): Fil
     byStem = groupByStem(seen.values())
     byDeclaredId = null
     generation += 1
-    for (const path of known.keys()) if (!seen.has(path)) known.delete(path)
+    readings.keep((path) => seen.has(path))
   }
 
   const findNow = async (ref: ItemRef, itemType: ItemType): Promise<Item | null> => {
-    const named = await pickItem(ref, itemType, byStem.get(ref.name) ?? [], itemAt)
+    const named = await pickItem(ref, itemType, byStem.get(ref.name) ?? [], readings.itemAt)
     if (named !== null) return named
-    byDeclaredId ??= readDeclaredIds(entries, itemAt).catch((error: unknown) => {
+    byDeclaredId ??= readDeclaredIds(entries, readings.itemAt).catch((error: unknown) => {
       byDeclaredId = null
       throw error
     })
-    return pickItem(ref, itemType, (await byDeclaredId).get(ref.name) ?? [], itemAt)
+    return pickItem(ref, itemType, (await byDeclaredId).get(ref.name) ?? [], readings.itemAt)
   }
 
   return {
@@ -144,8 +116,7 @@ export function openFileSpace({ space, root, within }: Place, clock: Clock): Fil
         const entry = entries.get(path)
         if (entry === undefined) continue
         try {
-          if (await isCarried(entry)) continue
-          const read = await readAt(entry)
+          const read = await readings.readAt(entry)
           if ('id' in read) items.push(read)
           else if (read.skipped !== null) broken.push({ path, reason: read.skipped })
         } catch (error) {
@@ -160,29 +131,6 @@ export function openFileSpace({ space, root, within }: Place, clock: Clock): Fil
     stamps: () => new Map([...entries.values()].map(({ path, stamp }) => [path, stamp])),
     faults: () => faults,
   }
-}
-
-/** Looks that are made at something that changes under our eyes. */
-const MOST_TRIES = 10
-
-class ChangedMeanwhile extends KiwiError {}
-
-/** A folder is read file by file: what is put in its place meanwhile must not be mixed with it. */
-async function readSteadily(entry: Entry, space: 'project' | 'user'): Promise<Item | NoItem> {
-  const read = await readEntry(entry, space).catch((error: unknown) => {
-    assertSteady(entry)
-    throw error
-  })
-  if (entry.kind === 'folder') assertSteady(entry)
-  return read
-}
-
-function assertSteady(entry: Entry): void {
-  if (stampAt(entry) === entry.stamp) return
-  throw new ChangedMeanwhile('STORE_UNAVAILABLE', `Cannot read "${entry.path}": it changed meanwhile`, {
-    hint: 'Send the call again',
-    details: { path: entry.path },
-  })
 }
 
 /** The type folders that a link leads out of `within`: what a project brings along must not show what lies beside it. */
@@ -222,12 +170,6 @@ async function readDeclaredIds(
     declared.set(item.id, [...(declared.get(item.id) ?? []), entry])
   }
   return declared
-}
-
-/** What is wrong with a file makes it no item; what is wrong with the disk is an error. */
-function unlessPassing(error: unknown): null {
-  if (mayPass(error)) throw error
-  return null
 }
 
 function isSame(before: ReadonlyMap<string, Entry>, after: ReadonlyMap<string, Entry>): boolean {
