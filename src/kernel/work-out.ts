@@ -4,6 +4,8 @@ import { createWork } from './create-work.ts'
 import { deleteWork } from './delete-work.ts'
 import type { Means } from './means.ts'
 import { runWork } from './run-work.ts'
+import { signWork } from './sign-work.ts'
+import { trustWork } from './trust-work.ts'
 
 /** From what a request means to what it would do. */
 export async function workOut(understood: Understood, ticket: Ticket, means: Means): Promise<Arrival> {
@@ -15,10 +17,14 @@ function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Pro
     case 'run':
       return runWork(wish, lookup, ticket, means)
     case 'create':
-      return createWork(wish, lookup, means)
+      return createWork(wish, lookup, means, ticket.caller.kind)
     case 'delete':
       return deleteWork(wish, lookup, means)
     case 'copy':
       return copyWork(wish, lookup, means)
+    case 'sign':
+      return signWork(wish, lookup, ticket, means)
+    case 'trust':
+      return trustWork(wish, lookup, ticket, means)
   }
 }

@@ -12,12 +12,13 @@ import { BODY, contentHash } from './item.ts'
 import { readManifest } from './manifest.ts'
 import { parseDocument } from './parse-document.ts'
 import type { Entry } from './scan.ts'
+import { stripSignatures } from './signature-line.ts'
 
 /** Reads one item of a file space. Nothing of it is run, and a fault is a typed error that names the file. */
 export async function readItem(entry: Entry, space: 'project' | 'user' | 'builtin'): Promise<Item> {
   const text = decode(readRegularFile(entry.path, LIMITS.itemBytes), entry.path)
   const { raw, body } =
-    entry.kind === 'document' ? await readKnowledge(text, entry) : await readRaw(text, entry)
+    entry.kind === 'document' ? await readKnowledge(stripSignatures(text), entry) : await readRaw(text, entry)
   const { manifest, warnings } = readManifest(raw, { stem: entry.stem, category: entry.category })
   const files =
     entry.kind === 'folder' ? readFolder(dirname(entry.path)) : body === null ? [] : [contentFile(body)]
