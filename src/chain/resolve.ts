@@ -69,7 +69,7 @@ export function openResolver(schemas: Schemas, { judge }: Pick<Judge, 'judge'>):
     const chain = Object.freeze(links.map(({ tool_id }) => tool_id))
     const content = await compile(items)
     const trust = await judge(items, lookup.projectPath)
-    const warnings = Object.freeze([...item.warnings, ...shortfalls(content.config), ...trust.warnings])
+    const warnings = Object.freeze([...item.warnings, ...shortfalls(content.config)])
     return Object.freeze({ ...content, item, items, links, chain, trust, warnings })
   }
 

@@ -32,7 +32,7 @@ export async function runWork(
     trust: plan.trust.level,
     redact: draft.redact,
     preview: () => previewOf(draft),
-    warnings: [...plan.warnings, ...draft.warnings],
+    warnings: [...plan.warnings, ...plan.trust.warnings, ...draft.warnings],
     async perform(signal) {
       try {
         const { data, warnings } = await chain.perform(draft, signal)

@@ -1,6 +1,8 @@
 import { canonicalJson, sha256 } from '../shared/json.ts'
 import type { ItemFile } from '../store/store.ts'
 import type { Item } from './item.ts'
+import { BODY } from './item.ts'
+import { unsignedText } from './signature-line.ts'
 
 /** Who asked for a signature: what an agent had signed is no person's word. */
 export type SignedBy = 'person' | 'agent'
@@ -14,19 +16,22 @@ interface Signed {
   readonly created: string
 }
 
-/** What a key signs: all that decides what runs, and not where it lies, so that a copy stays signed. */
+/**
+ * What a key signs: all that decides what runs, and not where it lies, so that a copy stays signed. A text is
+ * taken as it is written: how it is read may change with Kiwi, and what was signed must not.
+ */
 export function statementOf({ item, files, executors, by, created }: Signed): string {
   const { id, manifest, raw } = item
-  // Knowledge of old kept a signature here; it goes when the item is signed anew.
-  const { validated_at: _time, content_hash: _hash, ...declared } = raw
+  const text = item.text === null ? null : unsignedText(item.text)
   return canonicalJson({
     type: manifest.tool_type,
     id,
     version: manifest.version,
     by,
     created,
-    manifest: sha256(canonicalJson(declared)),
+    manifest: sha256(text ?? canonicalJson(raw)),
     files: files
+      .filter((file) => text === null || !isPartOf(text, file))
       .map(({ path, isExecutable, content }) => ({
         path,
         mode: isExecutable ? '755' : '644',
@@ -36,4 +41,9 @@ export function statementOf({ item, files, executors, by, created }: Signed): st
       .toSorted((a, b) => (a.path < b.path ? -1 : 1)),
     chain: executors,
   })
+}
+
+/** The body of a document, and a script that is its own manifest, are in the text already. */
+function isPartOf(text: string, { path, content }: ItemFile): boolean {
+  return path === BODY || Buffer.from(text).equals(content)
 }
