@@ -15,10 +15,14 @@ export function refusalOf(leaf: Item, item: Item, signature: Verified, now: numb
   const isEarly = time !== null && Date.parse(time) > now + SKEW_MS
   const why = reason ?? (isEarly ? 'time_invalid' : null)
   if (why === null) return null
-  return new KiwiError('UNTRUSTED', `Cannot run "${leaf.id}": the signature of "${item.id}" is refused: ${REASONS[why]}`, {
-    hint: `Ask the person to review "${item.id}" and sign it: kiwi sign ${item.id}`,
-    details: { reason: why, tool: item.id, fingerprint, time },
-  })
+  return new KiwiError(
+    'UNTRUSTED',
+    `Cannot run "${leaf.id}": the signature of "${item.id}" is refused: ${REASONS[why]}`,
+    {
+      hint: `Ask the person to review "${item.id}" and sign it: kiwi sign ${item.id}`,
+      details: { reason: why, tool: item.id, fingerprint, time },
+    },
+  )
 }
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -28,7 +32,8 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 function modified(leaf: Item, item: Item, { reason, fingerprint }: Verified): KiwiError {
-  const what = reason === 'text_on_signature_line' ? 'there is text on its signature line' : 'it is not what was signed'
+  const what =
+    reason === 'text_on_signature_line' ? 'there is text on its signature line' : 'it is not what was signed'
   return new KiwiError('CONTENT_MODIFIED', `Cannot run "${leaf.id}": "${item.id}" was changed: ${what}`, {
     hint: `Review the change, then sign it again with kiwi sign ${item.id} or the action "sign"; "update" signs too`,
     fix: signFix(item),
@@ -48,10 +53,14 @@ export function unsignedRefusal(leaf: Item, item: Item, why: string): KiwiError 
 /** The command is one for a person: an agent cannot vouch for what came with a project. */
 export function untrustedProject(verb: string, item: Item, projectPath: string | null): KiwiError {
   const path = (projectPath === null ? null : realPathOf(projectPath)) ?? ''
-  return new KiwiError('UNTRUSTED', `Cannot ${verb} "${item.id}": nobody has trusted the project "${path}" yet`, {
-    hint: `Ask the person to review it and run: kiwi trust --project ${shellWord(path)}`,
-    details: { reason: 'project', project: path, command: `kiwi trust --project ${shellWord(path)}` },
-  })
+  return new KiwiError(
+    'UNTRUSTED',
+    `Cannot ${verb} "${item.id}": nobody has trusted the project "${path}" yet`,
+    {
+      hint: `Ask the person to review it and run: kiwi trust --project ${shellWord(path)}`,
+      details: { reason: 'project', project: path, command: `kiwi trust --project ${shellWord(path)}` },
+    },
+  )
 }
 
 function shellWord(path: string): string {

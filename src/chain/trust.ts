@@ -1,8 +1,7 @@
-import { join } from 'node:path'
 import type { Clock } from '../shared/clock.ts'
 import type { KiwiError } from '../shared/errors.ts'
-import { realPathOf } from '../spaces/disk.ts'
 import type { Item } from '../spaces/item.ts'
+import { isTrustedProject } from '../spaces/trusted-project.ts'
 import type { Store } from '../store/store.ts'
 import { refusalOf, untrustedProject } from './trust-refusals.ts'
 import type { Verified, Verify } from './verify.ts'
@@ -44,13 +43,8 @@ interface JudgeMeans {
 }
 
 export function openJudge({ verify, store, clock, userSpace }: JudgeMeans): Judge {
-  const isTrusted = async (projectPath: string): Promise<boolean> => {
-    // A person at home works in their own space.
-    const root = realPathOf(join(projectPath, '.ai'))
-    if (root !== null && root === realPathOf(userSpace)) return true
-    const path = realPathOf(projectPath)
-    return (await store.trust.projects()).some((project) => project.path === path)
-  }
+  const isTrusted = (projectPath: string): Promise<boolean> =>
+    isTrustedProject(projectPath, userSpace, () => store.trust.projects())
   const judgeLink = async (item: Item, executors: readonly Item[]): Promise<LinkTrust> => {
     if (item.space === 'builtin') return { item, level: 4, signature: null }
     const signature = await verify(
@@ -80,7 +74,8 @@ export function openJudge({ verify, store, clock, userSpace }: JudgeMeans): Judg
         level: links.reduce<Level>((lowest, link) => (link.level < lowest ? link.level : lowest), 4),
         links,
         refusal: refusals.find((refusal) => refusal !== null) ?? null,
-        unsigned: links.find(({ signature }) => signature !== null && signature.state !== 'signed')?.item ?? null,
+        unsigned:
+          links.find(({ signature }) => signature !== null && signature.state !== 'signed')?.item ?? null,
         warnings: noted === undefined ? [] : [`"${noted.item.id}" is not signed: runs with the least trust`],
       }
     },

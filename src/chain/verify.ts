@@ -38,7 +38,8 @@ export function openVerify(means: VerifyMeans): Verify {
     const read = await signatureOf(item, means.store)
     const { key, state, time, findings } = read
     const base: Verified = { state, time, fingerprint: key?.fingerprint ?? null, by: null, reason: null }
-    if (state === 'unverified') return { ...base, reason: findings.length > 0 ? 'text_on_signature_line' : 'hash' }
+    if (state === 'unverified')
+      return { ...base, reason: findings.length > 0 ? 'text_on_signature_line' : 'hash' }
     // A key that nobody knows says nothing, neither for nor against the item.
     if (key?.family !== 'kiwi-mcp') return base
     const own = means.ownKey.read()

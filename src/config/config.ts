@@ -110,7 +110,14 @@ function settle(
   store: string,
   layers: readonly (readonly [Source, Partial<Settings>])[],
 ): { settings: Settings; sources: Sources } {
-  let settings: Settings = { store, port: 7717, log_level: 'warn', allow_hosts: [], grants: [], publishers: [] }
+  let settings: Settings = {
+    store,
+    port: 7717,
+    log_level: 'warn',
+    allow_hosts: [],
+    grants: [],
+    publishers: [],
+  }
   let sources: Sources = {
     store: 'default',
     port: 'default',

@@ -17,7 +17,11 @@ export function shownTrust({ level, links, refusal }: Trust): ShownTrust {
     trust: {
       level,
       name: TRUST_NAMES[level],
-      links: links.map((link) => ({ tool_id: link.item.id, level: link.level, name: TRUST_NAMES[link.level] })),
+      links: links.map((link) => ({
+        tool_id: link.item.id,
+        level: link.level,
+        name: TRUST_NAMES[link.level],
+      })),
     },
     signature: shownSignature(links[0]?.signature ?? null),
     refusal: refusal?.message ?? null,

@@ -97,8 +97,7 @@ async function assertMayVouch(
   { projectPath }: Lookup,
   judge: Means['chain']['judge'],
 ): Promise<void> {
-  const isInert =
-    item.space === 'project' && projectPath !== null && !(await judge.isTrusted(projectPath))
+  const isInert = item.space === 'project' && projectPath !== null && !(await judge.isTrusted(projectPath))
   if (isInert) throw untrustedProject('sign', item, projectPath)
   if (reason !== 'key_revoked' && reason !== 'key_scope') return
   throw new KiwiError('UNTRUSTED', `Cannot sign "${item.id}": its key is not accepted (${reason})`, {

@@ -40,7 +40,10 @@ export async function trustWork(
       if (isRevoked) await store.trust.revokeProject(path)
       else await store.trust.trustProject({ path, trusted_at, trusted_by: caller.principal })
       lookup.freshen(true)
-      return { data: { output: `${isRevoked ? 'No longer trusted' : 'Trusted'}: ${path}`, project: path }, warnings: [] }
+      return {
+        data: { output: `${isRevoked ? 'No longer trusted' : 'Trusted'}: ${path}`, project: path },
+        warnings: [],
+      }
     },
   }
 }

@@ -22,7 +22,10 @@ const HarnessFile = z.looseObject({
 const FILE = join('config', 'agent_harness.yaml')
 
 export function openHarness(userSpace: string): HarnessOf {
-  const files = new Map<string, { readonly stamp: string; readonly read: Promise<string | null> | string | null }>()
+  const files = new Map<
+    string,
+    { readonly stamp: string; readonly read: Promise<string | null> | string | null }
+  >()
   const ruleOf = (root: string, isUsers: boolean): Promise<string | null> | string | null => {
     const path = join(root, FILE)
     const stamp = stampOf(path)

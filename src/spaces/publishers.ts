@@ -13,9 +13,7 @@ export interface KnownPublisher extends PublicKey {
 }
 
 /** By fingerprint. One key may have several namespaces; once revoked it is so in all of them. */
-export function readPublishers(
-  publishers: readonly Publisher[],
-): ReadonlyMap<string, KnownPublisher> {
+export function readPublishers(publishers: readonly Publisher[]): ReadonlyMap<string, KnownPublisher> {
   const known = new Map<string, KnownPublisher>()
   for (const { name, key, namespace, revoked } of publishers) {
     const read = readPublicKey(key)
