@@ -111,7 +111,7 @@ export async function openTempKiwi(options: TempOptions = {}): Promise<TempKiwi>
 }
 
 /** As a person did before the test began: the journal of the test starts empty. */
-export async function trust(config: Config, project: string): Promise<void> {
+async function trust(config: Config, project: string): Promise<void> {
   const store = await openSqliteStore({ path: config.store, clock: systemClock })
   if (store.readOnlyReason === null) {
     const path = realpathSync(project)

@@ -6,6 +6,7 @@ import { contentHash } from '../spaces/item.ts'
 import { readPublishers } from '../spaces/publishers.ts'
 import type { KeySignature, SignatureRead } from '../spaces/signature-line.ts'
 import { readSignature } from '../spaces/signature-line.ts'
+import { signedTextOf } from '../spaces/signed-text.ts'
 import type { OwnKey, PublicKey } from '../spaces/signing-key.ts'
 import type { SignedBy } from '../spaces/statement.ts'
 import { statementOf } from '../spaces/statement.ts'
@@ -81,7 +82,9 @@ export function placeOf({ id, path, manifest, contentHash: hash, space }: Item):
 
 async function signatureOf(item: Item, store: Store): Promise<SignatureRead> {
   const subject = { itemType: itemTypeOf(item.manifest.tool_type), raw: item.raw }
-  const read = readSignature(item.text ?? '', subject)
+  const isCarried = item.text === null && item.raw['_file'] !== undefined
+  const files = isCarried ? await item.files() : []
+  const read = readSignature(signedTextOf(item, files) ?? '', subject)
   const place = placeOf(item)
   const stored = place === null ? null : await store.trust.signature(place)
   if (stored === null) return read

@@ -1,6 +1,7 @@
 import { itemTypeOf } from '../shared/tool-type.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { readSignature } from '../spaces/signature-line.ts'
+import { signedTextOf } from '../spaces/signed-text.ts'
 import type { Terminal } from './terminal.ts'
 import { printable } from './terminal.ts'
 
@@ -20,8 +21,10 @@ export async function projectItems(lookup: Lookup): Promise<Brought> {
   const { items, faults } = (await space?.read([...space.stamps().keys()])) ?? { items: [], faults: [] }
   const byType = new Map<string, number>()
   const doubtful: string[] = []
-  for (const { id, manifest, raw, text } of items) {
-    const itemType = itemTypeOf(manifest.tool_type)
+  for (const item of items) {
+    const { id, raw } = item
+    const itemType = itemTypeOf(item.manifest.tool_type)
+    const text = signedTextOf(item, await item.files())
     byType.set(itemType, (byType.get(itemType) ?? 0) + 1)
     const { state } = readSignature(text ?? '', { itemType, raw })
     if (state !== 'validated') doubtful.push(`${id} (${state === 'unsigned' ? 'unsigned' : 'changed'})`)

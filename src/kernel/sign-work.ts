@@ -11,6 +11,7 @@ import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { rewriteFile } from '../spaces/rewrite.ts'
 import { stripSignatures } from '../spaces/signature-line.ts'
+import { signedTextOf } from '../spaces/signed-text.ts'
 import type { SignedBy } from '../spaces/statement.ts'
 import type { Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
@@ -108,7 +109,13 @@ async function assertMayVouch(
 
 async function sign(item: Item, by: SignedBy, lookup: Lookup, means: Means): Promise<JsonObject> {
   const { executors, verified } = await check(item, by, lookup, means)
-  const result = (status: string, text: string | null, warnings: readonly string[]): JsonObject => ({
+  const place = placeOf(item)
+  const before = place === null ? signedTextOf(item, await item.files()) : null
+  const result = (
+    status: 'signed' | 'unchanged',
+    text: string | null,
+    warnings: readonly string[] = [],
+  ): JsonObject => ({
     output: `${status === 'signed' ? 'Signed' : 'Already signed:'} "${item.id}"`,
     tool_id: item.id,
     action: 'sign',
@@ -119,21 +126,25 @@ async function sign(item: Item, by: SignedBy, lookup: Lookup, means: Means): Pro
     warnings,
   })
   // A person's word counts more than an agent's, so it is put in its place; nothing else is signed twice.
-  const place = placeOf(item)
-  if (verified.by === 'person' || verified.by === by) {
-    return result('unchanged', place === null ? item.text : null, [])
-  }
+  if (verified.by === 'person' || verified.by === by) return result('unchanged', before)
   if (place !== null) {
     const stamp = await means.signer.stamp(item, executors, by)
     await means.store.trust.sign({ place, content_hash: item.contentHash, ...stamp })
-    return result('signed', null, [])
+    return result('signed', null)
   }
-  if (item.path === null || item.text === null) throw new TypeError('an item without text or place')
-  const { text, warnings } = await means.signer.sign(item, executors, by)
-  if (text === null || text === item.text) return result('unchanged', item.text, warnings)
+  if (item.path === null || before === null) throw noRoom(item)
+  const signed = await means.signer.sign(item, executors, by)
+  const text = signedTextOf({ ...item, text: signed.text }, signed.files) ?? before
   const within = item.space === 'user' ? null : lookup.projectPath
-  await rewriteFile({ path: item.path, within, before: item.text, text })
-  return result('signed', text, warnings)
+  await rewriteFile({ path: item.path, within, before, text })
+  return result('signed', text, signed.warnings)
+}
+
+function noRoom({ id, path }: Item): KiwiError {
+  return new KiwiError(
+    'PARSE_ERROR',
+    `Cannot sign "${id}": "${path}" has no room for a line, as it is not UTF-8`,
+  )
 }
 
 function lineOf(text: string): string | null {

@@ -3,14 +3,16 @@ import type { Clock } from '../shared/clock.ts'
 import { KiwiError } from '../shared/errors.ts'
 import { sha256 } from '../shared/json.ts'
 import type { Item } from '../spaces/item.ts'
+import { BODY } from '../spaces/item.ts'
 import { commentStyle, unsignedText, withSignature } from '../spaces/signature-line.ts'
+import { signedTextOf, withSignedText } from '../spaces/signed-text.ts'
 import type { OwnKey } from '../spaces/signing-key.ts'
 import type { SignedBy } from '../spaces/statement.ts'
 import { statementOf } from '../spaces/statement.ts'
 import type { ItemFile } from '../store/store.ts'
 
 interface Signed {
-  /** The item's text with its signature lines in place; null when it has none to carry them. */
+  /** The item's text with its signature lines in place; null where one of the files carries them, or nothing can. */
   readonly text: string | null
   readonly files: readonly ItemFile[]
   readonly warnings: readonly string[]
@@ -47,26 +49,31 @@ export function openSigner(ownKey: OwnKey, clock: Clock): Signer {
     stamp: (item, chain, by) => stampAt(now(), item, chain, by),
     async sign(item, chain, by) {
       const files = await item.files()
+      const given = signedTextOf(item, files)
       const comment = commentStyle(fileNameOf(item))
-      if (item.text === null || comment === null) return { text: item.text, files, warnings: [] }
-      const text = unsignedText(item.text)
+      if (given === null || comment === null) return { text: item.text, files, warnings: [] }
+      const text = unsignedText(given)
       const [time, hash] = [now(), sha256(text)]
-      const validated = comment(`kiwi-mcp:validated:${time}:${hash}`)
+      const lines = [comment(`kiwi-mcp:validated:${time}:${hash}`)]
+      const warnings: string[] = []
       try {
         const { signature, fingerprint } = await stampAt(time, item, chain, by)
-        const signed = comment(`kiwi-mcp:signed:${time}:${hash}:${signature}:${fingerprint}`)
-        return { text: withSignature(text, [validated, signed]), files, warnings: [] }
+        lines.push(comment(`kiwi-mcp:signed:${time}:${hash}:${signature}:${fingerprint}`))
       } catch (error) {
         if (!(error instanceof KiwiError)) throw error
-        const warnings = [`"${item.id}" is not signed with your key: ${error.message}`]
-        return { text: withSignature(text, [validated]), files, warnings }
+        warnings.push(`"${item.id}" is not signed with your key: ${error.message}`)
       }
+      const signed = withSignature(text, lines)
+      return item.text === null
+        ? { text: null, files: withSignedText(item, files, signed), warnings }
+        : { text: signed, files, warnings }
     },
   }
 }
 
-/** The name of the file the text is or will be in: it decides how a comment is written. */
-function fileNameOf({ path, manifest: { tool_type } }: Item): string {
+/** The name of the file that carries the lines: it decides how a comment is written. */
+function fileNameOf({ path, form, raw: { _file } }: Item): string {
+  if (typeof _file === 'string') return _file
   if (path !== null) return basename(path)
-  return tool_type === 'knowledge' ? 'content.md' : 'tool.yaml'
+  return form === 'document' ? BODY : 'tool.yaml'
 }

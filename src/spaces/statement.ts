@@ -1,8 +1,10 @@
+import type { JsonObject } from '../shared/json.ts'
 import { canonicalJson, sha256 } from '../shared/json.ts'
 import type { ItemFile } from '../store/store.ts'
 import type { Item } from './item.ts'
 import { BODY } from './item.ts'
 import { unsignedText } from './signature-line.ts'
+import { signedTextOf } from './signed-text.ts'
 
 /** Who asked for a signature: what an agent had signed is no person's word. */
 export type SignedBy = 'person' | 'agent'
@@ -22,7 +24,8 @@ interface Signed {
  */
 export function statementOf({ item, files, executors, by, created }: Signed): string {
   const { id, manifest, raw } = item
-  const text = item.text === null ? null : unsignedText(item.text)
+  const signed = signedTextOf(item, files)
+  const text = signed === null ? null : unsignedText(signed)
   return canonicalJson({
     type: manifest.tool_type,
     id,
@@ -31,7 +34,7 @@ export function statementOf({ item, files, executors, by, created }: Signed): st
     created,
     manifest: sha256(text ?? canonicalJson(raw)),
     files: files
-      .filter((file) => text === null || !isPartOf(text, file))
+      .filter((file) => text === null || !isPartOf(text, file, raw))
       .map(({ path, isExecutable, content }) => ({
         path,
         mode: isExecutable ? '755' : '644',
@@ -43,7 +46,7 @@ export function statementOf({ item, files, executors, by, created }: Signed): st
   })
 }
 
-/** The body of a document, and a script that is its own manifest, are in the text already. */
-function isPartOf(text: string, { path, content }: ItemFile): boolean {
-  return path === BODY || Buffer.from(text).equals(content)
+/** The body of a document, and the script or document that is its own manifest, are in the text already. */
+function isPartOf(text: string, { path, content }: ItemFile, raw: JsonObject): boolean {
+  return path === BODY || path === raw['_file'] || Buffer.from(text).equals(content)
 }
