@@ -6,7 +6,7 @@ import { LIMITS } from '../shared/limits.ts'
 import { parseDocument } from './parse-document.ts'
 
 /** What the harness files of a project and its user ask for, taken together: the stricter wins. */
-export interface Harness {
+interface Harness {
   /** Why every item must be signed, or null when it need not be. */
   readonly signatureRequiredBy: string | null
 }
