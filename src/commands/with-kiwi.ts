@@ -19,6 +19,8 @@ export interface Session {
   readonly kiwi: Kiwi
   readonly project: string
   readonly call: (tool: MetaTool, args: Readonly<Record<string, unknown>>) => Promise<Reply>
+  /** The person's word for the project, or its end. */
+  readonly trust: (isRevoked: boolean) => Promise<Reply>
 }
 
 export async function withKiwi<T>(
@@ -40,6 +42,7 @@ export async function withKiwi<T>(
       kiwi,
       project: folder,
       call: (tool, args) => kiwi.call(tool, args, client, cancel.signal),
+      trust: (isRevoked) => kiwi.trust(folder, isRevoked, client),
     })
   } finally {
     await kiwi.close()

@@ -17,6 +17,17 @@ const Grant = z.strictObject({
 })
 export type Grant = z.infer<typeof Grant>
 
+/** A key whose signatures a person accepts for the items of one namespace. */
+const Publisher = z.strictObject({
+  name: z.string().min(1),
+  key: z
+    .string()
+    .refine((key) => [32, 44].includes(Buffer.from(key, 'base64').length), 'not an Ed25519 key in base64'),
+  namespace: z.string().min(1),
+  revoked: z.boolean().default(false),
+})
+export type Publisher = z.infer<typeof Publisher>
+
 /** The settings a person may give, in `kiwi.json` of the user space. A project's file may never widen them. */
 const Settings = z.strictObject({
   store: z.string().min(1),
@@ -24,6 +35,7 @@ const Settings = z.strictObject({
   log_level: z.enum(LOG_LEVELS),
   allow_hosts: z.array(z.string().min(1)),
   grants: z.array(Grant),
+  publishers: z.array(Publisher),
 })
 type Settings = z.infer<typeof Settings>
 
@@ -36,11 +48,15 @@ export interface Config {
   readonly cache: string
   readonly file: string
   readonly token: string
+  /** The person's own signing key, and its public half to hand out. */
+  readonly key: string
+  readonly publicKey: string
   readonly store: string
   readonly port: number
   readonly logLevel: LogLevel
   readonly allowHosts: readonly string[]
   readonly grants: readonly Grant[]
+  readonly publishers: readonly Publisher[]
   /** Where each setting came from, for `kiwi doctor`. */
   readonly sources: Readonly<Sources & Record<'user_space', Source>>
   readonly environment: Environment
@@ -66,11 +82,14 @@ export function loadConfig(environment: Environment, flags: Flags = {}): Config 
     cache: join(cacheHome(environment) ?? join(home, '.cache'), 'kiwi'),
     file,
     token: join(userSpace, 'kiwi.token'),
+    key: join(userSpace, 'kiwi.key'),
+    publicKey: join(userSpace, 'kiwi.pub'),
     store: resolve(userSpace, expandHome(settings.store, home)),
     port: settings.port,
     logLevel: settings.log_level,
     allowHosts: settings.allow_hosts,
     grants: settings.grants,
+    publishers: settings.publishers,
     sources: { ...sources, user_space: named === null ? 'default' : 'environment' },
     environment,
   }
@@ -91,13 +110,21 @@ function settle(
   store: string,
   layers: readonly (readonly [Source, Partial<Settings>])[],
 ): { settings: Settings; sources: Sources } {
-  let settings: Settings = { store, port: 7717, log_level: 'warn', allow_hosts: [], grants: [] }
+  let settings: Settings = {
+    store,
+    port: 7717,
+    log_level: 'warn',
+    allow_hosts: [],
+    grants: [],
+    publishers: [],
+  }
   let sources: Sources = {
     store: 'default',
     port: 'default',
     log_level: 'default',
     allow_hosts: 'default',
     grants: 'default',
+    publishers: 'default',
   }
   for (const [source, layer] of layers) {
     settings = { ...settings, ...layer }

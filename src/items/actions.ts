@@ -5,7 +5,7 @@ import type { ItemType } from '../shared/tool-type.ts'
 export type Kind = ItemType | 'thread'
 
 /** What can be done with each kind of item; `call` is another word for `run`. */
-const AUTHORING = ['create', 'update', 'delete', 'publish'] as const
+const AUTHORING = ['create', 'update', 'sign', 'publish', 'delete'] as const
 const ACTIONS = {
   tool: ['run', ...AUTHORING],
   directive: AUTHORING,

@@ -1,6 +1,9 @@
+import { z } from 'zod'
 import type { Wish } from '../kernel/call.ts'
 import { KiwiError } from '../shared/errors.ts'
-import { parseItemRef } from '../shared/ids.ts'
+import { IN_WORDS, fieldFaults } from '../shared/field-faults.ts'
+import { isGlob } from '../shared/glob.ts'
+import { Category, parseItemRef } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { SpaceName } from '../store/store.ts'
 import { SPACES } from '../store/store.ts'
@@ -25,10 +28,14 @@ export async function understand(order: Order): Promise<Wish> {
   if (action === 'create') return { kind: 'create', ...(await readNewItem(kind, itemId, parameters)) }
   if (itemId === undefined) throw wrong(`Cannot ${action}: "item_id" is missing`, ['item_id'], [])
   const itemType = kind === 'thread' ? 'tool' : kind
+  if (action === 'sign' && isGlob(itemId)) {
+    return { kind: 'sign', target: { pattern: itemId }, itemType, ...readSign(itemId, parameters) }
+  }
   if (action === 'run') return { kind: 'run', ref: parseItemRef(itemId, version), itemType, parameters }
   // Whoever makes a version may say which beside the id; it is never one that is there.
   const isMade = action === 'update' || action === 'publish'
   const ref = parseItemRef(itemId, isMade ? undefined : version)
+  if (action === 'sign') return { kind: 'sign', target: ref, itemType, ...readSign(itemId, parameters) }
   if (ref.version !== null) {
     throw wrong(
       `Cannot ${action} "${itemId}": versions stay as they are; name the item alone`,
@@ -45,6 +52,22 @@ export async function understand(order: Order): Promise<Wish> {
     case 'delete':
       return { kind: 'delete', ref, itemType, source: readDelete(kind, itemId, parameters) }
   }
+}
+
+const SignParameters = z.strictObject({
+  location: z.enum(['project', 'user', 'registry']).nullable().default(null),
+  category: Category.nullable().default(null),
+})
+
+function readSign(itemId: string, given: JsonObject): z.infer<typeof SignParameters> {
+  const parsed = SignParameters.safeParse(given, IN_WORDS)
+  if (parsed.success) return parsed.data
+  const invalid = fieldFaults(parsed.error.issues)
+  const faults = invalid.map(({ name, reason }) => `"${name}" ${reason}`).join('; ')
+  throw new KiwiError('INVALID_PARAMETERS', `Cannot sign "${itemId}": ${faults}`, {
+    hint: 'sign takes location (project, user or registry) and category',
+    details: { missing: [], invalid },
+  })
 }
 
 /** The space to delete from, or null for the one the id leads to. Without a yes nothing is deleted. */

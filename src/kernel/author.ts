@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Plan } from '../chain/plan.ts'
-import { KiwiError } from '../shared/errors.ts'
+import { placeOf } from '../chain/verify.ts'
+import { KiwiError, messageOf } from '../shared/errors.ts'
 import type { FieldFault } from '../shared/field-faults.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { TYPE_RULES } from '../shared/tool-type.ts'
@@ -28,7 +29,6 @@ interface Circumstances {
   readonly location: Location
   readonly lookup: Lookup
   readonly means: Means
-  readonly by: Caller['kind']
 }
 
 /** Everything about an item is checked before the first byte of it is written, and every fault is named at once. */
@@ -37,6 +37,47 @@ export async function author(written: WrittenItem, circumstances: Circumstances)
   const item = await checked(written, circumstances)
   const plan = await means.chain.resolver.plan(item, lookup)
   return { item, plan, written, warnings: item.warnings }
+}
+
+/** What an item is signed with: the signer and whoever asks for it. */
+interface Signature {
+  /** Where it will lie; null in the registry. */
+  readonly path: string | null
+  readonly means: Means
+  readonly by: Caller['kind']
+}
+
+/** The same with signature lines in place. The key may have to be made for it, so it is part of the doing. */
+export async function signed(
+  { item, plan, written }: Authored,
+  { path, means, by }: Signature,
+): Promise<Omit<Authored, 'plan'>> {
+  const { text, files, warnings } = await means.signer.sign({ ...item, path }, plan.chain.slice(1), by)
+  const own = files.find((file) => file.path === item.raw['_file'])
+  const content = text === null ? (own?.content ?? written.manifest.content) : Buffer.from(text)
+  return {
+    item: { ...item, text, files: async () => files },
+    written: { ...written, manifest: { ...written.manifest, content } },
+    warnings,
+  }
+}
+
+/** What has no room for lines, such as JSON, has its signature in the store. A warning when it cannot be had. */
+export async function signBeside(
+  placed: Item,
+  { chain }: Plan,
+  { means, by }: Omit<Signature, 'path'>,
+): Promise<readonly string[]> {
+  const place = placeOf(placed)
+  const executors = chain.slice(1)
+  if (place === null || (await means.chain.verify(placed, executors)).state === 'signed') return []
+  try {
+    const stamp = await means.signer.stamp(placed, executors, by)
+    await means.store.trust.sign({ place, content_hash: placed.contentHash, ...stamp })
+    return []
+  } catch (error) {
+    return [`"${placed.id}" is not signed with your key: ${messageOf(error)}`]
+  }
 }
 
 async function checked(written: WrittenItem, { stem, category, location }: Circumstances): Promise<Item> {

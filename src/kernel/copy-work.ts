@@ -7,18 +7,24 @@ import type { Lookup } from '../spaces/lookup.ts'
 import type { ItemWrite } from '../spaces/write.ts'
 import { removeItem, targetOf, writeItem } from '../spaces/write.ts'
 import { writtenOf } from '../spaces/written-item.ts'
-import type { Wish, Work } from './call.ts'
+import type { Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
 import { newPlace } from './place.ts'
+import { mayVouch } from './vouch.ts'
 
 /** An item to be copied into a file space, with its category and all its files. The same again changes nothing. */
 export async function copyWork(
   { item, destination, overwrite }: Extract<Wish, { kind: 'copy' }>,
   lookup: Lookup,
+  { caller }: Ticket,
   means: Means,
 ): Promise<Work> {
   if (item.isReserved) {
     throw new KiwiError('RESERVED_ID', `Cannot copy "${item.id}": its id cannot be taken by another space`)
+  }
+  // In the user's own space everything is trusted.
+  if (destination === 'user' && item.space === 'project') {
+    await mayVouch(item, { verb: 'copy', by: caller.kind, lookup, means })
   }
   lookup.freshen(true)
   const standing = (): Promise<Item | null> =>

@@ -3,11 +3,10 @@ import type { JsonObject } from '../shared/json.ts'
 import { keepAll } from '../shared/redact.ts'
 import { itemTypeOf } from '../shared/tool-type.ts'
 import { withVersion } from '../spaces/change-item.ts'
-import { toNewVersion } from '../spaces/describe.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { readyCall } from '../spaces/ready-call.ts'
-import { targetOf, writeItem } from '../spaces/write.ts'
+import { targetOf } from '../spaces/write.ts'
 import type { WrittenItem } from '../spaces/written-item.ts'
 import type { Authored } from './author.ts'
 import { author } from './author.ts'
@@ -15,6 +14,7 @@ import type { Location, Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
 import { newPlace } from './place.ts'
 import { linksOf } from './run-work.ts'
+import { writeSigned } from './write-signed.ts'
 
 /** An item to be made. */
 export async function createWork(
@@ -24,7 +24,7 @@ export async function createWork(
   means: Means,
 ): Promise<Work> {
   const authorIt = (written: WrittenItem): Promise<Authored> =>
-    author(written, { stem: given.id, category: null, location, lookup, means, by: caller.kind })
+    author(written, { stem: given.id, category: null, location, lookup, means })
   const first = await authorIt(given.written)
   // What is new starts at 1.0.0.
   const isUnversioned = first.item.raw['version'] === undefined
@@ -53,19 +53,10 @@ export async function createWork(
     }),
     warnings,
     async perform() {
-      if (write === null) await means.store.registry.publish(await toNewVersion(item, null))
-      else await writeItem(write, (work) => means.store.exclusively(work))
-      return { data: writtenData('Created', await placed(item, location, lookup), location), warnings: [] }
+      const made = await writeSigned(authored, { write, changelog: null, lookup, means, by: caller.kind })
+      return { data: writtenData('Created', made.item, location), warnings: made.warnings }
     },
   }
-}
-
-/** The item as everybody finds it now. */
-export async function placed(item: Item, location: Location, lookup: Lookup): Promise<Item> {
-  lookup.freshen(true)
-  const version = location === 'registry' ? item.manifest.version : null
-  const ref = { name: item.id, category: null, version }
-  return (await lookup.find(ref, itemTypeOf(item.manifest.tool_type), location)) ?? item
 }
 
 /** What is said of an item that was just written. */

@@ -1,21 +1,23 @@
 import type { Plan } from '../chain/plan.ts'
+import { isOwn } from '../chain/trust.ts'
 import { KiwiError } from '../shared/errors.ts'
 import { keepAll } from '../shared/redact.ts'
 import { itemTypeOf } from '../shared/tool-type.ts'
 import { withVersion } from '../spaces/change-item.ts'
-import { toNewVersion } from '../spaces/describe.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { invalidManifest } from '../spaces/manifest.ts'
 import { missingFields } from '../spaces/required-fields.ts'
-import { targetOf, writeItem } from '../spaces/write.ts'
+import { targetOf } from '../spaces/write.ts'
 import { writtenOf } from '../spaces/written-item.ts'
 import type { Ticket, Wish, Work } from './call.ts'
-import { placed, writtenData } from './create-work.ts'
+import { writtenData } from './create-work.ts'
 import type { Means } from './means.ts'
 import { samePlace } from './place.ts'
 import { linksOf } from './run-work.ts'
 import { assertHigher, authorAgain, changeable, nextPatch, unchangedWork } from './update-work.ts'
+import { mayVouch } from './vouch.ts'
+import { writeSigned } from './write-signed.ts'
 
 /** An item of a file space to be made a version of the registry, which never changes again. */
 export async function publishWork(
@@ -37,13 +39,17 @@ export async function publishWork(
   if (isRegistered) throw onlyRegistered(source, version)
   const missing = missingFields(source)
   if (missing.length > 0) throw invalidManifest(source.id, missing)
+  const by = caller.kind
+  const { verified } = await mayVouch(source, { verb: 'publish', by, lookup, means })
+  if (verified.state === 'unverified') throw modified(source)
   const isRaised = version !== source.manifest.version
   const present = await writtenOf(source)
-  const authored = await authorAgain(source, isRaised ? await withVersion(present, version) : present, {
+  const authored = await authorAgain(
+    source,
+    isRaised ? await withVersion(present, version) : present,
     lookup,
     means,
-    by: caller.kind,
-  })
+  )
   const { item, plan } = authored
   if (published !== null) {
     if (published.content_hash === item.contentHash) return unchangedWork('publish', item)
@@ -65,12 +71,35 @@ export async function publishWork(
     preview: () => ({ executor_chain: plan.chain, would_write: 'registry', version }),
     warnings: [...authored.warnings, ...leftBehind(plan)],
     async perform() {
-      if (write !== null) await writeItem(write, (work) => means.store.exclusively(work))
-      await means.store.registry.publish(await toNewVersion(item, wish.changelog))
-      const data = writtenData('Published', await placed(item, 'registry', lookup), 'registry')
-      return { data: { ...data, path: source.path, changed: true }, warnings: [] }
+      const signing = { lookup, means, by, changelog: wish.changelog }
+      const raised = write === null ? null : await writeSigned(authored, { ...signing, write })
+      // What carries a signature of our own is published as it lies there.
+      const isSigned = raised === null && isOwn(verified)
+      const made = await writeSigned(authored, { ...signing, write: null, isSigned })
+      const data = writtenData('Published', made.item, 'registry')
+      return {
+        data: { ...data, path: source.path, changed: true },
+        warnings: [...(raised?.warnings ?? []), ...made.warnings],
+      }
     },
   }
+}
+
+/** Its version would carry what nobody has looked at. */
+function modified({ id, path, manifest, space }: Item): KiwiError {
+  return new KiwiError('CONTENT_MODIFIED', `Cannot publish "${id}": it is not what was signed`, {
+    hint: `Review the change, then sign it again with kiwi sign ${id} or the action "sign"`,
+    fix: {
+      call: 'execute',
+      arguments: {
+        item_type: itemTypeOf(manifest.tool_type),
+        action: 'sign',
+        item_id: id,
+        parameters: { location: space },
+      },
+    },
+    details: { tool: id, path },
+  })
 }
 
 /** Whoever has the version alone does not have these. */

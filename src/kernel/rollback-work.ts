@@ -2,19 +2,19 @@ import { KiwiError } from '../shared/errors.ts'
 import { keepAll } from '../shared/redact.ts'
 import { itemTypeOf } from '../shared/tool-type.ts'
 import { withVersion } from '../spaces/change-item.ts'
-import { toNewVersion } from '../spaces/describe.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { notFound } from '../spaces/lookup.ts'
 import type { ItemWrite } from '../spaces/write.ts'
-import { removeItem, targetOf, writeItem } from '../spaces/write.ts'
+import { removeItem, targetOf } from '../spaces/write.ts'
 import { writtenOf } from '../spaces/written-item.ts'
 import type { Ticket, Wish, Work } from './call.ts'
-import { placed, writtenData } from './create-work.ts'
+import { writtenData } from './create-work.ts'
 import type { Means } from './means.ts'
 import { newPlace } from './place.ts'
 import { linksOf } from './run-work.ts'
 import { authorAgain, nextPatch } from './update-work.ts'
+import { writeSigned } from './write-signed.ts'
 
 /** What an item was in an earlier version becomes its latest, as a version of its own: nothing that was is lost. */
 export async function rollbackWork(
@@ -33,16 +33,18 @@ export async function rollbackWork(
   const former = await formerVersion(ref, itemType, lookup, means)
   const copies = await copiesOf(former, lookup)
   const version = await versionAbove(former, copies, means)
-  const authored = await authorAgain(former, await withVersion(await writtenOf(former), version), {
+  const authored = await authorAgain(
+    former,
+    await withVersion(await writtenOf(former), version),
     lookup,
     means,
-    by: caller.kind,
-  })
+  )
   const { item, plan, warnings } = authored
   const writes = copies.map((copy) => ({
     copy,
     write: overCopy(copy, item, authored.written, { lookup, means }),
   }))
+  const by = caller.kind
   const was = former.manifest.version
   return {
     item: { id: item.id, version, space: 'registry' },
@@ -64,14 +66,18 @@ export async function rollbackWork(
     }),
     warnings,
     async perform() {
-      await means.store.registry.publish(await toNewVersion(item, `rollback to ${was}`))
-      const left: string[] = []
+      const signing = { lookup, means, by }
+      const changelog = `rollback to ${was}`
+      const made = await writeSigned(authored, { ...signing, write: null, changelog })
+      const left = [...made.warnings]
       for (const { copy, write } of writes) {
-        const path = await writeItem(write, (work) => means.store.exclusively(work))
-        if (copy.path !== null && copy.path !== path)
+        const copied = await writeSigned(authored, { ...signing, write, changelog })
+        left.push(...copied.warnings)
+        if (copy.path !== null && copy.path !== copied.item.path)
           left.push(...(await removeItem(copy.path, write.within)))
       }
-      const data = writtenData('Rolled back to', await placed(item, 'registry', lookup), 'registry')
+      lookup.freshen(true)
+      const data = writtenData('Rolled back', made.item, 'registry')
       return {
         data: {
           ...data,

@@ -4,22 +4,23 @@ import type { JsonObject } from '../shared/json.ts'
 import { keepAll } from '../shared/redact.ts'
 import { itemTypeOf } from '../shared/tool-type.ts'
 import { changeWritten, isSameWritten, withVersion } from '../spaces/change-item.ts'
-import { toNewVersion } from '../spaces/describe.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { notFound } from '../spaces/lookup.ts'
 import { readWritten } from '../spaces/read-item.ts'
-import { targetOf, writeItem } from '../spaces/write.ts'
+import { targetOf } from '../spaces/write.ts'
 import type { WrittenItem } from '../spaces/written-item.ts'
 import { writtenOf } from '../spaces/written-item.ts'
 import type { Authored } from './author.ts'
 import { author } from './author.ts'
 import type { Location, Ticket, Wish, Work } from './call.ts'
-import { placed, writtenData } from './create-work.ts'
+import { writtenData } from './create-work.ts'
 import type { Means } from './means.ts'
 import type { Standing } from './place.ts'
 import { samePlace, standingItem } from './place.ts'
 import { linksOf } from './run-work.ts'
+import { mayVouch } from './vouch.ts'
+import { writeSigned } from './write-signed.ts'
 
 /** An item to be changed where it lies; in the registry, by a version after it. */
 export async function updateWork(
@@ -31,17 +32,15 @@ export async function updateWork(
   const standing = await changeable('update', wish, lookup)
   const { item: before } = standing
   assertExpected(before, wish.expectedHash)
+  const by = caller.kind
+  await mayVouch(before, { verb: 'update', by, lookup, means })
   const present = await writtenOf(before)
   const changed = await changeWritten(before.id, present, wish.change)
   const version = await versionAfter(before, changed, wish.version)
   const isSame =
     isSameWritten(present, changed) && (wish.version ?? before.manifest.version) === before.manifest.version
   if (isSame) return unchangedWork('update', before)
-  const authored = await authorAgain(before, await withVersion(changed, version), {
-    lookup,
-    means,
-    by: caller.kind,
-  })
+  const authored = await authorAgain(before, await withVersion(changed, version), lookup, means)
   const { item, plan, warnings } = authored
   const location = fileOrRegistry(before)
   const write = location === 'registry' ? null : samePlace(standing, authored.written, { lookup, means })
@@ -71,10 +70,12 @@ export async function updateWork(
     }),
     warnings,
     async perform() {
-      if (write === null) await means.store.registry.publish(await toNewVersion(item, wish.changelog))
-      else await writeItem(write, (work) => means.store.exclusively(work))
-      const data = writtenData('Updated', await placed(item, location, lookup), location)
-      return { data: { ...data, previous_version: before.manifest.version, changed: true }, warnings: [] }
+      const made = await writeSigned(authored, { write, changelog: wish.changelog, lookup, means, by })
+      const data = writtenData('Updated', made.item, location)
+      return {
+        data: { ...data, previous_version: before.manifest.version, changed: true },
+        warnings: made.warnings,
+      }
     },
   }
 }
@@ -120,7 +121,8 @@ function fileOrRegistry({ space }: Item): Location {
 export async function authorAgain(
   before: Item,
   written: WrittenItem,
-  { lookup, means, by }: { lookup: Lookup; means: Means; by: Ticket['caller']['kind'] },
+  lookup: Lookup,
+  means: Means,
 ): Promise<Authored> {
   const { id, manifest } = before
   const authored = await author(written, {
@@ -129,7 +131,6 @@ export async function authorAgain(
     location: fileOrRegistry(before),
     lookup,
     means,
-    by,
   })
   const { item } = authored
   if (item.id === id && item.manifest.tool_type === manifest.tool_type) return authored

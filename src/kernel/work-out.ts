@@ -6,6 +6,8 @@ import type { Means } from './means.ts'
 import { publishWork } from './publish-work.ts'
 import { rollbackWork } from './rollback-work.ts'
 import { runWork } from './run-work.ts'
+import { signWork } from './sign-work.ts'
+import { trustWork } from './trust-work.ts'
 import { updateWork } from './update-work.ts'
 
 /** From what a request means to what it would do. */
@@ -28,6 +30,10 @@ function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Pro
     case 'delete':
       return deleteWork(wish, lookup, means)
     case 'copy':
-      return copyWork(wish, lookup, means)
+      return copyWork(wish, lookup, ticket, means)
+    case 'sign':
+      return signWork(wish, lookup, ticket, means)
+    case 'trust':
+      return trustWork(wish, lookup, ticket, means)
   }
 }

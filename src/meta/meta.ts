@@ -28,6 +28,8 @@ export interface Client extends Caller {
 /** The four tools: arguments in, the one reply out. It never throws. */
 export interface Meta {
   call(tool: string, args: unknown, client: Client, signal?: AbortSignal): Promise<Reply>
+  /** A person's word for a project, or its end. No tool leads here: an agent cannot vouch for what it works in. */
+  trust(projectPath: string, isRevoked: boolean, client: Client): Promise<Reply>
 }
 
 interface MetaMeans {
@@ -39,14 +41,14 @@ interface MetaMeans {
 }
 
 export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta {
+  const stampOf = ({ callId }: Ticket): (() => Stamp) => {
+    const started = clock.monotonic()
+    return () => ({ call_id: callId, duration_ms: Math.round(clock.monotonic() - started) })
+  }
   return {
     async call(name, args, client, signal) {
-      const started = clock.monotonic()
       const ticket = ticketOf({ callId: ids(), name, args, client, signal })
-      const stamp = (): Stamp => ({
-        call_id: ticket.callId,
-        duration_ms: Math.round(clock.monotonic() - started),
-      })
+      const stamp = stampOf(ticket)
       const lookupAt = async (projectPath: string | undefined): Promise<Lookup> =>
         projectPath === undefined
           ? atDefault(spaces, await client.defaultProject())
@@ -58,7 +60,31 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
         return errorReply(error, stamp())
       }
     },
+    async trust(projectPath, isRevoked, client) {
+      const ticket: Ticket = {
+        callId: ids(),
+        operation: isRevoked ? 'trust.revoke' : 'trust',
+        subject: projectPath.slice(0, 256),
+        parameters: {},
+        caller: callerOf(client),
+      }
+      const stamp = stampOf(ticket)
+      try {
+        const outcome = await kernel.admit(ticket, async () => ({
+          wish: { kind: 'trust', isRevoked },
+          lookup: spaces.at(projectPath),
+          isDryRun: false,
+        }))
+        return outcomeReply(outcome, stamp())
+      } catch (error) {
+        return errorReply(error, stamp())
+      }
+    },
   }
+}
+
+function callerOf({ principal, session, kind }: Client): Caller {
+  return { principal, session, kind }
 }
 
 async function answer(tool: string, args: unknown, call: MetaCall, stamp: () => Stamp): Promise<Reply> {
@@ -138,7 +164,7 @@ function ticketOf(given: {
     operation: `${name.slice(0, 32)}${action}`,
     subject: typeof subject === 'string' ? subject.slice(0, 256) : '',
     parameters: name === 'execute' ? fields['parameters'] : fields,
-    caller: { principal: client.principal, session: client.session, kind: client.kind },
+    caller: callerOf(client),
     ...(signal === undefined ? {} : { signal }),
   }
 }
