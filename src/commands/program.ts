@@ -3,6 +3,7 @@ import { readWholeNumber } from '../config/whole-number.ts'
 import { errorReply } from '../meta/reply.ts'
 import { KiwiError } from '../shared/errors.ts'
 import { VERSION } from '../shared/version.ts'
+import { addAuthoring } from './authoring.ts'
 import { printReply } from './terminal.ts'
 
 /** Reads the command line and runs one command. Returns the exit code: see the table of errors. */
@@ -97,12 +98,7 @@ function createProgram(ends: (run: Promise<number>) => Promise<void>): Command {
     .option('--type <item_type>', 'tool or knowledge', 'tool')
     .option('--dry-run', 'check everything, run nothing')
     .action(async (id, pairs, options) => ends((await import('./run.ts')).runCommand(id, pairs, options)))
-  inProject('create', 'make a tool from a manifest file or a folder with tool.yaml')
-    .argument('<source>', 'manifest.yaml, or a folder')
-    .option('--location <space>', 'project, user or registry', 'project')
-    .option('--id <id>', 'its id, when the manifest has none')
-    .option('--dry-run', 'check everything, write nothing')
-    .action(async (source, options) => ends((await import('./create.ts')).createCommand(source, options)))
+  addAuthoring({ inProject, ends })
   inProject('sign', 'vouch for items with your own key')
     .argument('<ids...>', 'ids, or patterns such as "*" or "web/**"')
     .option('--type <item_type>', 'tool, directive, knowledge or mcp', 'tool')

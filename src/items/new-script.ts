@@ -16,6 +16,7 @@ const LANGUAGES: readonly (Language & { readonly shebang: RegExp })[] = [
   { type: 'python', executor: 'python_runtime', ending: '.py', shebang: /python/ },
   { type: 'bash', executor: 'bash_runtime', ending: '.sh', shebang: /\b(?:ba|z|da|k)?sh\b/ },
   { type: 'node', executor: 'node_runtime', ending: '.mjs', shebang: /\bnode\b/ },
+  { type: 'deno', executor: 'deno_runtime', ending: '.ts', shebang: /\bdeno\b/ },
 ]
 
 /** What a source is written in, by what the call says of it or by its first line; null when nothing tells. */

@@ -1,10 +1,11 @@
 import { isAbsolute } from 'node:path'
-import type { Caller, Ticket } from '../kernel/call.ts'
+import type { Caller, Ticket, Understood } from '../kernel/call.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import { understand } from '../items/understand.ts'
 import type { Clock } from '../shared/clock.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { Ids } from '../shared/ids.ts'
+import { parseItemRef } from '../shared/ids.ts'
 import { isObject } from '../shared/json.ts'
 import type { Reply } from '../shared/reply.ts'
 import type { Lookup } from '../spaces/lookup.ts'
@@ -30,6 +31,15 @@ export interface Meta {
   call(tool: string, args: unknown, client: Client, signal?: AbortSignal): Promise<Reply>
   /** A person's word for a project, or its end. No tool leads here: an agent cannot vouch for what it works in. */
   trust(projectPath: string, isRevoked: boolean, client: Client): Promise<Reply>
+  /** A person's too: what an item was in an earlier version becomes its latest again. */
+  rollback(projectPath: string, order: RollbackOrder, client: Client): Promise<Reply>
+}
+
+export interface RollbackOrder {
+  readonly itemType: string
+  readonly itemId: string
+  readonly version: string
+  readonly isDryRun: boolean
 }
 
 interface MetaMeans {
@@ -44,6 +54,15 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
   const stampOf = ({ callId }: Ticket): (() => Stamp) => {
     const started = clock.monotonic()
     return () => ({ call_id: callId, duration_ms: Math.round(clock.monotonic() - started) })
+  }
+  const personal = async (given: Omit<Ticket, 'callId'>, understood: () => Understood): Promise<Reply> => {
+    const ticket = { ...given, callId: ids() }
+    const stamp = stampOf(ticket)
+    try {
+      return outcomeReply(await kernel.admit(ticket, async () => understood()), stamp())
+    } catch (error) {
+      return errorReply(error, stamp())
+    }
   }
   return {
     async call(name, args, client, signal) {
@@ -60,25 +79,32 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
         return errorReply(error, stamp())
       }
     },
-    async trust(projectPath, isRevoked, client) {
-      const ticket: Ticket = {
-        callId: ids(),
-        operation: isRevoked ? 'trust.revoke' : 'trust',
+    trust(projectPath, isRevoked, client) {
+      const operation = isRevoked ? 'trust.revoke' : 'trust'
+      const ticket = {
+        operation,
         subject: projectPath.slice(0, 256),
         parameters: {},
         caller: callerOf(client),
       }
-      const stamp = stampOf(ticket)
-      try {
-        const outcome = await kernel.admit(ticket, async () => ({
-          wish: { kind: 'trust', isRevoked },
-          lookup: spaces.at(projectPath),
-          isDryRun: false,
-        }))
-        return outcomeReply(outcome, stamp())
-      } catch (error) {
-        return errorReply(error, stamp())
+      return personal(ticket, () => ({
+        wish: { kind: 'trust', isRevoked },
+        lookup: spaces.at(projectPath),
+        isDryRun: false,
+      }))
+    },
+    rollback(projectPath, { itemType, itemId, version, isDryRun }, client) {
+      const ticket = {
+        operation: 'rollback',
+        subject: itemId.slice(0, 256),
+        parameters: { version },
+        caller: callerOf(client),
       }
+      return personal(ticket, () => ({
+        wish: { kind: 'rollback', ref: parseItemRef(itemId, version), itemType: readItemType(itemType) },
+        lookup: spaces.at(projectPath),
+        isDryRun,
+      }))
     },
   }
 }
