@@ -8,6 +8,7 @@ import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { notFound } from '../spaces/lookup.ts'
 import { readWritten } from '../spaces/read-item.ts'
+import { missingFields } from '../spaces/required-fields.ts'
 import { targetOf } from '../spaces/write.ts'
 import type { WrittenItem } from '../spaces/written-item.ts'
 import { writtenOf } from '../spaces/written-item.ts'
@@ -35,7 +36,7 @@ export async function updateWork(
   const by = caller.kind
   await mayVouch(before, { verb: 'update', by, lookup, means })
   const present = await writtenOf(before)
-  const changed = await changeWritten(before.id, present, wish.change)
+  const changed = await changeWritten(before, present, wish.change)
   const version = await versionAfter(before, changed, wish.version)
   const isSame =
     isSameWritten(present, changed) && (wish.version ?? before.manifest.version) === before.manifest.version
@@ -165,7 +166,8 @@ async function versionAfter(before: Item, changed: WrittenItem, asked: string | 
   const origin = { stem: id, category: manifest.category }
   // What else is wrong with it is said with all its faults, later.
   const declared = await readWritten(changed, origin, before.space).catch(() => null)
-  const wanted = asked ?? declared?.manifest.version ?? manifest.version
+  const isSaid = declared !== null && missingFields(declared).every(({ name }) => name !== 'version')
+  const wanted = asked ?? (isSaid ? declared.manifest.version : manifest.version)
   if (asked === null && wanted === manifest.version) return nextPatch(semver, manifest.version)
   assertHigher(semver, { id, wanted, present: manifest.version })
   return wanted

@@ -5,9 +5,10 @@ import { textOf } from '../shared/template.ts'
 import type { ItemFile } from '../store/store.ts'
 import { editDocument, hasFrontMatter, withBody } from './edit-document.ts'
 import { editManifest } from './edit-manifest.ts'
+import type { Item } from './item.ts'
 import { BODY } from './item.ts'
 import type { HeaderFields } from './script-header.ts'
-import { HEADER_FIELDS, setHeader } from './script-header.ts'
+import { HEADER_FIELDS, hasHeader, setHeader } from './script-header.ts'
 import { setVersion } from './set-version.ts'
 import { stripSignatures } from './signature-line.ts'
 import type { WrittenItem } from './written-item.ts'
@@ -24,10 +25,14 @@ export interface Change {
 }
 
 /** The bytes of an item after a change. Signatures are gone from them: they were for what it was. */
-export async function changeWritten(id: string, written: WrittenItem, change: Change): Promise<WrittenItem> {
+export async function changeWritten(
+  { id, raw }: Item,
+  written: WrittenItem,
+  change: Change,
+): Promise<WrittenItem> {
   const { manifest, content, files } = ownFileApart(written, change)
   let text = stripSignatures(textIn(written.manifest))
-  if (typeof content === 'string') text = written.kind === 'document' ? withBody(text, content) : content
+  if (typeof content === 'string') text = replaced(written, text, content, raw)
   if (typeof manifest === 'string') {
     if (content !== undefined || !isManifest(written)) throw noSuchPart(id, written, 'manifest')
     text = manifest
@@ -35,6 +40,19 @@ export async function changeWritten(id: string, written: WrittenItem, change: Ch
   if (isObject(manifest)) text = await editKeys(id, written, text, manifest)
   const changed = withText(written, text)
   return files.size === 0 ? changed : withFiles(id, changed, files)
+}
+
+/** Another source or document in the place of one. What a header said and the new one leaves out is still so. */
+function replaced({ kind, manifest }: WrittenItem, text: string, content: string, raw: JsonObject): string {
+  if (kind === 'document') return withBody(text, content)
+  if (kind !== 'script') return content
+  const { path } = manifest
+  const kept = HEADER_FIELDS.filter(
+    (field) => hasHeader(path, text, field) && !hasHeader(path, content, field),
+  )
+  return (
+    setHeader(path, content, Object.fromEntries(kept.map((field) => [field, textOf(raw[field])]))) ?? content
+  )
 }
 
 /** The same item under another version. */
