@@ -2,7 +2,7 @@ import type { Dirent, Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { KiwiError } from '../shared/errors.ts'
 import { sha256 } from '../shared/json.ts'
-import { standsBeside } from './beside.ts'
+import { lastAside, standsBeside } from './beside.ts'
 import { list, mayPass, statOf } from './disk.ts'
 import { DEEPEST, folderFiles } from './folder-files.ts'
 
@@ -72,7 +72,7 @@ function scanFolder(place: Place, add: (entry: Entry) => void): void {
   const twins = place.place === 'tools' ? twinsAmong(listed) : NO_TWINS
   for (const found of listed) {
     if (found.name.startsWith('.')) {
-      const name = found.isDirectory() ? asideFor(found.name, listed) : null
+      const name = found.isDirectory() ? asideFor(place.folder, found.name, listed) : null
       if (name !== null) enterFolder(place, name, add, found.name)
       continue
     }
@@ -82,10 +82,12 @@ function scanFolder(place: Place, add: (entry: Entry) => void): void {
 }
 
 /** The item a writer has moved aside and put nothing in the place of: it is under way, or it was killed. */
-function asideFor(hidden: string, listed: readonly Dirent[]): string | null {
+function asideFor(folder: string, hidden: string, listed: readonly Dirent[]): string | null {
   const beside = standsBeside(hidden)
-  const isAlone = beside?.isOld === true && listed.every(({ name }) => name !== beside.name)
-  return isAlone ? beside.name : null
+  if (beside?.isOld !== true) return null
+  const names = listed.map(({ name }) => name)
+  const isItem = !names.includes(beside.name) && lastAside(folder, beside.name, names) === hidden
+  return isItem ? beside.name : null
 }
 
 /** The file that makes a folder an item of its own, with everything below it. */

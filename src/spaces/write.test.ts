@@ -9,13 +9,14 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ItemFile } from '../store/store.ts'
-import { scan } from './scan.ts'
+import { scan, stampAt } from './scan.ts'
 import type { ItemWrite } from './write.ts'
 import { removeItem, targetOf, writeItem } from './write.ts'
 
@@ -219,6 +220,61 @@ describe('with leave to overwrite', () => {
     put(there, 'before')
     await expect(write({ overwrite: true, ...given })).rejects.toMatchObject({ code: 'CONFLICT' })
     expect(tree(root)).toEqual({ [there]: 'before' })
+  })
+})
+
+describe('R-01: whoever is killed, and whoever else writes', () => {
+  const AFTER = [file('main.sh', 'after')]
+  const entry = (): { path: string; stem: string } | undefined => [...scan(root).values()][0]
+  const folderStamp = (path: string): string | null => stampAt({ path, kind: 'folder', beside: [] })
+
+  test('a folder that went aside is found while its place is empty, and the next writer puts it back first', async () => {
+    const path = await write({ files: FILES })
+    const stamp = folderStamp(path)
+    const aside = join(root, 'tools', '.a.01234567-0123-0123-0123-0123456789ab.old')
+    renameSync(dirname(path), aside)
+    expect(entry()).toMatchObject({ path: join(aside, 'tool.yaml'), stem: 'a' })
+    await expect(write({ files: AFTER })).rejects.toMatchObject({ code: 'CONFLICT' })
+    expect(entry()).toMatchObject({ path, stem: 'a' })
+    renameSync(dirname(path), aside)
+    await write({ files: AFTER, stamp })
+    expect(tree(root)).toEqual({ 'tools/a/tool.yaml': TEXT, 'tools/a/main.sh': 'after' })
+    expect(readdirSync(join(root, 'tools'))).toEqual(['a'])
+  })
+
+  test('of several that went aside the last one is what is there; what is old goes with the next write', async () => {
+    const aside = (id: string): string => `tools/.a.${id}-0123-0123-0123-0123456789ab.old`
+    put(`${aside('01234567')}/tool.yaml`, 'long ago')
+    // The clock of a file system goes in steps.
+    await new Promise((resolve) => void setTimeout(resolve, 30))
+    put('tools/a/tool.yaml', TEXT)
+    renameSync(join(root, 'tools/a'), join(root, aside('00000000')))
+    expect([...scan(root).values()]).toMatchObject([{ path: join(root, aside('00000000'), 'tool.yaml') }])
+    await write({ files: AFTER, overwrite: true })
+    expect(tree(root)).toEqual({ 'tools/a/tool.yaml': TEXT, 'tools/a/main.sh': 'after' })
+    expect(readdirSync(join(root, 'tools'))).toEqual(['a'])
+  })
+
+  test('what was not there yet, or no longer, is never an item, and goes after an hour', async () => {
+    const hidden = put('tools/.a.01234567-0123-0123-0123-0123456789ab.tmp/tool.yaml', TEXT)
+    const fresh = put('tools/.a.11234567-0123-0123-0123-0123456789ab.tmp/tool.yaml', TEXT)
+    expect(scan(root).size).toBe(0)
+    utimesSync(dirname(hidden), 0, 0)
+    await write({ files: FILES })
+    expect([existsSync(hidden), existsSync(fresh)]).toEqual([false, true])
+  })
+
+  test('a change for what is there no longer is refused, for a file and for a folder', async () => {
+    for (const files of [[], FILES]) {
+      const path = await write({ files })
+      const stamp = files.length > 0 ? folderStamp(path) : stampAt({ path, kind: 'manifest', beside: [] })
+      await write({ files, text: `${TEXT}# one\n`, stamp })
+      const refused = write({ files, text: `${TEXT}# two\n`, stamp })
+      await expect(refused).rejects.toMatchObject({ code: 'CONFLICT', retryable: true })
+      expect(readFileSync(path, 'utf8')).toBe(`${TEXT}# one\n`)
+      rmSync(files.length > 0 ? dirname(path) : path, { recursive: true })
+      await expect(write({ files, stamp })).rejects.toMatchObject({ code: 'CONFLICT' })
+    }
   })
 })
 

@@ -1,9 +1,9 @@
-import { constants, linkSync, lstatSync, readdirSync, renameSync } from 'node:fs'
+import { constants, linkSync, readdirSync, renameSync } from 'node:fs'
 import { lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { KiwiError, errnoOf, messageOf } from '../shared/errors.ts'
 import type { ItemFile } from '../store/store.ts'
-import { besideOf, standsBeside } from './beside.ts'
+import { besideOf, lastAside, standsBeside } from './beside.ts'
 import { checkBundle } from './bundle.ts'
 import { leadsOutTo, statOf } from './disk.ts'
 import { invalidManifest } from './manifest.ts'
@@ -138,8 +138,9 @@ function moveInto(beside: string, write: ItemWrite): readonly string[] {
 /** Somebody was killed between the two steps: what they moved aside is what is there. */
 function putBack(target: string): void {
   if (statOf(target) !== null) return
-  const [newest] = asidesOf(target).toSorted((a, b) => lstatSync(b).ctimeMs - lstatSync(a).ctimeMs)
-  if (newest !== undefined) renameSync(newest, target)
+  const folder = dirname(target)
+  const aside = lastAside(folder, basename(target), readdirSync(folder))
+  if (aside !== null) renameSync(join(folder, aside), target)
 }
 
 function asidesOf(target: string): readonly string[] {
@@ -184,7 +185,7 @@ const ABANDONED_MS = 3_600_000
 /** Nobody takes that long to write an item. */
 function isAbandoned(path: string): Promise<boolean> {
   return lstat(path).then(
-    ({ ctimeMs }) => Date.now() - ctimeMs > ABANDONED_MS,
+    ({ mtimeMs }) => Date.now() - mtimeMs > ABANDONED_MS,
     () => false,
   )
 }

@@ -136,6 +136,42 @@ describe('S8, T10: publish', () => {
   })
 })
 
+test('X12: rolling back is a person's, and is on record either way', async () => {
+  await temp.create('rolled', BASH, { 'main.sh': 'echo one' })
+  await publish('rolled')
+  await act('update', 'rolled', { files: { 'main.sh': 'echo two' } })
+  await publish('rolled')
+  const order = { itemType: 'tool', itemId: 'rolled', version: '1.0.0', isDryRun: false }
+  const by = (kind: 'agent' | 'person'): Promise<Reply> =>
+    temp.kiwi.rollback(temp.project, order, {
+      principal: kind,
+      session: kind,
+      kind,
+      defaultProject: () => Promise.resolve(temp.project),
+    })
+  expect((await by('agent')).error).toMatchObject({
+    code: 'PERMISSION_DENIED',
+    hint: expect.stringContaining('kiwi rollback rolled 1.0.0'),
+  })
+  const former = (await temp.load('rolled@1.0.0', { source: 'registry' })).data
+  expect((await by('person')).data).toMatchObject({ version: '1.0.2', rolled_back_to: '1.0.0' })
+  const { data } = await temp.load('rolled')
+  expect(data).toMatchObject({
+    version: '1.0.2',
+    source: 'project',
+    signature: { state: 'signed', by: 'person' },
+    files: listField(former, 'files'),
+    versions: [{ version: '1.0.2', changelog: 'rollback to 1.0.0' }, { version: '1.0.1' }, { version: '1.0.0' }],
+  })
+  const records = await temp.kiwi.store.records({ limit: 10, tool: 'rolled' })
+  expect(records.filter(({ operation }) => operation === 'rollback').map(({ status }) => status)).toEqual([
+    'success',
+    'allow',
+    'denied',
+    'deny',
+  ])
+})
+
 describe('S5: a published item in another project', () => {
   test.each([
     ['tool', 'one_file', 'tools/text/one_file.sh', { content: '#!/bin/sh\necho one\n', category: 'text' }],
