@@ -136,7 +136,7 @@ describe('S8, T10: publish', () => {
   })
 })
 
-test('X12: rolling back is a person's, and is on record either way', async () => {
+test('X12: only a person rolls back, and it is on record either way', async () => {
   await temp.create('rolled', BASH, { 'main.sh': 'echo one' })
   await publish('rolled')
   await act('update', 'rolled', { files: { 'main.sh': 'echo two' } })
@@ -161,7 +161,11 @@ test('X12: rolling back is a person's, and is on record either way', async () =>
     source: 'project',
     signature: { state: 'signed', by: 'person' },
     files: listField(former, 'files'),
-    versions: [{ version: '1.0.2', changelog: 'rollback to 1.0.0' }, { version: '1.0.1' }, { version: '1.0.0' }],
+    versions: [
+      { version: '1.0.2', changelog: 'rollback to 1.0.0' },
+      { version: '1.0.1' },
+      { version: '1.0.0' },
+    ],
   })
   const records = await temp.kiwi.store.records({ limit: 10, tool: 'rolled' })
   expect(records.filter(({ operation }) => operation === 'rollback').map(({ status }) => status)).toEqual([
