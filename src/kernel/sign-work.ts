@@ -9,6 +9,7 @@ import { sha256 } from '../shared/json.ts'
 import { keepAll } from '../shared/redact.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
+import { missingFields } from '../spaces/required-fields.ts'
 import { rewriteFile } from '../spaces/rewrite.ts'
 import { stripSignatures } from '../spaces/signature-line.ts'
 import { signedTextOf } from '../spaces/signed-text.ts'
@@ -83,6 +84,14 @@ async function check(item: Item, by: SignedBy, lookup: Lookup, { chain }: Means)
   if (item.space === 'builtin') {
     throw new KiwiError('BUILTIN_PROTECTED', `Cannot sign "${item.id}": it is shipped with Kiwi`, {
       hint: 'What is shipped needs no signature',
+    })
+  }
+  const missing = missingFields(item)
+  if (missing.length > 0) {
+    const faults = missing.map(({ name, reason }) => `"${name}" ${reason}`).join(', ')
+    throw new KiwiError('INVALID_MANIFEST', `Cannot sign "${item.id}": ${faults}`, {
+      hint: 'Declare what is missing: an item that is signed says all of it itself',
+      details: { invalid: missing },
     })
   }
   const executors = (await walk(item, lookup)).slice(1).map(({ id }) => id)
