@@ -21,7 +21,7 @@ function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Pro
     case 'delete':
       return deleteWork(wish, lookup, means)
     case 'copy':
-      return copyWork(wish, lookup, means)
+      return copyWork(wish, lookup, means, ticket.caller.kind)
     case 'sign':
       return signWork(wish, lookup, ticket, means)
     case 'trust':
