@@ -1,3 +1,4 @@
+import { isEarly } from '../chain/trust-refusals.ts'
 import type { Verified } from '../chain/verify.ts'
 import { placeOf } from '../chain/verify.ts'
 import { walk } from '../chain/walk.ts'
@@ -117,7 +118,8 @@ async function sign(item: Item, by: SignedBy, lookup: Lookup, means: Means): Pro
     warnings,
   })
   // A person's word counts more than an agent's, so it is put in its place; nothing else is signed twice.
-  if (verified.by === 'person' || verified.by === by) return result('unchanged', before)
+  const isKept = verified.by === 'person' || verified.by === by
+  if (isKept && !isEarly(verified, means.clock.now())) return result('unchanged', before)
   if (place !== null) {
     const stamp = await means.signer.stamp(item, executors, by)
     await means.store.trust.sign({ place, content_hash: item.contentHash, ...stamp })

@@ -71,8 +71,8 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
       const stamp = stampOf(ticket)
       try {
         const outcome = await kernel.admit(ticket, async () => ({
-          wish: { kind: 'trust', isRevoked },
-          lookup: spaces.at(projectPath),
+          wish: { kind: 'trust', project: projectPath, isRevoked },
+          lookup: spaces.at(isRevoked ? null : projectPath),
           isDryRun: false,
         }))
         return outcomeReply(outcome, stamp())
