@@ -17,11 +17,11 @@ function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Pro
     case 'run':
       return runWork(wish, lookup, ticket, means)
     case 'create':
-      return createWork(wish, lookup, means, ticket.caller.kind)
+      return createWork(wish, lookup, ticket, means)
     case 'delete':
       return deleteWork(wish, lookup, means)
     case 'copy':
-      return copyWork(wish, lookup, means, ticket.caller.kind)
+      return copyWork(wish, lookup, ticket, means)
     case 'sign':
       return signWork(wish, lookup, ticket, means)
     case 'trust':
