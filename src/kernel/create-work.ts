@@ -13,10 +13,11 @@ import type { Lookup } from '../spaces/lookup.ts'
 import type { Manifest } from '../spaces/manifest.ts'
 import { checkExecutor, invalidManifest, readManifest } from '../spaces/manifest.ts'
 import { readyCall } from '../spaces/ready-call.ts'
+import type { SignedBy } from '../spaces/statement.ts'
 import type { ItemWrite } from '../spaces/write.ts'
 import { targetOf, writeItem } from '../spaces/write.ts'
 import type { ItemFile } from '../store/store.ts'
-import type { Location, Ticket, Wish, Work } from './call.ts'
+import type { Location, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
 import { documentText, unplacedItem } from './unplaced-item.ts'
 import { linksOf } from './run-work.ts'
@@ -25,8 +26,8 @@ import { linksOf } from './run-work.ts'
 export async function createWork(
   { item: given, location }: Extract<Wish, { kind: 'create' }>,
   lookup: Lookup,
-  { caller }: Ticket,
   means: Means,
+  by: SignedBy,
 ): Promise<Work> {
   const { raw, files } = given
   const { manifest, warnings } = readManifest(raw, { stem: null, category: null })
@@ -64,7 +65,7 @@ export async function createWork(
     warnings,
     async perform() {
       const placedItem = { ...item, path: write === null ? null : targetOf(write) }
-      const signed = await means.signer.sign(placedItem, plan.chain.slice(1), caller.kind)
+      const signed = await means.signer.sign(placedItem, plan.chain.slice(1), by)
       const signedText = signed.text ?? text
       if (write === null)
         await means.store.registry.publish(await toNewVersion({ ...item, text: signedText }, null))

@@ -17,7 +17,7 @@ function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Pro
     case 'run':
       return runWork(wish, lookup, ticket, means)
     case 'create':
-      return createWork(wish, lookup, ticket, means)
+      return createWork(wish, lookup, means, ticket.caller.kind)
     case 'delete':
       return deleteWork(wish, lookup, means)
     case 'copy':
