@@ -52,7 +52,9 @@ describe('N17: a project that nobody has trusted', () => {
       ])
       await other.kiwi.trust(temp.project, true, person(temp))
       expect((await other.run('brought')).error?.code).toBe('UNTRUSTED')
-      await expect.poll(async () => (await temp.run('brought')).error?.code).toBe('UNTRUSTED')
+      await expect
+        .poll(async () => (await temp.run('brought')).error?.code, { timeout: 10_000 })
+        .toBe('UNTRUSTED')
     } finally {
       await other.close()
     }
