@@ -47,5 +47,13 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   C9: 'files for the primitive',
   C14: 'what changes anywhere is seen everywhere within a second',
   H2: 'recorded before the effect, judged before it is recorded',
+  L3: 'what an item must declare before it is signed, all at once',
+  L4: 'the signature line: one byte more is seen, and nothing else stands on it',
+  L5: 'sign: one item or a pattern, byte-identical when it is valid already',
   L8: 'large results are kept whole and paged',
+  N12: 'a line says that a file is whole, a key whose it is; a run is trusted as its weakest link',
+  N17: 'what a project brings runs once a person has trusted it',
+  R22: 'a hash leaves out signature lines and nothing else',
+  R40: 'what was changed is mended by sign, and the refusal says so',
+  R54: 'unsigned runs with a note, unless signatures are required',
 }

@@ -12,8 +12,7 @@ const SKEW_MS = 5 * 60 * 1000
 export function refusalOf(leaf: Item, item: Item, signature: Verified, now: number): KiwiError | null {
   const { state, reason, fingerprint, time } = signature
   if (state === 'unverified') return modified(leaf, item, signature)
-  const isEarly = time !== null && Date.parse(time) > now + SKEW_MS
-  const why = reason ?? (isEarly ? 'time_invalid' : null)
+  const why = reason ?? (isEarly(signature, now) ? 'time_invalid' : null)
   if (why === null) return null
   return new KiwiError(
     'UNTRUSTED',
@@ -25,6 +24,10 @@ export function refusalOf(leaf: Item, item: Item, signature: Verified, now: numb
   )
 }
 
+export function isEarly({ time }: Verified, now: number): boolean {
+  return time !== null && Date.parse(time) > now + SKEW_MS
+}
+
 const REASONS: Readonly<Record<string, string>> = {
   key_revoked: 'its key was revoked',
   key_scope: 'its key does not reach this namespace',
@@ -32,9 +35,12 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 function modified(leaf: Item, item: Item, { reason, fingerprint }: Verified): KiwiError {
+  const signature = item === leaf ? 'its signature' : `the signature of "${item.id}"`
   const what =
-    reason === 'text_on_signature_line' ? 'there is text on its signature line' : 'it is not what was signed'
-  return new KiwiError('CONTENT_MODIFIED', `Cannot run "${leaf.id}": "${item.id}" was changed: ${what}`, {
+    reason === 'text_on_signature_line'
+      ? `there is text on the signature line of "${item.id}"`
+      : `${signature} does not match its files`
+  return new KiwiError('CONTENT_MODIFIED', `Cannot run "${leaf.id}": ${what}`, {
     hint: `Review the change, then sign it again with kiwi sign ${item.id} or the action "sign"; "update" signs too`,
     fix: signFix(item),
     details: { reason, tool: item.id, path: item.path, fingerprint },

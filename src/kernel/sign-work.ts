@@ -1,3 +1,4 @@
+import { isEarly } from '../chain/trust-refusals.ts'
 import { placeOf } from '../chain/verify.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
@@ -5,6 +6,7 @@ import { sha256 } from '../shared/json.ts'
 import { keepAll } from '../shared/redact.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
+import { missingFields } from '../spaces/required-fields.ts'
 import { rewriteFile } from '../spaces/rewrite.ts'
 import { stripSignatures } from '../spaces/signature-line.ts'
 import { signedTextOf } from '../spaces/signed-text.ts'
@@ -77,6 +79,14 @@ async function check(item: Item, by: SignedBy, lookup: Lookup, means: Means): Re
       hint: 'What is shipped needs no signature',
     })
   }
+  const missing = missingFields(item)
+  if (missing.length > 0) {
+    const faults = missing.map(({ name, reason }) => `"${name}" ${reason}`).join(', ')
+    throw new KiwiError('INVALID_MANIFEST', `Cannot sign "${item.id}": ${faults}`, {
+      hint: 'Declare what is missing: an item that is signed says all of it itself',
+      details: { invalid: missing },
+    })
+  }
   return mayVouch(item, { verb: 'sign', by, lookup, means })
 }
 
@@ -99,7 +109,8 @@ async function sign(item: Item, by: SignedBy, lookup: Lookup, means: Means): Pro
     warnings,
   })
   // A person's word counts more than an agent's, so it is put in its place; nothing else is signed twice.
-  if (verified.by === 'person' || verified.by === by) return result('unchanged', before)
+  const isKept = verified.by === 'person' || verified.by === by
+  if (isKept && !isEarly(verified, means.clock.now())) return result('unchanged', before)
   if (place !== null) {
     const stamp = await means.signer.stamp(item, executors, by)
     await means.store.trust.sign({ place, content_hash: item.contentHash, ...stamp })

@@ -1,4 +1,5 @@
 import type Semver from 'semver'
+import { walk } from '../chain/walk.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { keepAll } from '../shared/redact.ts'
@@ -34,7 +35,7 @@ export async function updateWork(
   const { item: before } = standing
   assertExpected(before, wish.expectedHash)
   const by = caller.kind
-  await mayVouch(before, { verb: 'update', by, lookup, means })
+  await mayVouch(before, { verb: 'update', by, lookup, means, executors: await executorsOf(before, lookup) })
   const present = await writtenOf(before)
   const changed = await changeWritten(before, present, wish.change)
   const version = await versionAfter(before, changed, wish.version)
@@ -79,6 +80,12 @@ export async function updateWork(
       }
     },
   }
+}
+
+/** An item whose chain is broken is mended by a change: it then counts as one that nobody has signed. */
+async function executorsOf(item: Item, lookup: Lookup): Promise<readonly string[]> {
+  const chain = await walk(item, lookup).catch(() => [])
+  return chain.slice(1).map(({ id }) => id)
 }
 
 /** The item that is meant, where it can be changed. What is shipped stays. */

@@ -88,8 +88,8 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
         caller: callerOf(client),
       }
       return personal(ticket, () => ({
-        wish: { kind: 'trust', isRevoked },
-        lookup: spaces.at(projectPath),
+        wish: { kind: 'trust', project: projectPath, isRevoked },
+        lookup: spaces.at(isRevoked ? null : projectPath),
         isDryRun: false,
       }))
     },

@@ -150,6 +150,17 @@ describe('S8: update', () => {
     })
   })
 
+  test('what a mistake in it keeps from running is mended by a change', async () => {
+    temp.write(
+      'tools/broken/tool.yaml',
+      'tool_type: script\nexecutor: none_runtime\nversion: 1.0.0\ndescription: x\n',
+    )
+    temp.write('tools/broken/main.sh', 'echo mended')
+    expect((await temp.run('broken')).error?.code).toBe('EXECUTOR_MISSING')
+    expect((await update('broken', { manifest: { executor: 'bash_runtime' } })).status).toBe('success')
+    expect(await temp.run('broken')).toMatchObject({ data: { output: 'mended\n' } })
+  })
+
   test('CONFLICT when it is no longer what the change was made for', async () => {
     const made = await temp.create('raced', BASH, { 'main.sh': 'true' })
     const expected_hash = textField(made.data, 'content_hash')
