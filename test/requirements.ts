@@ -5,7 +5,7 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   S3: 'search over all spaces with reasons and a ready call',
   S4: 'modifiers inside the query',
   S5: 'load: everything about an item, versions, pages, copies',
-  S8: 'execute: run, create and delete',
+  S8: 'execute: run, create, update, sign, publish and delete, for every kind of item',
   S9: 'dry run: everything checked, nothing changed',
   S10: 'help: topics, error codes, how to call an item',
   S11: 'the project: argument, client root, working folder',
@@ -24,6 +24,7 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   T10: 'immutable versions; latest moves forward; pinned runs',
   T11: 'content hash over data and files',
   T12: 'chain, batch and search of the store',
+  T13: 'creation at run time: manifest, object, text, source',
   P1: 'subprocess config',
   P2: 'subprocess result: typed, never thrown',
   P3: 'a timeout, and the death of Kiwi, end the whole tree',
@@ -56,4 +57,5 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   R22: 'a hash leaves out signature lines and nothing else',
   R40: 'what was changed is mended by sign, and the refusal says so',
   R54: 'unsigned runs with a note, unless signatures are required',
+  X12: 'versions are compared, and rolled back to as a new version',
 }
