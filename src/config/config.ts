@@ -17,6 +17,12 @@ const Grant = z.strictObject({
 })
 export type Grant = z.infer<typeof Grant>
 
+/** Where packages come from, by language: what each setting becomes is data of the runtime. */
+const Packages = z.record(
+  z.string().min(1),
+  z.record(z.string().min(1), z.union([z.string().min(1), z.boolean(), z.array(z.string().min(1))])),
+)
+
 /** The settings a person may give, in `kiwi.json` of the user space. A project's file may never widen them. */
 const Settings = z.strictObject({
   store: z.string().min(1),
@@ -24,6 +30,7 @@ const Settings = z.strictObject({
   log_level: z.enum(LOG_LEVELS),
   allow_hosts: z.array(z.string().min(1)),
   grants: z.array(Grant),
+  packages: Packages,
 })
 type Settings = z.infer<typeof Settings>
 
@@ -41,6 +48,7 @@ export interface Config {
   readonly logLevel: LogLevel
   readonly allowHosts: readonly string[]
   readonly grants: readonly Grant[]
+  readonly packages: z.infer<typeof Packages>
   /** Where each setting came from, for `kiwi doctor`. */
   readonly sources: Readonly<Sources & Record<'user_space', Source>>
   readonly environment: Environment
@@ -71,6 +79,7 @@ export function loadConfig(environment: Environment, flags: Flags = {}): Config 
     logLevel: settings.log_level,
     allowHosts: settings.allow_hosts,
     grants: settings.grants,
+    packages: settings.packages,
     sources: { ...sources, user_space: named === null ? 'default' : 'environment' },
     environment,
   }
@@ -91,13 +100,21 @@ function settle(
   store: string,
   layers: readonly (readonly [Source, Partial<Settings>])[],
 ): { settings: Settings; sources: Sources } {
-  let settings: Settings = { store, port: 7717, log_level: 'warn', allow_hosts: [], grants: [] }
+  let settings: Settings = {
+    store,
+    port: 7717,
+    log_level: 'warn',
+    allow_hosts: [],
+    grants: [],
+    packages: {},
+  }
   let sources: Sources = {
     store: 'default',
     port: 'default',
     log_level: 'default',
     allow_hosts: 'default',
     grants: 'default',
+    packages: 'default',
   }
   for (const [source, layer] of layers) {
     settings = { ...settings, ...layer }

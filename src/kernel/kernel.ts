@@ -1,6 +1,5 @@
 import { openChain } from '../chain/chain.ts'
 import type { PlanLink } from '../chain/plan.ts'
-import { digestOf } from '../chain/compile-plan.ts'
 import { toLinks, walk } from '../chain/walk.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../shared/clock.ts'
@@ -18,6 +17,7 @@ import type { Means } from './means.ts'
 import { machineLayer } from './policy/machine-layer.ts'
 import { readWork } from './read-work.ts'
 import { openResults } from './results.ts'
+import { rootOf } from './run-work.ts'
 import { workOut } from './work-out.ts'
 
 /** What stands between a wish and its effect. Nobody outside holds a handle that leads past it. */
@@ -73,7 +73,7 @@ export function openKernel({ config, store, clock, log }: KernelMeans): Kernel {
       pass(ticket, async () => ({ work: readWork(ticket, understand()), isDryRun: false })),
     async chainOf(item, lookup) {
       const items = await walk(item, lookup)
-      return { links: toLinks(items), digest: digestOf(items) }
+      return { links: toLinks(items), digest: chain.digest(items, rootOf(item, lookup)) }
     },
     fit: ({ callId, subject }, data) => results.fitAnswer(callId, subject, data),
     resultPage: (callId, offset, limit) => results.page(callId, offset, limit),

@@ -87,7 +87,7 @@ function contentFile(body: string): ItemFile {
 }
 
 /** Everything in the folder of a `tool.yaml` but the manifest itself. */
-function readFolder(folder: string): ItemFile[] {
+export function readFolder(folder: string): ItemFile[] {
   let bytes = 0
   return folderFiles(folder)
     .filter((path) => path !== 'tool.yaml')
