@@ -43,9 +43,15 @@ export function draftCommand(
 ): { effect: CommandDraft; redact: Redact; warnings: readonly string[] } {
   const { command: template, environment: planned } = plan.effect
   const { library, requirements } = means
-  const render = (workFolder: string | null, built: string | null, libraryFolder: string | null): Command => {
+  const render = (
+    workFolder: string | null,
+    environment: EnvironmentDraft | null,
+    libraryFolder: string | null,
+  ): Command => {
+    const built = environment?.folder ?? null
     const circumstances = { ...means, ...request, parameters, variables, workFolder, built }
-    const command = renderCommand(template, circumstances)
+    const bare = renderCommand(template, circumstances)
+    const command = environment === null ? bare : { ...bare, env: { ...bare.env, ...environment.env } }
     return library === null || libraryFolder === null
       ? command
       : withPath(command, library.variable, libraryFolder)
@@ -66,13 +72,13 @@ export function draftCommand(
   const workRoot = environment?.holdsFiles === true ? join(environment.folder, 'work') : undefined
   const workFolder = plan.hasFiles ? means.place(plan.item, workRoot) : null
   const libraryFolder = library === null ? null : means.place(library.bundle)
-  const rendered = render(workFolder, environment?.folder ?? null, libraryFolder)
+  const rendered = render(workFolder, environment, libraryFolder)
   const program = programOf(rendered.command, environment, { interpreter, find, product: planned?.product })
   const command = { ...rendered, command: program }
   const inFolder: CommandDraft['inFolder'] = (folder, at = libraryFolder) =>
     folder === workFolder && at === libraryFolder
       ? command
-      : { ...render(folder, environment?.folder ?? null, at), command: program }
+      : { ...render(folder, environment, at), command: program }
   return {
     effect: {
       kind: 'subprocess',

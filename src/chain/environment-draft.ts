@@ -29,6 +29,8 @@ export interface EnvironmentDraft {
   /** Whether it is the tool's own program that is made. */
   readonly isCompiled: boolean
   readonly holdsFiles: boolean
+  /** Variables for the program that runs with it. */
+  readonly env: Readonly<Record<string, string>>
   /** The programs that build it, none when it is ready. */
   readonly programs: readonly string[]
   /** Written before the first step. */
@@ -90,6 +92,7 @@ export function draftEnvironment(
       content,
       options,
       builders: planned.builders,
+      env: planned.env,
     }),
   ).slice(0, 32)
   const place = join(rootOf(planned, means), planned.runtime.id, key)
@@ -107,6 +110,7 @@ export function draftEnvironment(
     packages: requirements.map(showRequirement),
     isCompiled: packages === null,
     holdsFiles: packages?.holdsFiles === true,
+    env: renderVariables(planned, folder, means),
     programs: isReady ? [] : programsOf(steps, find, item.id),
     files:
       packages === null ? [] : [{ name: packages.file, text: requirementText(requirements, packages.format) }],
@@ -118,7 +122,11 @@ export function draftEnvironment(
 
 /** Follows links: an environment whose interpreter is gone is none. */
 export function isThere(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false }) !== undefined
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch {
+    return false
+  }
 }
 
 /** A program that was replaced is another one, whatever it is called. */
@@ -200,7 +208,7 @@ function renderSteps(
       command: isMade(program) ? render(program) : (find(program) ?? program),
       args: args.flatMap((argument) => (argument === '{options}' ? options : [render(argument)])),
       // No grant reaches what a package runs while it is installed; and it may not start Kiwi either.
-      env: { ...means.childEnvironment, KIWI_CALL_ID: callId },
+      env: { ...means.childEnvironment, ...renderVariables(planned, folder, means), KIWI_CALL_ID: callId },
       cwd: folder,
       input: null,
       killGraceMs: 2000,
@@ -208,6 +216,21 @@ function renderSteps(
       captureOutput: true,
     },
   }))
+}
+
+function renderVariables(
+  { env }: EnvironmentPlan,
+  folder: string,
+  { childEnvironment }: EnvironmentMeans,
+): Readonly<Record<string, string>> {
+  const values: Values = {
+    parameter: () => folder,
+    variable: ({ name }) => childEnvironment[name] ?? '',
+  }
+  const words = new Set(['environment'])
+  return Object.fromEntries(
+    Object.entries(env).map(([name, text]) => [name, renderText(compileTemplate(text, words), values)]),
+  )
 }
 
 function noBuilder(tool: string, { builders }: EnvironmentPlan): KiwiError {

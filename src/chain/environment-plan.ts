@@ -31,6 +31,8 @@ const Declared = z.strictObject({
     .default({}),
   /** The first whose first program is found builds. */
   builders: z.array(z.array(Step).min(1)).min(1),
+  /** Variables of its steps and of the program that runs with it. */
+  env: z.record(z.string().regex(/^[A-Za-z_]\w*$/), z.string()).default({}),
   /** What is started in place of the bare program. */
   command: z.string().startsWith('{environment}/', 'must begin with {environment}/').optional(),
   /** The files of the tool lie inside, where its interpreter looks for packages upwards. */
@@ -45,6 +47,7 @@ export interface EnvironmentPlan {
   /** The tool that declares it. */
   readonly runtime: Pick<Item, 'id' | 'space'>
   readonly builders: Declared['builders']
+  readonly env: Declared['env']
   readonly timeoutMs: number
   /** What must have been made, relative to the folder; null when the folder alone tells. */
   readonly product: string | null
@@ -88,6 +91,7 @@ export function planEnvironment(
   return {
     runtime: owner('environment'),
     builders: declared.builders,
+    env: declared.env,
     timeoutMs: declared.timeout * 1000,
     product: declared.command?.slice('{environment}/'.length) ?? null,
     packages: {
@@ -123,6 +127,7 @@ function planCompilation(
     builders: [
       [{ say: 'compiling', run: isPlaced ? [...given] : [...given, '{entrypoint}', '-o', '{binary}'] }],
     ],
+    env: {},
     timeoutMs: (typeof timeout === 'number' ? timeout : 600) * 1000,
     product: runArguments(config).some((argument) => argument.includes('{binary}')) ? BINARY : null,
     packages: null,

@@ -46,7 +46,7 @@ const ARCHIVE = /\.(?:whl|zip|tar|tgz|gz|bz2|xz|gem)$/i
 /** Bounds of a version, in any of the usual spellings; empty is any. */
 function versionOf(given: string, text: string, tool: string): string {
   const version = given.trim().replaceAll(/\s+/g, ' ')
-  const parts = version.replaceAll(/([<>=!~^]) +/g, '$1').split(/ - |[ ,]+|\s*\|\|\s*/)
+  const parts = version.replaceAll(/([<>=!~^]) +/g, '$1').split(/ - |\s*\|\|\s*|[ ,]+/)
   if (version !== '' && !parts.every((part) => VERSION.test(part))) throw refused(text, tool)
   return version
 }
