@@ -162,3 +162,45 @@ describe('C10, R25: a Python tool with packages', () => {
     })
   })
 })
+
+describe('L7: a tool that says nothing of what it needs', () => {
+  const dryRun = (item_id: string): ReturnType<TempKiwi['call']> =>
+    temp.call('execute', { item_type: 'tool', action: 'run', item_id, dry_run: true })
+
+  test('needs what it imports, without what is its own, shared or of the language', async () => {
+    temp.write('tools/lib/mylib.py', 'HELPER = 1')
+    await temp.create('guessing', PYTHON, {
+      'main.py': 'import json, kiwiwire\nfrom bs4 import BeautifulSoup\nfrom datetime import date\nimport part, mylib, lib.mylib',
+      'part.py': 'from kiwimodel import Company',
+    })
+    expect((await dryRun('guessing')).data).toMatchObject({
+      would_install: ['kiwiwire', 'beautifulsoup4', 'kiwimodel'],
+    })
+  })
+
+  test('and one that says something is taken at its word', async () => {
+    const files = { 'main.py': 'import kiwiwire', 'requirements.txt': '# nothing\n' }
+    await temp.create('content', PYTHON, files)
+    expect((await dryRun('content')).data).not.toHaveProperty('would_install')
+    await temp.create('chosen', { ...PYTHON, config: { requires: ['kiwimodel'] } }, { 'main.py': 'import kiwiwire' })
+    expect((await dryRun('chosen')).data).toMatchObject({ would_install: ['kiwimodel'] })
+  })
+
+  test('on Node.js likewise', async () => {
+    await temp.create(
+      'asking',
+      { ...PYTHON, executor: 'node_runtime' },
+      { 'main.mjs': "import fs from 'node:fs'\nimport a from 'kiwi-shout'\nimport '@kiwi/part/x'\nimport './own.mjs'", 'own.mjs': '' },
+    )
+    expect((await dryRun('asking')).data).toMatchObject({ would_install: ['kiwi-shout', '@kiwi/part'] })
+  })
+
+  test(
+    'runs with it',
+    async () => {
+      await temp.create('found', PYTHON, { 'main.py': 'import kiwimodel\nprint(kiwimodel.Company("Acme").company_name)' })
+      expect((await temp.run('found')).data).toMatchObject({ output: 'Acme\n' })
+    },
+    LONG,
+  )
+})

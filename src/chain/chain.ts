@@ -4,11 +4,13 @@ import type { Config } from '../config/config.ts'
 import { childEnvironment } from '../config/environment.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Watch } from '../shared/progress.ts'
+import type { PackageTable } from '../spaces/imports.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Draft } from './draft.ts'
 import { draftCall } from './draft.ts'
 import type { Request } from './draft-means.ts'
 import { openEnvironments } from './environments.ts'
+import { createFindImports } from './find-imports.ts'
 import { createGatherRequirements } from './gather-requirements.ts'
 import { createFindLibrary, grantDigest } from './library.ts'
 import type { Performed } from './perform.ts'
@@ -32,12 +34,12 @@ export interface Chain {
   close(): Promise<void>
 }
 
-export function openChain(config: Config, clock: Clock): Chain {
+export function openChain(config: Config, clock: Clock, packageTable: PackageTable): Chain {
   const subprocess = openSubprocess({ clock })
   const workFolders = openWorkFolders(config.cache, clock)
   const httpClient = openHttpClient({ allowHosts: config.allowHosts, clock })
   const environments = openEnvironments({ subprocess, clock })
-  const gather = createGatherRequirements(() => [])
+  const gather = createGatherRequirements(createFindImports(packageTable))
   const findLibrary = createFindLibrary()
   const { environment, grants, packages, cache } = config
   const passedOn = childEnvironment(environment)

@@ -6,6 +6,7 @@ import type { Clock } from '../shared/clock.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Log } from '../shared/log.ts'
 import type { Page } from '../shared/page.ts'
+import type { PackageTable } from '../spaces/imports.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Store } from '../store/store.ts'
@@ -47,10 +48,11 @@ interface KernelMeans {
   readonly store: Store
   readonly clock: Clock
   readonly log: Log
+  readonly packageTable: PackageTable
 }
 
-export function openKernel({ config, store, clock, log }: KernelMeans): Kernel {
-  const chain = openChain(config, clock)
+export function openKernel({ config, store, clock, log, packageTable }: KernelMeans): Kernel {
+  const chain = openChain(config, clock, packageTable)
   const results = openResults(config.cache)
   const layers = [machineLayer({ store: config.store, token: config.token, config: config.file })]
   const means: Means = { chain, store, results, clock, log, layers, userSpace: config.userSpace }
