@@ -77,9 +77,13 @@ describe('C10: a Node.js tool with packages', () => {
   test(
     'require finds what "requires" names, in the environment that is there',
     async () => {
-      await temp.create('requiring', { ...NODE, config: { requires: ['kiwi-shout@^1.2'] } }, {
-        'main.cjs': "console.log(require('kiwi-shout')('x'))",
-      })
+      await temp.create(
+        'requiring',
+        { ...NODE, config: { requires: ['kiwi-shout@^1.2'] } },
+        {
+          'main.cjs': "console.log(require('kiwi-shout')('x'))",
+        },
+      )
       expect((await temp.run('requiring')).data).toMatchObject({ output: 'X\n' })
       expect(readdirSync(root())).toHaveLength(1)
     },

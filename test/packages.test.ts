@@ -117,7 +117,7 @@ describe('C10, R25: a Python tool with packages', () => {
       ({ body }) => listField(body, 'demands').filter((demand) => String(demand).startsWith('exec ')).length,
     )
     // Created without a program, run with two, run with one.
-    expect(programs.toSorted()).toEqual([0, 1, 2])
+    expect(programs.toSorted((one, other) => one - other)).toEqual([0, 1, 2])
   })
 
   test('without packages the bare interpreter runs, and nothing is built', async () => {
@@ -139,7 +139,11 @@ describe('C10, R25: a Python tool with packages', () => {
     'a package that cannot be had is named, with what the installer says; the environment stays away',
     async () => {
       const before = built().length
-      await temp.create('wanting', { ...PYTHON, config: { requires: ['kiwi-nowhere>=9'] } }, { 'main.py': '' })
+      await temp.create(
+        'wanting',
+        { ...PYTHON, config: { requires: ['kiwi-nowhere>=9'] } },
+        { 'main.py': '' },
+      )
       const { error } = await temp.run('wanting')
       expect(error).toMatchObject({
         code: 'DEPENDENCY_UNAVAILABLE',
@@ -155,7 +159,10 @@ describe('C10, R25: a Python tool with packages', () => {
     expect((await temp.create('foreign', { ...PYTHON, config }, { 'main.py': '' })).error).toMatchObject({
       code: 'DEPENDENCY_REFUSED',
     })
-    await temp.create('listed', PYTHON, { 'main.py': '', 'requirements.txt': '--index-url https://evil.example\n' })
+    await temp.create('listed', PYTHON, {
+      'main.py': '',
+      'requirements.txt': '--index-url https://evil.example\n',
+    })
     expect((await temp.run('listed')).error).toMatchObject({
       code: 'DEPENDENCY_REFUSED',
       message: expect.stringContaining('is an option'),
@@ -170,7 +177,8 @@ describe('L7: a tool that says nothing of what it needs', () => {
   test('needs what it imports, without what is its own, shared or of the language', async () => {
     temp.write('tools/lib/mylib.py', 'HELPER = 1')
     await temp.create('guessing', PYTHON, {
-      'main.py': 'import json, kiwiwire\nfrom bs4 import BeautifulSoup\nfrom datetime import date\nimport part, mylib, lib.mylib',
+      'main.py':
+        'import json, kiwiwire\nfrom bs4 import BeautifulSoup\nfrom datetime import date\nimport part, mylib, lib.mylib',
       'part.py': 'from kiwimodel import Company',
     })
     expect((await dryRun('guessing')).data).toMatchObject({
@@ -182,7 +190,11 @@ describe('L7: a tool that says nothing of what it needs', () => {
     const files = { 'main.py': 'import kiwiwire', 'requirements.txt': '# nothing\n' }
     await temp.create('content', PYTHON, files)
     expect((await dryRun('content')).data).not.toHaveProperty('would_install')
-    await temp.create('chosen', { ...PYTHON, config: { requires: ['kiwimodel'] } }, { 'main.py': 'import kiwiwire' })
+    await temp.create(
+      'chosen',
+      { ...PYTHON, config: { requires: ['kiwimodel'] } },
+      { 'main.py': 'import kiwiwire' },
+    )
     expect((await dryRun('chosen')).data).toMatchObject({ would_install: ['kiwimodel'] })
   })
 
@@ -190,7 +202,11 @@ describe('L7: a tool that says nothing of what it needs', () => {
     await temp.create(
       'asking',
       { ...PYTHON, executor: 'node_runtime' },
-      { 'main.mjs': "import fs from 'node:fs'\nimport a from 'kiwi-shout'\nimport '@kiwi/part/x'\nimport './own.mjs'", 'own.mjs': '' },
+      {
+        'main.mjs':
+          "import fs from 'node:fs'\nimport a from 'kiwi-shout'\nimport '@kiwi/part/x'\nimport './own.mjs'",
+        'own.mjs': '',
+      },
     )
     expect((await dryRun('asking')).data).toMatchObject({ would_install: ['kiwi-shout', '@kiwi/part'] })
   })
@@ -198,7 +214,9 @@ describe('L7: a tool that says nothing of what it needs', () => {
   test(
     'runs with it',
     async () => {
-      await temp.create('found', PYTHON, { 'main.py': 'import kiwimodel\nprint(kiwimodel.Company("Acme").company_name)' })
+      await temp.create('found', PYTHON, {
+        'main.py': 'import kiwimodel\nprint(kiwimodel.Company("Acme").company_name)',
+      })
       expect((await temp.run('found')).data).toMatchObject({ output: 'Acme\n' })
     },
     LONG,

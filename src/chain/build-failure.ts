@@ -70,6 +70,17 @@ export function cancelled(tool: string): KiwiError {
   return new KiwiError('CANCELLED', `Cannot run "${tool}": it was cancelled while its environment was made`)
 }
 
+/** What would build it was not judged, so it is not built in this call. */
+export function removed(tool: string): KiwiError {
+  return new KiwiError(
+    'STORE_UNAVAILABLE',
+    `Cannot run "${tool}": its environment was removed a moment ago`,
+    {
+      hint: 'Send the call again: it is built anew',
+    },
+  )
+}
+
 export function cannotBuild({ place }: EnvironmentDraft, error: unknown): KiwiError {
   const isFull = errnoOf(error) === 'ENOSPC'
   return new KiwiError(

@@ -20,6 +20,7 @@ import type { Requirement } from './requirements.ts'
 import type { Resolver } from './resolve.ts'
 import { openResolver } from './resolve.ts'
 import { openSchemas } from './schemas.ts'
+import type { Bundle } from './work-folder.ts'
 import { openWorkFolders } from './work-folder.ts'
 
 /** From an id to an effect: resolve, draft, perform. It holds the only handles on the two primitives. */
@@ -50,8 +51,8 @@ export function openChain(config: Config, clock: Clock, packageTable: PackageTab
     grants,
     packages,
     cache,
-    findProgram: subprocess.find,
-    place: workFolders.place,
+    findProgram: (command: string, path: string) => subprocess.find(command, path),
+    place: (bundle: Bundle, root?: string) => workFolders.place(bundle, root),
   }
   return {
     resolver: openResolver(openSchemas()),

@@ -61,9 +61,9 @@ describe('R45: compiled once, then run', () => {
       const { effect } = await temp.draft('once')
       return effect.kind === 'subprocess' ? effect.environment : null
     }
-    expect(await environment()).toMatchObject({ isReady: false, isCompiled: true, programs: [compiler] })
+    expect(await environment()).toMatchObject({ isCompiled: true, builder: { programs: [compiler] } })
     await temp.run('once')
-    expect(await environment()).toMatchObject({ isReady: true, programs: [] })
+    expect(await environment()).toMatchObject({ isCompiled: true, builder: null })
   })
 
   test('lists, places of their own, and a program that runs what was made', async () => {

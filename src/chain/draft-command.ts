@@ -36,82 +36,105 @@ interface Circumstances {
   readonly variables: Variables
 }
 
-export function draftCommand(
-  plan: Plan & { readonly effect: Extract<Effect, { kind: 'subprocess' }> },
-  { request, parameters, variables }: Circumstances,
-  means: DraftMeans,
-): { effect: CommandDraft; redact: Redact; warnings: readonly string[] } {
-  const { command: template, environment: planned } = plan.effect
-  const { library, requirements } = means
-  const render = (
-    workFolder: string | null,
-    environment: EnvironmentDraft | null,
-    libraryFolder: string | null,
-  ): Command => {
-    const built = environment?.folder ?? null
-    const circumstances = { ...means, ...request, parameters, variables, workFolder, built }
-    const bare = renderCommand(template, circumstances)
-    const command = environment === null ? bare : { ...bare, env: { ...bare.env, ...environment.env } }
-    return library === null || libraryFolder === null
-      ? command
-      : withPath(command, library.variable, libraryFolder)
-  }
-  const find = (command: string): string => findProgram(command, means, createRedact(variables.secrets))
-  const isOff = planned?.packages?.isOff === true && requirements.length > 0
-  const needsPackages = planned?.packages !== undefined && !isOff && requirements.length > 0
-  const isMade = planned !== null && (planned.packages === null || needsPackages)
-  const interpreter = needsPackages ? find(render(null, null, null).command) : null
-  const environment = isMade
-    ? draftEnvironment(
-        plan,
-        planned,
-        { callId: request.callId, entrypoint: template.entrypoint, interpreter, requirements },
-        means,
-      )
-    : null
+export function draftCommand(plan: CommandPlan, given: Circumstances, means: DraftMeans): Drafted {
+  const { library } = means
+  const { packages } = plan.effect.environment ?? {}
+  const isOff = packages?.isOff === true && means.requirements.length > 0
+  const find = (command: string): string => findProgram(command, means, createRedact(given.variables.secrets))
+  const { environment, interpreter } = isOff
+    ? { environment: null, interpreter: null }
+    : environmentOf(plan, given, means, find)
   const workRoot = environment?.holdsFiles === true ? join(environment.folder, 'work') : undefined
   const workFolder = plan.hasFiles ? means.place(plan.item, workRoot) : null
   const libraryFolder = library === null ? null : means.place(library.bundle)
-  const rendered = render(workFolder, environment, libraryFolder)
-  const program = programOf(rendered.command, environment, { interpreter, find, product: planned?.product })
-  const command = { ...rendered, command: program }
-  const inFolder: CommandDraft['inFolder'] = (folder, at = libraryFolder) =>
-    folder === workFolder && at === libraryFolder
-      ? command
-      : { ...render(folder, environment, at), command: program }
+  const render = (folder: string | null, at: string | null): Command => {
+    const command = renderWith(plan, environment, folder, { ...given, means })
+    return library === null || at === null ? command : withPath(command, library.variable, at)
+  }
+  const rendered = render(workFolder, libraryFolder)
+  const command = { ...rendered, command: programOf(rendered.command, environment, interpreter, find) }
   return {
     effect: {
       kind: 'subprocess',
       command,
-      inFolder,
+      inFolder: (folder, at = libraryFolder) =>
+        folder === workFolder && at === libraryFolder
+          ? command
+          : { ...render(folder, at), command: command.command },
       environment,
       workRoot,
       library: library?.bundle ?? null,
     },
-    redact: createRedact(variables.secrets),
-    warnings: isOff ? [notInstalled(requirements.map(showRequirement))] : [],
+    redact: createRedact(given.variables.secrets),
+    warnings: isOff ? [notInstalled(means.requirements.map(showRequirement))] : [],
   }
+}
+
+interface Drafted {
+  readonly effect: CommandDraft
+  readonly redact: Redact
+  readonly warnings: readonly string[]
+}
+
+type CommandPlan = Plan & { readonly effect: Extract<Effect, { kind: 'subprocess' }> }
+
+/** None when the program needs nothing: no packages, and no compiler. */
+function environmentOf(
+  plan: CommandPlan,
+  given: Circumstances,
+  means: DraftMeans,
+  find: (command: string) => string,
+): { environment: EnvironmentDraft | null; interpreter: string | null } {
+  const { item, effect } = plan
+  const { environment: planned, command: template } = effect
+  const { requirements } = means
+  if (planned === null || (planned.packages !== null && requirements.length === 0))
+    return { environment: null, interpreter: null }
+  const interpreter =
+    planned.packages === null ? null : find(renderWith(plan, null, null, { ...given, means }).command)
+  const circumstances = {
+    item,
+    requirements,
+    interpreter,
+    entrypoint: template.entrypoint,
+    callId: given.request.callId,
+  }
+  return { environment: draftEnvironment(planned, circumstances, means), interpreter }
+}
+
+function renderWith(
+  { effect }: CommandPlan,
+  environment: EnvironmentDraft | null,
+  workFolder: string | null,
+  { request, parameters, variables, means }: Circumstances & { readonly means: DraftMeans },
+): Command {
+  const built = environment?.folder ?? null
+  const command = renderCommand(effect.command, {
+    ...means,
+    ...request,
+    parameters,
+    variables,
+    workFolder,
+    built,
+  })
+  return environment === null ? command : { ...command, env: { ...command.env, ...environment.env } }
 }
 
 function notInstalled(packages: readonly string[]): string {
   return `packages are switched off in the config, so these have to be there already: ${packages.join(', ')}`
 }
 
-interface ProgramMeans {
-  readonly interpreter: string | null
-  readonly find: (command: string) => string
-  readonly product: string | null | undefined
-}
-
 /** What an environment brings along is not there before it is built, so it is not looked for. */
 function programOf(
   command: string,
   environment: EnvironmentDraft | null,
-  { interpreter, find, product }: ProgramMeans,
+  interpreter: string | null,
+  find: (command: string) => string,
 ): string {
   if (environment === null) return find(command)
-  if (environment.isCompiled) return command.startsWith(`${environment.folder}/`) ? command : find(command)
-  return typeof product === 'string' ? environment.product : (interpreter ?? find(command))
+  const { isCompiled, folder, product } = environment
+  if (isCompiled) return command.startsWith(`${folder}/`) ? command : find(command)
+  return product === folder ? (interpreter ?? find(command)) : product
 }
 
 function withPath(command: Command, variable: string, folder: string): Command {

@@ -22,7 +22,7 @@ const Declared = z.strictObject({
   /** The language whose imports are looked for, and whose settings under `packages` in kiwi.json apply. */
   language: z.string().min(1).optional(),
   /** The file of a tool that names packages; one that ends in .json is read like a package.json. */
-  file: z.string().min(1),
+  file: z.string().regex(/^\w[\w.-]*$/, 'must be the name of a file'),
   /** The key of the config that turns it off when it is false. */
   switch: z.string().min(1).optional(),
   /** Settings under `packages` in kiwi.json, and the arguments each becomes. */
@@ -34,7 +34,10 @@ const Declared = z.strictObject({
   /** Variables of its steps and of the program that runs with it. */
   env: z.record(z.string().regex(/^[A-Za-z_]\w*$/), z.string()).default({}),
   /** What is started in place of the bare program. */
-  command: z.string().startsWith('{environment}/', 'must begin with {environment}/').optional(),
+  command: z
+    .string()
+    .regex(/^\{environment\}\/(?!.*\.\.)/, 'must begin with {environment}/')
+    .optional(),
   /** The files of the tool lie inside, where its interpreter looks for packages upwards. */
   holds_files: z.boolean().default(false),
   /** Seconds for all steps. */

@@ -1,4 +1,15 @@
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { PartStore } from '../../test/fixtures/part-store.ts'
@@ -9,6 +20,7 @@ import type { JsonObject } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { OWN_PROCESS, tagText } from '../shared/own-process.ts'
 import type { Progress } from '../shared/progress.ts'
+import { merge } from './merge.ts'
 import type { EnvironmentDraft } from './environment-draft.ts'
 
 /** For a machine that is busy with other things. */
@@ -71,7 +83,7 @@ describe('T2, C10: a runtime with packages of its own is a manifest', () => {
   test('packages come from the manifests of the whole chain and from the file of the tool', async () => {
     temp.tool('part_runtime', {
       ...store.runtime,
-      config: { ...(store.runtime['config'] as JsonObject), default_packages: ['frame'] },
+      config: merge(store.config, { default_packages: ['frame'] }),
     })
     temp.tool(
       'cart',
@@ -91,15 +103,11 @@ describe('T2, C10: a runtime with packages of its own is a manifest', () => {
   test('it is private, and the draft says where it will lie and who builds it', async () => {
     script('cart', ['wheel'])
     const before = await environmentOf('cart')
-    expect(before).toMatchObject({ isReady: false, packages: ['wheel'], programs: [store.program] })
+    expect(before).toMatchObject({ packages: ['wheel'], builder: { programs: [store.program] } })
     expect(existsSync(before.place)).toBe(false)
     await output('cart')
     expect(lstatSync(before.place).mode & 0o777).toBe(0o700)
-    expect(await environmentOf('cart')).toMatchObject({
-      isReady: true,
-      programs: [],
-      folder: before.folder,
-    })
+    expect(await environmentOf('cart')).toMatchObject({ builder: null, folder: before.folder })
   })
 })
 
@@ -143,7 +151,9 @@ describe('C10: built once', () => {
     mkdirSync(join(place, '999999999-1-abc'), { recursive: true })
     writeFileSync(join(place, 'lock'), tagText({ ...OWN_PROCESS, pid: 999_999_999 }))
     expect(await output('cart')).toBe('part wheel\n')
-    expect(readdirSync(place).toSorted()).toEqual([readlinkSync(join(place, 'current')), 'current'].toSorted())
+    expect(readdirSync(place).toSorted()).toEqual(
+      [readlinkSync(join(place, 'current')), 'current'].toSorted(),
+    )
   })
 
   test("a living process's lock is waited for, and what it built is used", async () => {
@@ -159,6 +169,18 @@ describe('C10: built once', () => {
     expect((await run).data['output']).toBe('theirs\n')
     expect(said[0]).toContain('waiting')
     expect(store.calls()).toEqual([])
+  })
+
+  test('one that goes between the draft and the run is not built by what nobody has judged', async () => {
+    script('cart', ['wheel'])
+    await output('cart')
+    const draft = await temp.draft('cart')
+    rmSync(join(temp.cache, 'environments'), { recursive: true })
+    await expect(temp.chain.perform(draft)).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      retryable: true,
+    })
+    expect(store.calls()).toHaveLength(1)
   })
 
   test('one whose product is gone is built again', async () => {
@@ -228,7 +250,9 @@ describe('why packages could not be installed', () => {
   }
 
   test('the package that the installer speaks of is named, with its last lines', async () => {
-    expect(await failure('echo before >&2; echo "ERROR: no match for Front_Axle>=2" >&2; exit 1')).toMatchObject({
+    expect(
+      await failure('echo before >&2; echo "ERROR: no match for Front_Axle>=2" >&2; exit 1'),
+    ).toMatchObject({
       code: 'DEPENDENCY_UNAVAILABLE',
       message: 'Cannot run "cart": "front-axle>=2" cannot be installed: ERROR: no match for Front_Axle>=2',
       details: { packages: ['front-axle>=2'], installer: expect.stringContaining('before') },
@@ -249,9 +273,12 @@ describe('why packages could not be installed', () => {
   })
 
   test('a program that installs and is not there is named', async () => {
-    temp.tool('lost_runtime', makePartStore(temp.folder, {
-      builders: [[{ say: 'x', run: ['kiwi-no-such-installer'] }]],
-    }).runtime)
+    temp.tool(
+      'lost_runtime',
+      makePartStore(temp.folder, {
+        builders: [[{ say: 'x', run: ['kiwi-no-such-installer'] }]],
+      }).runtime,
+    )
     temp.tool(
       'lost',
       { tool_type: 'script', executor: 'lost_runtime', config: { requires: ['wheel'] } },
@@ -290,9 +317,12 @@ test('SUP-01, ENV-06: what installs gets the clean environment of a child, and c
 
 test('the first builder whose program is found builds', async () => {
   const step = { say: 'x', run: [store.program, '{requirements}', '{environment}'] }
-  temp.tool('two_runtime', makePartStore(temp.folder, {
-    builders: [[{ say: 'x', run: ['kiwi-no-such-installer'] }], [step]],
-  }).runtime)
+  temp.tool(
+    'two_runtime',
+    makePartStore(temp.folder, {
+      builders: [[{ say: 'x', run: ['kiwi-no-such-installer'] }], [step]],
+    }).runtime,
+  )
   temp.tool(
     'two',
     { tool_type: 'script', executor: 'two_runtime', config: { requires: ['wheel'] } },

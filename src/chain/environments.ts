@@ -7,7 +7,7 @@ import { LIMITS } from '../shared/limits.ts'
 import { OWN_PROCESS, isLiving } from '../shared/own-process.ts'
 import type { Watch } from '../shared/progress.ts'
 import { takeLock } from './build-lock.ts'
-import { cancelled, cannotBuild, stepFailure } from './build-failure.ts'
+import { cancelled, cannotBuild, removed, stepFailure } from './build-failure.ts'
 import { dropOldest, removeFolder } from './drop-oldest.ts'
 import type { EnvironmentDraft } from './environment-draft.ts'
 import { isThere } from './environment-draft.ts'
@@ -53,6 +53,7 @@ export function openEnvironments(means: EnvironmentsMeans): Environments {
     async prepare(environment, workFolder, watch) {
       const { place, product } = environment
       if (isThere(product)) return renewUse(place, means.clock.now())
+      if (environment.builder === null) throw removed(environment.tool)
       // One that everybody has left comes to its end first.
       if (flights.get(place)?.isLeft() === true) await flights.get(place)?.ended
       const known = flights.get(place)
@@ -138,7 +139,7 @@ async function runSteps(
   { subprocess, clock, signal, say }: BuildMeans,
 ): Promise<void> {
   const deadline = clock.monotonic() + environment.timeoutMs
-  for (const step of environment.steps(at)) {
+  for (const step of environment.builder?.steps(at) ?? []) {
     say(step.say)
     const timeoutMs = Math.max(1, deadline - clock.monotonic())
     const result = await subprocess.run({ ...step.command, timeoutMs }, signal)

@@ -10,7 +10,7 @@ const LANGUAGES = {
 } as const
 
 /** Looks through the sources of a tool for packages. What cannot be read as text imports nothing. */
-export function createFindImports({ importsOf }: PackageTable): FindImports {
+export function createFindImports(table: PackageTable): FindImports {
   return async (language, files, shared) => {
     if (language !== 'python' && language !== 'node') return []
     const { source, isBeside } = LANGUAGES[language]
@@ -19,7 +19,7 @@ export function createFindImports({ importsOf }: PackageTable): FindImports {
     for (const { path, content } of files) {
       if (!source.test(path) || content.length > LIMITS.itemBytes) continue
       const text = Buffer.from(content).toString('utf8')
-      for (const name of await importsOf(language, text, local)) found.add(name)
+      for (const name of await table.importsOf(language, text, local)) found.add(name)
     }
     return [...found]
   }

@@ -59,8 +59,6 @@ function textAt(files: readonly ItemFile[], path: string): string {
 
 /** In an object a name stands once, and the tool's own list has the last word; in lines every bound counts. */
 function unique(all: readonly Requirement[], { format }: PackagePlan): readonly Requirement[] {
-  const keyed = all.map(
-    (one) => [format === 'object' ? one.name : `${one.name}${one.version}`, one] as const,
-  )
+  const keyed = all.map((one) => [format === 'object' ? one.name : `${one.name}${one.version}`, one] as const)
   return [...new Map(keyed).values()]
 }

@@ -19,7 +19,9 @@ describe('T9: what the tools of a space share', () => {
   test('can be imported as lib.name and by its name, from a read-only copy', async () => {
     temp.write('tools/lib/words.py', 'WORD = "shared"')
     python('import lib.words, words; print(words.WORD, lib.words.WORD, words.__file__)')
-    const [first, second, file] = String(await output()).trim().split(' ')
+    const [first, second, file] = String(await output())
+      .trim()
+      .split(' ')
     expect([first, second]).toEqual(['shared', 'shared'])
     expect(file?.startsWith(join(temp.cache, 'work'))).toBe(true)
     expect(lstatSync(file ?? '').mode & 0o222).toBe(0)
@@ -66,7 +68,7 @@ describe('T9: what the tools of a space share', () => {
     writeFileSync(join(outside, 'words.py'), 'WORD = "outside"')
     mkdirSync(join(temp.project, '.ai/tools'), { recursive: true })
     symlinkSync(outside, join(temp.project, '.ai/tools/lib'))
-    python('import words')
+    python('import words', { config: { requires: [] } })
     await expect(temp.run('user')).rejects.toMatchObject({ code: 'TOOL_FAILED' })
   })
 

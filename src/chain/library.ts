@@ -59,7 +59,9 @@ export function libraryPath(folder: string): string {
 }
 
 function variableOf(items: readonly Item[]): string | null {
-  const named = items.map(({ manifest }) => manifest.config['library_path']).find((name) => name !== undefined)
+  const named = items
+    .map(({ manifest }) => manifest.config['library_path'])
+    .find((name) => name !== undefined)
   return typeof named === 'string' && /^[A-Z][A-Z0-9_]*$/.test(named) ? named : null
 }
 

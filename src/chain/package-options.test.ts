@@ -16,7 +16,12 @@ function planned(space: SpaceName = 'user'): EnvironmentPlan {
     },
     builders: [[{ say: 'x', run: ['gem'] }]],
   }
-  const raw = { tool_id: 'ruby_runtime', tool_type: 'runtime', executor: 'subprocess', config: { environment } }
+  const raw = {
+    tool_id: 'ruby_runtime',
+    tool_type: 'runtime',
+    executor: 'subprocess',
+    config: { environment },
+  }
   const plan = planEnvironment([sampleItem(raw, [], space)], { environment }, null)
   if (plan === null) throw new TypeError('no environment')
   return plan
@@ -25,9 +30,13 @@ function planned(space: SpaceName = 'user'): EnvironmentPlan {
 test('C10: what a person set becomes arguments: once, for each of a list, or by its absence', () => {
   expect(optionArguments(planned(), {})).toEqual(['--no-native'])
   expect(optionArguments(planned(), { python: { index_url: 'x' } })).toEqual(['--no-native'])
-  expect(
-    optionArguments(planned(), { ruby: { source: ['a', 'b'], quiet: true, native: true } }),
-  ).toEqual(['--source', 'a', '--source', 'b', '-q'])
+  expect(optionArguments(planned(), { ruby: { source: ['a', 'b'], quiet: true, native: true } })).toEqual([
+    '--source',
+    'a',
+    '--source',
+    'b',
+    '-q',
+  ])
   expect(optionArguments(planned(), { ruby: { source: '$&', quiet: false } })).toEqual([
     '--source',
     '$&',
@@ -37,7 +46,10 @@ test('C10: what a person set becomes arguments: once, for each of a list, or by 
 
 test('a setting that the runtime does not know is refused: a private index must not be missed by a slip', () => {
   expect(() => optionArguments(planned(), { ruby: { sauce: 'x' } })).toThrowError(
-    expect.objectContaining({ code: 'INVALID_CONFIG', message: expect.stringContaining('packages.ruby.sauce') }),
+    expect.objectContaining({
+      code: 'INVALID_CONFIG',
+      message: expect.stringContaining('packages.ruby.sauce'),
+    }),
   )
 })
 
@@ -46,6 +58,8 @@ test('SUP-02: a runtime that came with a project is told nothing of them', () =>
 })
 
 test('a name and a password in an address are taken out of what is said', () => {
-  const redact = redactOptions(planned(), { ruby: { source: 'https://ada-lovelace:geheimnis@example.com/x' } })
+  const redact = redactOptions(planned(), {
+    ruby: { source: 'https://ada-lovelace:geheimnis@example.com/x' },
+  })
   expect(redact('ada-lovelace geheimnis')).toMatch(/^\[REDACTED:[^\]]+\] \[REDACTED:[^\]]+\]$/)
 })

@@ -13,7 +13,10 @@ describe('C10: a package is a name and a version', () => {
     ['  httpx >= 0.24 , < 1 ', 'httpx>= 0.24 , < 1'],
     ['uvicorn[standard]~=0.30', 'uvicorn[standard]~=0.30'],
     ['tomli>=2 ; python_version < "3.11"', 'tomli>=2 ; python_version < "3.11"'],
-    ['six==1.16.0 --hash=sha256:00ff --hash=sha256:11ee', 'six==1.16.0 --hash=sha256:00ff --hash=sha256:11ee'],
+    [
+      'six==1.16.0 --hash=sha256:00ff --hash=sha256:11ee',
+      'six==1.16.0 --hash=sha256:00ff --hash=sha256:11ee',
+    ],
     ['Mojo::UserAgent', 'Mojo::UserAgent'],
     ['rails ~> 7.1', 'rails~> 7.1'],
   ])('%s', (text, shown) => {
@@ -86,7 +89,26 @@ describe('SUP-02: where a package comes from is not for a tool to say', () => {
   })
 
   test('nothing that is let through holds an address, a path or an option', () => {
-    const parts = fc.constantFrom('x', ' ', '-', '--', ':', '/', '//', '@', '=', '1', '.', ';', '#', '[', ']', 'git+', '"', '<')
+    const parts = fc.constantFrom(
+      'x',
+      ' ',
+      '-',
+      '--',
+      ':',
+      '/',
+      '//',
+      '@',
+      '=',
+      '1',
+      '.',
+      ';',
+      '#',
+      '[',
+      ']',
+      'git+',
+      '"',
+      '<',
+    )
     const texts = fc.array(parts, { maxLength: 12 }).map((all) => all.join(''))
     fc.assert(
       fc.property(texts, fc.constantFrom<RequirementFormat>('lines', 'object'), (text, format) => {

@@ -97,10 +97,14 @@ export function showRequirement({ name, version }: Requirement): string {
 function refused(text: string, tool: string): KiwiError {
   // An address may carry a password.
   const shown = text.replaceAll(/\/\/[^/@\s]*@/g, '//***@').slice(0, 200)
-  return new KiwiError('DEPENDENCY_REFUSED', `Cannot run "${tool}": the package "${shown}" ${reasonOf(text)}`, {
-    hint: 'Require a released version by its name, such as httpx>=0.24; where packages come from is set under "packages" in kiwi.json',
-    details: { tool, package: shown },
-  })
+  return new KiwiError(
+    'DEPENDENCY_REFUSED',
+    `Cannot run "${tool}": the package "${shown}" ${reasonOf(text)}`,
+    {
+      hint: 'Require a released version by its name, such as httpx>=0.24; where packages come from is set under "packages" in kiwi.json',
+      details: { tool, package: shown },
+    },
+  )
 }
 
 function reasonOf(text: string): string {

@@ -12,7 +12,10 @@ const FRAMES = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'
 const FRAME_MS = 100
 
 /** Silent where nobody looks: into a file or a pipe, and when the output is for a program. */
-export function openProgressLine(isWanted: boolean, stream: NodeJS.WriteStream = process.stderr): ProgressLine {
+export function openProgressLine(
+  isWanted: boolean,
+  stream: NodeJS.WriteStream = process.stderr,
+): ProgressLine {
   if (!isWanted || !stream.isTTY) return { report: () => undefined, clear: () => undefined }
   let message = ''
   let from = 0

@@ -73,8 +73,11 @@ function demandsOf({ plan, effect }: Draft): readonly Demand[] {
 }
 
 /** What runs, and before it whatever has to build what it needs. */
-function programsOf({ command, environment }: Extract<Draft['effect'], { kind: 'subprocess' }>): readonly string[] {
-  return [...new Set([...(environment?.programs ?? []), command.command])]
+function programsOf({
+  command,
+  environment,
+}: Extract<Draft['effect'], { kind: 'subprocess' }>): readonly string[] {
+  return [...new Set([...(environment?.builder?.programs ?? []), command.command])]
 }
 
 /** What would happen, without values that could be secret. */
@@ -87,10 +90,11 @@ function previewOf({ plan, effect, redact }: Draft): JsonObject {
 }
 
 function buildPreview(environment: EnvironmentDraft | null): JsonObject {
-  if (environment === null || environment.isReady) return {}
-  return environment.isCompiled
-    ? { would_compile: environment.programs }
-    : { would_install: environment.packages, would_build_with: environment.programs }
+  if (environment === null || environment.builder === null) return {}
+  const { isCompiled, packages, builder } = environment
+  return isCompiled
+    ? { would_compile_with: builder.programs }
+    : { would_install: packages, would_build_with: builder.programs }
 }
 
 function effectPreview(plan: Plan, effect: Draft['effect'], redact: Draft['redact']): JsonObject {

@@ -62,7 +62,7 @@ export function buildServer(endpoint: Endpoint): McpServerFactory {
 
 /** Only who gave a token for it hears of progress. What cannot be told is not worth failing for. */
 function reporterOf({ mcpReq }: ServerContext): Report | undefined {
-  const progressToken = mcpReq._meta?.progressToken
+  const { _meta: { progressToken } = {} } = mcpReq
   if (progressToken === undefined) return undefined
   return ({ message, seconds }) => {
     mcpReq
