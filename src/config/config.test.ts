@@ -37,12 +37,14 @@ describe('settings', () => {
       logLevel: 'warn',
       allowHosts: [],
       grants: [],
+      packages: {},
       sources: {
         store: 'default',
         port: 'default',
         log_level: 'default',
         allow_hosts: 'default',
         grants: 'default',
+        packages: 'default',
         user_space: 'default',
       },
       environment: { HOME: home },
@@ -93,6 +95,7 @@ describe('settings', () => {
       allow_hosts: 'file',
       store: 'default',
       grants: 'default',
+      packages: 'default',
       user_space: 'default',
     })
   })
