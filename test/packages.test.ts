@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, renameSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { listField, textField } from './fixtures/field.ts'
@@ -168,6 +168,32 @@ describe('C10, R25: a Python tool with packages', () => {
       message: expect.stringContaining('is an option'),
     })
   })
+})
+
+test('C10: where there is a uv, it builds', async () => {
+  const folder = join(temp.folder, 'bin')
+  mkdirSync(folder)
+  const log = join(temp.folder, 'uv.log')
+  // Takes the arguments that the real one takes, and makes as much of an environment as a run needs.
+  const program = `#!/bin/sh
+echo "$@" >> '${log}'
+[ "$1" = venv ] || exit 0
+for last; do :; done
+mkdir -p "$last/bin" && ln -s "$5" "$last/bin/python"
+`
+  writeFileSync(join(folder, 'uv'), program, { mode: 0o755 })
+  const path = `${folder}:${process.env['PATH'] ?? ''}`
+  const beside = await openTempKiwi({ beside: temp, environment: { PATH: path } })
+  await beside.create(
+    'quick',
+    { ...PYTHON, config: { requires: ['kiwiwire>=0.2'] } },
+    { 'main.py': 'print("ran")' },
+  )
+  expect((await beside.run('quick')).data).toMatchObject({ output: 'ran\n' })
+  const [venv = '', install = ''] = readFileSync(log, 'utf8').split('\n')
+  expect(venv).toMatch(/^venv --quiet --allow-existing --python \/\S+\/python3 \/\S+$/)
+  expect(install).toMatch(/^pip install .*--no-index .*--only-binary=:all: -r \/\S+\/requirements\.txt$/)
+  await beside.close()
 })
 
 describe('L7: a tool that says nothing of what it needs', () => {
