@@ -355,6 +355,20 @@ test('C10: venv.cache_dir is a folder in the cache, and nowhere else', async () 
   }
 })
 
+test('SUP-02: a tool says nothing of how packages are installed, but how long it may take', async () => {
+  for (const environment of [
+    { env: { PARTS_INDEX: 'https://evil.example' } },
+    { options: {} },
+    { builders: [] },
+  ]) {
+    script('bold', ['wheel'], { environment })
+    await expect(temp.plan('bold')).rejects.toMatchObject({
+      code: 'INVALID_CONFIG',
+      message: expect.stringContaining('is for its runtime to say'),
+    })
+  }
+})
+
 test.each([
   [{ file: '../x' }, '"environment.file" must be the name of a file'],
   [{ command: '/bin/sh' }, '"environment.command" must begin with {environment}/'],
