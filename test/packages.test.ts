@@ -224,6 +224,14 @@ describe('L7: a tool that says nothing of what it needs', () => {
     expect((await dryRun('chosen')).data).toMatchObject({ would_install: ['kiwimodel'] })
   })
 
+  test('what cannot be had was perhaps not meant: the error says so', { timeout: LONG }, async () => {
+    await temp.create('mistaken', PYTHON, { 'main.py': 'import kiwi_no_such_module' })
+    expect((await temp.run('mistaken')).error).toMatchObject({
+      code: 'DEPENDENCY_UNAVAILABLE',
+      hint: expect.stringContaining('found among its imports'),
+    })
+  })
+
   test('on Node.js likewise', async () => {
     await temp.create(
       'asking',

@@ -315,6 +315,15 @@ test('SUP-01, ENV-06: what installs gets the clean environment of a child, and c
   await secret.close()
 })
 
+test('what a tool requires of a runtime that installs nothing is a warning', async () => {
+  temp.tool(
+    'plain',
+    { tool_type: 'script', executor: 'bash_runtime', config: { requires: ['jq'] } },
+    { 'main.sh': 'true' },
+  )
+  expect((await temp.draft('plain')).warnings).toEqual([expect.stringContaining('"requires"')])
+})
+
 test('packages can be arguments of their own, and so can the settings for them', async () => {
   temp.tool(
     'argument_runtime',
