@@ -212,6 +212,12 @@ describe('L7: a tool that says nothing of what it needs', () => {
     })
   })
 
+  test('a script beside other scripts does not mistake them for packages', async () => {
+    temp.write('tools/text/alone.py', 'import neighbour, kiwimodel\n')
+    temp.write('tools/text/neighbour.py', 'WORD = 1\n')
+    expect((await dryRun('alone')).data).toMatchObject({ would_install: ['kiwimodel'] })
+  })
+
   test('and one that says something is taken at its word', async () => {
     const files = { 'main.py': 'import kiwiwire', 'requirements.txt': '# nothing\n' }
     await temp.create('content', PYTHON, files)

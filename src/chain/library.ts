@@ -14,7 +14,7 @@ export interface Library {
   /** The variable that takes folders with modules, as the runtime names it. */
   readonly variable: string
   /** Names that an import of it begins with. */
-  readonly modules: ReadonlySet<string>
+  readonly modules: readonly string[]
 }
 
 export type FindLibrary = (items: readonly Item[], spaceRoot: string | null) => Library | null
@@ -85,7 +85,7 @@ function bundleOf(files: readonly ItemFile[]): Bundle {
   return { id: 'lib', raw: {}, contentHash: contentHash({}, files), files: async () => files }
 }
 
-function modulesOf(files: readonly ItemFile[]): ReadonlySet<string> {
+function modulesOf(files: readonly ItemFile[]): readonly string[] {
   const names = files.map(({ path }) => (path.split('/')[1] ?? '').replace(/\.\w+$/, ''))
-  return new Set(['lib', ...names])
+  return [...new Set(['lib', ...names])]
 }
