@@ -46,6 +46,7 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   C6: 'common executors are preloaded in one query',
   C7: 'the merged config is checked',
   C9: 'files for the primitive',
+  C10: 'packages and compiled programs: built once, shared, by name only',
   C14: 'what changes anywhere is seen everywhere within a second',
   H2: 'recorded before the effect, judged before it is recorded',
   L3: 'what an item must declare before it is signed, all at once',
@@ -58,4 +59,7 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   R40: 'what was changed is mended by sign, and the refusal says so',
   R54: 'unsigned runs with a note, unless signatures are required',
   X12: 'versions are compared, and rolled back to as a new version',
+  L7: 'what a tool imports and does not declare is found',
+  R25: 'environments lie in the cache, named by interpreter and packages',
+  R45: 'compile once, then run',
 }

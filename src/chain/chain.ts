@@ -3,13 +3,23 @@ import { openSubprocess } from '../primitives/subprocess/subprocess.ts'
 import type { Config } from '../config/config.ts'
 import { childEnvironment } from '../config/environment.ts'
 import type { Clock } from '../shared/clock.ts'
+import type { Watch } from '../shared/progress.ts'
+import type { PackageTable } from '../spaces/imports.ts'
+import type { Item } from '../spaces/item.ts'
 import { openOwnKey } from '../spaces/signing-key.ts'
 import type { Store } from '../store/store.ts'
-import type { Draft, Request } from './draft.ts'
+import { digestOf } from './compile-plan.ts'
+import type { Draft } from './draft.ts'
 import { draftCall } from './draft.ts'
+import type { Request } from './draft-means.ts'
+import { openEnvironments } from './environments.ts'
+import { createFindImports } from './find-imports.ts'
+import { createGatherRequirements } from './gather-requirements.ts'
+import { createFindLibrary, grantDigest } from './library.ts'
 import type { Performed } from './perform.ts'
 import { perform } from './perform.ts'
 import type { Plan } from './plan.ts'
+import type { Requirement } from './requirements.ts'
 import type { Resolver } from './resolve.ts'
 import { openResolver } from './resolve.ts'
 import { openSchemas } from './schemas.ts'
@@ -17,6 +27,7 @@ import type { Judge } from './trust.ts'
 import { openJudge } from './trust.ts'
 import type { Verify } from './verify.ts'
 import { openVerify } from './verify.ts'
+import type { Bundle } from './work-folder.ts'
 import { openWorkFolders } from './work-folder.ts'
 
 /** From an id to an effect: resolve, draft, perform. It holds the only handles on the two primitives. */
@@ -24,37 +35,59 @@ export interface Chain {
   readonly resolver: Resolver
   readonly verify: Verify
   readonly judge: Judge
-  /** Works a call out without making it. */
-  draft(plan: Plan, request: Request): Draft
+  /** Works a call out without making it: at once, unless files have to be read to know what it needs. */
+  draft(plan: Plan, request: Request): Draft | Promise<Draft>
+  /** The hash a grant for an item is bound to. */
+  digest(items: readonly Item[], spaceRoot: string | null): string
   /** Makes it. */
-  perform(draft: Draft, signal?: AbortSignal): Promise<Performed>
+  perform(draft: Draft, watch?: Watch): Promise<Performed>
   close(): Promise<void>
 }
 
-export function openChain(config: Config, clock: Clock, store: Store): Chain {
+interface ChainMeans {
+  readonly config: Config
+  readonly clock: Clock
+  readonly store: Store
+  readonly packageTable: PackageTable
+}
+
+export function openChain({ config, clock, store, packageTable }: ChainMeans): Chain {
   const subprocess = openSubprocess({ clock })
   const workFolders = openWorkFolders(config.cache, clock)
   const httpClient = openHttpClient({ allowHosts: config.allowHosts, clock })
-  const { environment, grants, publishers, userSpace } = config
+  const environments = openEnvironments({ subprocess, clock })
+  const gather = createGatherRequirements(createFindImports(packageTable))
+  const findLibrary = createFindLibrary()
+  const { environment, grants, packages, cache, publishers, userSpace } = config
   const verify = openVerify({ ownKey: openOwnKey(config), publishers, store })
   const judge = openJudge({ verify, store, clock, userSpace })
   const passedOn = childEnvironment(environment)
-  const means = { subprocess, workFolders, httpClient }
+  const means = { subprocess, workFolders, environments, httpClient }
+  const fixed = {
+    environment,
+    childEnvironment: passedOn,
+    grants,
+    packages,
+    cache,
+    findProgram: (command: string, path: string) => subprocess.find(command, path),
+    place: (bundle: Bundle, root?: string) => workFolders.place(bundle, root),
+  }
   return {
     resolver: openResolver(openSchemas(), judge),
     verify,
     judge,
-    draft: (plan, request) =>
-      draftCall(plan, request, {
-        environment,
-        childEnvironment: passedOn,
-        grants,
-        findProgram: (command, path) => subprocess.find(command, path),
-        workFolder: plan.hasFiles ? workFolders.place(plan.item) : null,
-      }),
-    perform: (draft, signal) => perform(draft, means, signal),
+    draft(plan, request) {
+      const library = findLibrary(plan.items, request.spaceRoot)
+      const requirements = gather(plan, library)
+      const draft = (known: readonly Requirement[]): Draft =>
+        draftCall(plan, request, { ...fixed, library, requirements: known })
+      return requirements instanceof Promise ? requirements.then(draft) : draft(requirements)
+    },
+    digest: (items, spaceRoot) => grantDigest(digestOf(items), findLibrary(items, spaceRoot)),
+    perform: (draft, watch) => perform(draft, means, watch),
     async close() {
       await Promise.all([subprocess.close(), httpClient.close()])
+      await environments.close()
       await workFolders.close()
     },
   }

@@ -45,6 +45,8 @@ function render(config: JsonObject, parameters: JsonObject = {}, given: Given = 
     projectPath,
     callId: 'call-1',
     workFolder,
+    built: null,
+    cache: '/cache',
   })
 }
 

@@ -206,5 +206,18 @@ function settingsOf(config: Config): readonly { name: string; value: string; fro
       value: config.publishers.map(({ name, namespace }) => `${name}: ${namespace}`).join('; ') || '-',
       from: sources.publishers,
     },
+    {
+      name: 'packages',
+      value: packagesOf(config.packages) || '-',
+      from: sources.packages,
+    },
   ]
+}
+
+/** An address may hold a password. */
+function packagesOf(packages: Config['packages']): string {
+  const text = Object.entries(packages)
+    .map(([language, settings]) => `${language}: ${JSON.stringify(settings)}`)
+    .join('; ')
+  return text.replaceAll(/\/\/[^/@\s]+@/g, '//***@')
 }

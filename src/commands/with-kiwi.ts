@@ -7,6 +7,7 @@ import { openKiwi } from '../kiwi.ts'
 import type { MetaTool } from '../meta/arguments.ts'
 import type { RollbackOrder } from '../meta/meta.ts'
 import { createIds } from '../shared/ids.ts'
+import type { Report } from '../shared/progress.ts'
 import type { Reply } from '../shared/reply.ts'
 
 /** Options every command takes. */
@@ -19,7 +20,7 @@ export interface CommonOptions {
 export interface Session {
   readonly kiwi: Kiwi
   readonly project: string
-  readonly call: (tool: MetaTool, args: Readonly<Record<string, unknown>>) => Promise<Reply>
+  readonly call: (tool: MetaTool, args: Readonly<Record<string, unknown>>, report?: Report) => Promise<Reply>
   /** The person's word for the project, or its end. */
   readonly trust: (isRevoked: boolean) => Promise<Reply>
   readonly rollback: (order: RollbackOrder) => Promise<Reply>
@@ -43,7 +44,7 @@ export async function withKiwi<T>(
     return await use({
       kiwi,
       project: folder,
-      call: (tool, args) => kiwi.call(tool, args, client, cancel.signal),
+      call: (tool, args, report) => kiwi.call(tool, args, { ...client, report }, cancel.signal),
       trust: (isRevoked) => kiwi.trust(folder, isRevoked, client),
       rollback: (order) => kiwi.rollback(folder, order, client),
     })

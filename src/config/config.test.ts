@@ -43,6 +43,7 @@ describe('settings', () => {
       allowHosts: [],
       grants: [],
       publishers: [],
+      packages: {},
       sources: {
         store: 'default',
         port: 'default',
@@ -50,6 +51,7 @@ describe('settings', () => {
         allow_hosts: 'default',
         grants: 'default',
         publishers: 'default',
+        packages: 'default',
         user_space: 'default',
       },
       environment: { HOME: home },
@@ -118,6 +120,7 @@ describe('settings', () => {
       store: 'default',
       grants: 'default',
       publishers: 'default',
+      packages: 'default',
       user_space: 'default',
     })
   })

@@ -32,6 +32,11 @@ function isPublicKey(base64: string): boolean {
   const header = bytes.subarray(0, -32).toString('hex')
   return bytes.length >= 32 && ['', '302a300506032b6570032100'].includes(header)
 }
+/** Where packages come from, by language: what each setting becomes is data of the runtime. */
+const Packages = z.record(
+  z.string().min(1),
+  z.record(z.string().min(1), z.union([z.string().min(1), z.boolean(), z.array(z.string().min(1))])),
+)
 
 /** The settings a person may give, in `kiwi.json` of the user space. A project's file may never widen them. */
 const Settings = z.strictObject({
@@ -41,6 +46,7 @@ const Settings = z.strictObject({
   allow_hosts: z.array(z.string().min(1)),
   grants: z.array(Grant),
   publishers: z.array(Publisher),
+  packages: Packages,
 })
 type Settings = z.infer<typeof Settings>
 
@@ -62,6 +68,7 @@ export interface Config {
   readonly allowHosts: readonly string[]
   readonly grants: readonly Grant[]
   readonly publishers: readonly Publisher[]
+  readonly packages: z.infer<typeof Packages>
   /** Where each setting came from, for `kiwi doctor`. */
   readonly sources: Readonly<Sources & Record<'user_space', Source>>
   readonly environment: Environment
@@ -95,6 +102,7 @@ export function loadConfig(environment: Environment, flags: Flags = {}): Config 
     allowHosts: settings.allow_hosts,
     grants: settings.grants,
     publishers: settings.publishers,
+    packages: settings.packages,
     sources: { ...sources, user_space: named === null ? 'default' : 'environment' },
     environment,
   }
@@ -122,6 +130,7 @@ function settle(
     allow_hosts: [],
     grants: [],
     publishers: [],
+    packages: {},
   }
   let sources: Sources = {
     store: 'default',
@@ -130,6 +139,7 @@ function settle(
     allow_hosts: 'default',
     grants: 'default',
     publishers: 'default',
+    packages: 'default',
   }
   for (const [source, layer] of layers) {
     settings = { ...settings, ...layer }

@@ -1,12 +1,12 @@
 import { openChain } from '../chain/chain.ts'
 import type { PlanLink } from '../chain/plan.ts'
-import { digestOf } from '../chain/compile-plan.ts'
 import { toLinks, walk } from '../chain/walk.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Log } from '../shared/log.ts'
 import type { Page } from '../shared/page.ts'
+import type { PackageTable } from '../spaces/imports.ts'
 import type { Item } from '../spaces/item.ts'
 import { openHarness } from '../spaces/harness.ts'
 import type { Lookup } from '../spaces/lookup.ts'
@@ -20,6 +20,7 @@ import type { Means } from './means.ts'
 import { machineLayer } from './policy/machine-layer.ts'
 import { readWork } from './read-work.ts'
 import { openResults } from './results.ts'
+import { rootOf } from './run-work.ts'
 import type { ShownTrust } from './shown-trust.ts'
 import { shownTrust } from './shown-trust.ts'
 import { openSigner } from './signer.ts'
@@ -54,10 +55,11 @@ interface KernelMeans {
   readonly store: Store
   readonly clock: Clock
   readonly log: Log
+  readonly packageTable: PackageTable
 }
 
-export function openKernel({ config, store, clock, log }: KernelMeans): Kernel {
-  const chain = openChain(config, clock, store)
+export function openKernel({ config, store, clock, log, packageTable }: KernelMeans): Kernel {
+  const chain = openChain({ config, clock, store, packageTable })
   const results = openResults(config.cache)
   const { token, key, publicKey, userSpace } = config
   const layers = [machineLayer({ store: config.store, token, config: config.file, key, publicKey })]
@@ -84,7 +86,8 @@ export function openKernel({ config, store, clock, log }: KernelMeans): Kernel {
     async chainOf(item, lookup) {
       const items = await walk(item, lookup)
       const trust = await chain.judge.judge(items, lookup.projectPath)
-      return { links: toLinks(items), digest: digestOf(items), ...shownTrust(trust) }
+      const digest = chain.digest(items, rootOf(item, lookup))
+      return { links: toLinks(items), digest, ...shownTrust(trust) }
     },
     fit: ({ callId, subject }, data) => results.fitAnswer(callId, subject, data),
     resultPage: (callId, offset, limit) => results.page(callId, offset, limit),

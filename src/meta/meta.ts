@@ -7,6 +7,7 @@ import { KiwiError } from '../shared/errors.ts'
 import type { Ids } from '../shared/ids.ts'
 import { parseItemRef } from '../shared/ids.ts'
 import { isObject } from '../shared/json.ts'
+import type { Report } from '../shared/progress.ts'
 import type { Reply } from '../shared/reply.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Spaces } from '../spaces/spaces.ts'
@@ -24,6 +25,8 @@ import { search } from './search.ts'
 export interface Client extends Caller {
   /** The folder to work in when a call names none; null when there is none to be had. */
   readonly defaultProject: () => Promise<string | null>
+  /** Hears what a call is busy with, when whoever calls wants to know. */
+  readonly report?: Report | undefined
 }
 
 /** The four tools: arguments in, the one reply out. It never throws. */
@@ -192,6 +195,7 @@ function ticketOf(given: {
     parameters: name === 'execute' ? fields['parameters'] : fields,
     caller: callerOf(client),
     ...(signal === undefined ? {} : { signal }),
+    ...(client.report === undefined ? {} : { report: client.report }),
   }
 }
 

@@ -166,7 +166,7 @@ function contentFile(path: string, body: string): ItemFile {
 }
 
 /** Everything in the folder of an item, its manifest too. */
-function readFolder(folder: string, disk: Disk): readonly ItemFile[] {
+export function readFolder(folder: string, disk: Disk = DISK): readonly ItemFile[] {
   let left: number = LIMITS.bundleBytes + LIMITS.itemBytes
   return disk.list(folder).map((path) => {
     const file = fileIn(disk, folder, path, left)

@@ -1,4 +1,4 @@
-import type { Stats } from 'node:fs'
+import type { Dirent, Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { KiwiError } from '../shared/errors.ts'
 import { sha256 } from '../shared/json.ts'
@@ -181,7 +181,7 @@ function besideStamp(path: string, beside: readonly string[]): string {
 }
 
 /** What cannot be read as an item has its reason for a stamp: no file in it counts until there is an end to them. */
-function folderStamp(folder: string): { stamp: string; modified: number } {
+export function folderStamp(folder: string): { stamp: string; modified: number } {
   const parts: string[] = []
   let modified = 0
   try {
