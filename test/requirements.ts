@@ -44,6 +44,7 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   C5: 'a chain ends in a primitive',
   C6: 'common executors are preloaded in one query',
   C7: 'the merged config is checked',
+  C8: 'rules of a runtime are data: syntax, patterns, shebang, schemas for children',
   C9: 'files for the primitive',
   C14: 'what changes anywhere is seen everywhere within a second',
   H2: 'recorded before the effect, judged before it is recorded',

@@ -11,6 +11,8 @@ import type { Plan } from './plan.ts'
 import type { Resolver } from './resolve.ts'
 import { openResolver } from './resolve.ts'
 import { openSchemas } from './schemas.ts'
+import type { Validate } from './validate.ts'
+import { openValidate } from './validate.ts'
 import { openWorkFolders } from './work-folder.ts'
 
 /** From an id to an effect: resolve, draft, perform. It holds the only handles on the two primitives. */
@@ -18,6 +20,8 @@ export interface Chain {
   readonly resolver: Resolver
   /** Works a call out without making it. */
   draft(plan: Plan, request: Request): Draft
+  /** What the rules of its chain say about an item: `finish` starts the programs that were not asked yet. */
+  validate: Validate
   /** Makes it. */
   perform(draft: Draft, signal?: AbortSignal): Promise<Performed>
   close(): Promise<void>
@@ -30,8 +34,9 @@ export function openChain(config: Config, clock: Clock): Chain {
   const { environment, grants } = config
   const passedOn = childEnvironment(environment)
   const means = { subprocess, workFolders, httpClient }
+  const schemas = openSchemas()
   return {
-    resolver: openResolver(openSchemas()),
+    resolver: openResolver(schemas),
     draft: (plan, request) =>
       draftCall(plan, request, {
         environment,
@@ -40,6 +45,7 @@ export function openChain(config: Config, clock: Clock): Chain {
         findProgram: (command, path) => subprocess.find(command, path),
         workFolder: plan.hasFiles ? workFolders.place(plan.item) : null,
       }),
+    validate: openValidate({ config, subprocess, schemas }),
     perform: (draft, signal) => perform(draft, means, signal),
     async close() {
       await Promise.all([subprocess.close(), httpClient.close()])

@@ -11,6 +11,7 @@ import { compileCommand } from './command-template.ts'
 import { mergeConfigs } from './merge.ts'
 import type { Effect, Plan } from './plan.ts'
 import { compileRequest } from './request-template.ts'
+import { rulesOf } from './rules.ts'
 import type { Schemas } from './schemas.ts'
 import { describeFindings } from './schemas.ts'
 
@@ -33,6 +34,7 @@ export async function compilePlan(items: readonly Item[], schemas: Schemas): Pro
     config,
     hasFiles: files.length > 0,
     effect,
+    rules: rulesOf(items),
     checkParameters: await schemas.compile(inputSchema(manifest), `the parameters of "${leaf.id}"`),
     checkOutput:
       manifest.outputs === undefined

@@ -4,6 +4,7 @@ import type { SpaceName } from '../store/store.ts'
 import type { Item } from '../spaces/item.ts'
 import type { CommandTemplate } from './command-template.ts'
 import type { RequestTemplate } from './request-template.ts'
+import type { RuleSet } from './rules.ts'
 import type { Check } from './schemas.ts'
 
 /** One link of a plan, leaf first. */
@@ -34,6 +35,8 @@ export interface Plan {
   /** Whether the item carries files that a run needs on disk. */
   readonly hasFiles: boolean
   readonly effect: Effect
+  /** What the chain says its first item must look like. */
+  readonly rules: RuleSet
   /** Checks the parameters and fills in their defaults. */
   readonly checkParameters: Check
   /** Checks what the tool gave back; null when the manifest promises nothing. */

@@ -18,6 +18,7 @@ import { targetOf, writeItem } from '../spaces/write.ts'
 import type { ItemFile } from '../store/store.ts'
 import type { Location, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
+import { ruleCheck } from './rule-check.ts'
 import { documentText, unplacedItem } from './unplaced-item.ts'
 import { linksOf } from './run-work.ts'
 
@@ -42,6 +43,7 @@ export async function createWork(
   const item = unplacedItem({ raw, manifest, text, files }, location)
   await assertFree(item, location, lookup, means)
   const plan = await means.chain.resolver.plan(item, lookup)
+  const rules = await ruleCheck(plan, 'create', means.chain)
   const write = location === 'registry' ? null : await writeOf(item, location, lookup, means)
   return {
     item: { id: item.id, version: manifest.version, space: location },
@@ -50,6 +52,7 @@ export async function createWork(
     demands: [
       { op: 'tool', id: item.id, action: 'create' },
       ...(write === null ? [] : [{ op: 'write', path: targetOf(write) } as const]),
+      ...rules.demands,
     ],
     isRepeatable: false,
     isReadOnly: false,
@@ -59,9 +62,11 @@ export async function createWork(
       executor_chain: plan.chain,
       tool_type: manifest.tool_type,
       would_write: write === null ? 'registry' : targetOf(write),
+      ...rules.preview(),
     }),
-    warnings,
-    async perform() {
+    warnings: [...warnings, ...rules.warnings],
+    async perform(signal) {
+      const found = await rules.check(signal)
       if (write === null) await means.store.registry.publish(await toNewVersion(item, null))
       else await writeItem(write)
       lookup.freshen(true)
@@ -71,7 +76,7 @@ export async function createWork(
         version: location === 'registry' ? manifest.version : null,
       }
       const placed = await lookup.find(ref, itemTypeOf(manifest.tool_type), location)
-      return { data: createdData(placed ?? item, location), warnings: [] }
+      return { data: createdData(placed ?? item, location), warnings: found }
     },
   }
 }

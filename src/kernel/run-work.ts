@@ -6,6 +6,7 @@ import type { Lookup } from '../spaces/lookup.ts'
 import type { Link, Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
 import type { Demand } from './policy/rule.ts'
+import { ruleCheck } from './rule-check.ts'
 
 /** A tool to be run, worked out to its last argument. */
 export async function runWork(
@@ -18,21 +19,23 @@ export async function runWork(
   const { projectPath } = lookup
   const fit = (data: JsonObject): Promise<JsonObject> => results.fit(ticket.callId, plan.item.id, data)
   const draft = chain.draft(plan, { callId: ticket.callId, parameters: wish.parameters, projectPath })
+  const rules = await ruleCheck(plan, 'run', chain, draft.redact)
   return {
     item: { id: plan.item.id, version: plan.item.manifest.version, space: plan.item.space },
     action: 'run',
     chain: linksOf(plan),
-    demands: demandsOf(draft),
+    demands: [...demandsOf(draft), ...rules.demands],
     isRepeatable: plan.isRepeatable,
     isReadOnly: plan.isReadOnly,
     parameters: draft.parameters,
     redact: draft.redact,
-    preview: () => previewOf(draft),
-    warnings: [...plan.warnings, ...draft.warnings],
+    preview: () => ({ ...previewOf(draft), ...rules.preview() }),
+    warnings: [...plan.warnings, ...draft.warnings, ...rules.warnings],
     async perform(signal) {
+      const found = await rules.check(signal)
       try {
         const { data, warnings } = await chain.perform(draft, signal)
-        return { data: await fit(data), warnings }
+        return { data: await fit(data), warnings: [...found, ...warnings] }
       } catch (error) {
         throw error instanceof KiwiError ? await error.withPartial(fit) : error
       }
