@@ -6,7 +6,7 @@ import type { Clock } from '../shared/clock.ts'
 import type { Draft, Request } from './draft.ts'
 import { draftCall } from './draft.ts'
 import type { Performed } from './perform.ts'
-import { perform } from './perform.ts'
+import { itemsOnDisk, perform } from './perform.ts'
 import type { Plan } from './plan.ts'
 import type { Resolver } from './resolve.ts'
 import { openResolver } from './resolve.ts'
@@ -37,14 +37,19 @@ export function openChain(config: Config, clock: Clock): Chain {
   const schemas = openSchemas()
   return {
     resolver: openResolver(schemas),
-    draft: (plan, request) =>
-      draftCall(plan, request, {
+    draft(plan, request) {
+      const { item, runtime } = itemsOnDisk(plan)
+      return draftCall(plan, request, {
         environment,
         childEnvironment: passedOn,
         grants,
         findProgram: (command, path) => subprocess.find(command, path),
-        workFolder: plan.hasFiles ? workFolders.place(plan.item) : null,
-      }),
+        folders: {
+          workFolder: item === null ? null : workFolders.place(item),
+          runtimeFolder: runtime === null ? null : workFolders.place(runtime),
+        },
+      })
+    },
     validate: openValidate({ config, subprocess, schemas }),
     perform: (draft, signal) => perform(draft, means, signal),
     async close() {

@@ -64,10 +64,8 @@ describe('C7: a config that does not fit is refused with the names of its keys, 
     const child = script({ config: { venv: { required: true, enabled: false } } })
     await expect(compile(child, python, subprocess)).rejects.toMatchObject({
       code: 'INVALID_CONFIG',
-      message: expect.stringContaining(
-        'its config does not fit "python_runtime": "venv.enabled" must be true',
-      ),
-      details: { tool: 'python_runtime' },
+      message: expect.stringContaining('its config does not fit "subprocess": "venv.enabled" must be true'),
+      details: { tool: 'subprocess' },
     })
   })
 

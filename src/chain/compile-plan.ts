@@ -115,7 +115,15 @@ async function compileEffect(
           hint: 'Add the file to the item, or correct config.entrypoint',
         })
       }
-      return { kind: 'subprocess', command: compileCommand(config, names, entrypoint) }
+      const command = compileCommand(config, names, entrypoint)
+      const runtime = items[1]
+      if (command.usesRuntimeFiles && runtime?.filePaths.length === 0) {
+        throw new KiwiError(
+          'INVALID_CONFIG',
+          `Cannot fill in "{runtime_path}": "${runtime.id}" has no files of its own`,
+        )
+      }
+      return { kind: 'subprocess', command }
     }
     case 'http_client': {
       const request = compileRequest(config, names)

@@ -12,6 +12,7 @@ import { createRedact, keepAll } from '../shared/redact.ts'
 import { textOf } from '../shared/template.ts'
 import { checkParameters } from './parameters.ts'
 import type { Plan } from './plan.ts'
+import type { Circumstances } from './render-command.ts'
 import { renderCommand } from './render-command.ts'
 import { renderRequest } from './render-request.ts'
 import { openVariables } from './variables.ts'
@@ -29,8 +30,8 @@ type DraftEffect =
   | {
       readonly kind: 'subprocess'
       readonly command: Command
-      /** The same command with its files in another folder. */
-      readonly inFolder: (folder: string) => Command
+      /** The same command with its files, and those of its runtime, in these folders. */
+      readonly inFolders: (folders: Folders) => Command
     }
   | { readonly kind: 'http_client'; readonly request: HttpRequest }
   | { readonly kind: 'content' }
@@ -41,8 +42,11 @@ export interface DraftMeans {
   readonly childEnvironment: Environment
   readonly grants: readonly Grant[]
   readonly findProgram: (command: string, path: string) => string | null
-  readonly workFolder: string | null
+  readonly folders: Folders
 }
+
+/** Where the files lie that a run needs; null when it needs none. */
+type Folders = Pick<Circumstances, 'workFolder' | 'runtimeFolder'>
 
 /** Who asks, from where, with what. */
 export interface Request {
@@ -62,14 +66,17 @@ export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draf
       return { ...base, effect: { kind: 'content' }, redact: keepAll, warnings: [] }
     case 'subprocess': {
       const template = plan.effect.command
-      const render = (workFolder: string | null): Command =>
-        renderCommand(template, { ...means, ...request, parameters, variables, workFolder })
-      const rendered = render(means.workFolder)
+      const { folders } = means
+      const render = (at: Folders): Command =>
+        renderCommand(template, { ...means, ...request, parameters, variables, ...at })
+      const rendered = render(folders)
       const redact = createRedact(variables.secrets)
       const command = { ...rendered, command: findProgram(rendered.command, means, redact) }
-      const inFolder = (folder: string): Command =>
-        folder === means.workFolder ? command : { ...render(folder), command: command.command }
-      return { ...base, effect: { kind: 'subprocess', command, inFolder }, redact, warnings: [] }
+      const isExpected = (at: Folders): boolean =>
+        at.workFolder === folders.workFolder && at.runtimeFolder === folders.runtimeFolder
+      const inFolders = (at: Folders): Command =>
+        isExpected(at) ? command : { ...render(at), command: command.command }
+      return { ...base, effect: { kind: 'subprocess', command, inFolders }, redact, warnings: [] }
     }
     case 'http_client': {
       const isIdempotent = plan.isRepeatable ? true : (plan.item.manifest.idempotent ?? null)

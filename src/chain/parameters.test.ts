@@ -139,23 +139,70 @@ describe('P4: parameters in the environment', () => {
 describe('R20: parameters on the command line', () => {
   const parameters = { b: '2', a: 'one two', list: [1], dash: '-x' }
   const line = (
-    argsStyle: 'none' | 'flags' | 'equals' | 'positional',
+    argsStyle: 'none' | 'flags' | 'equals' | 'positional' | 'call',
     given: JsonObject = parameters,
     ...order: string[]
   ) =>
-    parameterArguments({ argsStyle, parameterOrder: order.length === 0 ? Object.keys(given) : order }, given)
+    parameterArguments(
+      { argsStyle, parameterOrder: order.length === 0 ? Object.keys(given) : order, flagNames: {} },
+      given,
+    )
 
-  test('none of them by default', () => {
+  test('none of them by default, nor when a function is called with them', () => {
     expect(line('none')).toEqual([])
+    expect(line('call')).toEqual([])
   })
 
   test('as flags, a value that looks like an option tied to its name', () => {
-    expect(line('flags')).toEqual(['--b', '2', '--a', 'one two', '--list', '[1]', '--dash=-x'])
-    expect(line('flags', { n: -5, on: true, none: null })).toEqual(['--n=-5', '--on', 'true', '--none', ''])
+    expect(line('flags')).toEqual(['--b', '2', '--a', 'one two', '--list', '1', '--dash=-x'])
+    expect(line('flags', { n: -5, text: '' })).toEqual(['--n=-5', '--text', ''])
+  })
+
+  test('a switch stands alone or not at all, a list is repeated, null is left out, an object is JSON', () => {
+    const given = { on: true, off: false, none: null, list: ['a', '-b', null], empty: [], object: { a: [1] } }
+    expect(line('flags', given)).toEqual(['--on', '--list', 'a', '--list=-b', '--object', '{"a":[1]}'])
+    expect(line('equals', given)).toEqual([
+      '--on=true',
+      '--off=false',
+      '--list=a',
+      '--list=-b',
+      '--object={"a":[1]}',
+    ])
+  })
+
+  test('an option is spelled as the script declares it; what it takes by position comes first', () => {
+    const template = {
+      argsStyle: 'flags' as const,
+      parameterOrder: ['dry_run', 'count', 'file'],
+      flagNames: { dry_run: '--dry-run', count: '-n', file: '' },
+    }
+    expect(parameterArguments(template, { file: 'a b', count: 2, dry_run: true })).toEqual([
+      'a b',
+      '--dry-run',
+      '-n',
+      '2',
+    ])
+    expect(() => parameterArguments(template, { file: '--force' })).toThrow('would be read as an option')
+  })
+
+  test('the path of the project is given to a script that declares an option for it', () => {
+    const template = {
+      argsStyle: 'flags' as const,
+      parameterOrder: ['a'],
+      flagNames: { project_path: '--project-path' },
+    }
+    expect(parameterArguments(template, { a: 1, project_path: '/x' }, '/project')).toEqual([
+      '--a',
+      '1',
+      '--project-path',
+      '/project',
+    ])
+    expect(parameterArguments(template, { a: 1 }, null)).toEqual(['--a', '1'])
+    expect(parameterArguments({ ...template, flagNames: {} }, { a: 1 }, '/project')).toEqual(['--a', '1'])
   })
 
   test('with equals signs', () => {
-    expect(line('equals')).toEqual(['--b=2', '--a=one two', '--list=[1]', '--dash=-x'])
+    expect(line('equals')).toEqual(['--b=2', '--a=one two', '--list=1', '--dash=-x'])
   })
 
   test('by position, in the order of the manifest and not of the call', () => {

@@ -1,5 +1,5 @@
 import { KiwiError } from '../shared/errors.ts'
-import type { JsonObject } from '../shared/json.ts'
+import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { textOf } from '../shared/template.ts'
 import type { CommandTemplate } from './command-template.ts'
@@ -48,24 +48,53 @@ export function parameterEnvironment(parameters: JsonObject): Readonly<Record<st
  * caller's choice. A value can never be taken for an option of its own.
  */
 export function parameterArguments(
-  { argsStyle, parameterOrder }: Pick<CommandTemplate, 'argsStyle' | 'parameterOrder'>,
+  template: Pick<CommandTemplate, 'argsStyle' | 'parameterOrder' | 'flagNames'>,
   parameters: JsonObject,
+  projectPath: string | null = null,
 ): readonly string[] {
-  if (argsStyle === 'none') return []
-  const entries = parameterOrder
+  const { argsStyle, parameterOrder, flagNames } = template
+  const given = parameterOrder
     .filter((name) => Object.hasOwn(parameters, name))
-    .map((name) => [name, textOf(parameters[name])] as const)
+    .map((name) => [name, parameters[name] ?? null] as const)
   switch (argsStyle) {
-    case 'equals':
-      return entries.map(([name, text]) => `--${name}=${text}`)
-    case 'flags':
-      return entries.flatMap(([name, text]) =>
-        text.startsWith('-') ? [`--${name}=${text}`] : [`--${name}`, text],
-      )
+    case 'none':
+    case 'call':
+      return []
     case 'positional':
-      for (const [name, text] of entries) assertNoOption(name, text)
-      return entries.map(([, text]) => text)
+      return given.map(([name, value]) => valueAlone(name, value))
+    case 'equals':
+    case 'flags': {
+      const isOwn = parameterOrder.includes(PROJECT) || !Object.hasOwn(flagNames, PROJECT)
+      const all = isOwn || projectPath === null ? given : [...given, [PROJECT, projectPath] as const]
+      const flagOf = (name: string): string =>
+        Object.hasOwn(flagNames, name) ? (flagNames[name] ?? '') : `--${name}`
+      return [
+        // Behind an option of many values they would be taken for one of them.
+        ...all.filter(([name]) => flagOf(name) === '').map(([name, value]) => valueAlone(name, value)),
+        ...all
+          .filter(([name]) => flagOf(name) !== '')
+          .flatMap(([name, value]) => optionOf(flagOf(name), value, argsStyle === 'equals')),
+      ]
+    }
   }
+}
+
+/** A script may ask for the project's path by an option of its own. */
+const PROJECT = 'project_path'
+
+function valueAlone(name: string, value: JsonValue): string {
+  const text = textOf(value)
+  assertNoOption(name, text)
+  return text
+}
+
+/** An option with its value: a switch when that is true or false, repeated for a list, left out for null. */
+function optionOf(flag: string, value: JsonValue, isTied: boolean): readonly string[] {
+  if (value === null) return []
+  if (Array.isArray(value)) return value.flatMap((each: JsonValue) => optionOf(flag, each, isTied))
+  if (typeof value === 'boolean' && !isTied) return value ? [flag] : []
+  const text = textOf(value)
+  return isTied || text.startsWith('-') ? [`${flag}=${text}`] : [flag, text]
 }
 
 /** Whether a program would read a text as an option. Numbers below zero are values. */

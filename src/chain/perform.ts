@@ -1,6 +1,7 @@
 import type { HttpClient } from '../primitives/http/http-client.ts'
 import type { Subprocess } from '../primitives/subprocess/subprocess.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
+import type { Item } from '../spaces/item.ts'
 import { BODY } from '../spaces/item.ts'
 import type { Draft } from './draft.ts'
 import type { Plan } from './plan.ts'
@@ -28,8 +29,11 @@ export async function perform(draft: Draft, means: PerformMeans, signal?: AbortS
     case 'content':
       return contentOf(plan)
     case 'subprocess': {
-      const folder = plan.hasFiles ? await means.workFolders.prepare(plan.item) : null
-      const command = folder === null ? effect.command : effect.inFolder(folder)
+      const { item, runtime } = itemsOnDisk(plan)
+      const command = effect.inFolders({
+        workFolder: item === null ? null : await means.workFolders.prepare(item),
+        runtimeFolder: runtime === null ? null : await means.workFolders.prepare(runtime),
+      })
       const result = await means.subprocess.run(command, signal)
       return checked(plan, readCommand(plan, redact(command.command), redacted(result, redact)))
     }
@@ -38,6 +42,15 @@ export async function perform(draft: Draft, means: PerformMeans, signal?: AbortS
       const host = redact(new URL(effect.request.url).host)
       return checked(plan, await readResponse(plan, host, redacted(result, redact)))
     }
+  }
+}
+
+/** The items whose files a run needs on disk. */
+export function itemsOnDisk(plan: Plan): { readonly item: Item | null; readonly runtime: Item | null } {
+  const usesRuntime = plan.effect.kind === 'subprocess' && plan.effect.command.usesRuntimeFiles
+  return {
+    item: plan.hasFiles ? plan.item : null,
+    runtime: usesRuntime ? (plan.items[1] ?? null) : null,
   }
 }
 

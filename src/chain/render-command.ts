@@ -18,6 +18,8 @@ export interface Circumstances {
   readonly callId: string
   /** Where the item's files lie for this run; null when it has none. */
   readonly workFolder: string | null
+  /** Where the files of its runtime lie; null when they are not needed. */
+  readonly runtimeFolder: string | null
 }
 
 /** A call as a program with its arguments, its whole environment and its input. */
@@ -30,6 +32,7 @@ export function renderCommand(template: CommandTemplate, circumstances: Circumst
     entrypoint:
       template.entrypoint === null || workFolder === null ? '' : `${workFolder}/${template.entrypoint}`,
     tool_path: workFolder ?? '',
+    runtime_path: circumstances.runtimeFolder ?? '',
     project_path: projectPath ?? '',
     params_json: json,
   }
@@ -41,7 +44,10 @@ export function renderCommand(template: CommandTemplate, circumstances: Circumst
   const render = (text: Template): string => renderText(text, values)
   return {
     command: render(template.command),
-    args: [...renderArguments(template.args, values, fixed), ...parameterArguments(template, parameters)],
+    args: [
+      ...renderArguments(template.args, values, fixed),
+      ...parameterArguments(template, parameters, projectPath),
+    ],
     env: {
       ...(template.inheritEnv ? variables.all() : childEnvironment),
       ...(projectPath === null ? {} : { KIWI_PROJECT_PATH: projectPath }),

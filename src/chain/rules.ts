@@ -41,7 +41,7 @@ interface ShebangRequired {
 }
 
 /** A schema for the manifest of what names `tool` as its executor. */
-export interface ChildSchema {
+interface ChildSchema {
   readonly type: 'child_schema'
   readonly tool: string
   readonly child: Pick<Item, 'id' | 'manifest'>

@@ -15,7 +15,7 @@ import type { Validated } from './validated-cache.ts'
 import { openValidatedCache } from './validated-cache.ts'
 
 /** What the rules of a chain say about its first item. */
-export interface Validation {
+interface Validation {
   /** Programs that have to be started to know all of it; none when it is known. */
   readonly programs: readonly string[]
   /** What is known without starting one. */
