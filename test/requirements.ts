@@ -48,5 +48,6 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   C9: 'files for the primitive',
   C14: 'what changes anywhere is seen everywhere within a second',
   H2: 'recorded before the effect, judged before it is recorded',
+  L6: 'the newest results of each tool are saved',
   L8: 'large results are kept whole and paged',
 }

@@ -168,5 +168,10 @@ function settingsOf(config: Config): readonly { name: string; value: string; fro
       value: config.grants.map(({ tool, names }) => `${tool}: ${names.join(', ')}`).join('; ') || '-',
       from: sources.grants,
     },
+    {
+      name: 'outputs',
+      value: `keep ${config.outputs.keep}, min_bytes ${config.outputs.minBytes}`,
+      from: sources.outputs,
+    },
   ]
 }

@@ -37,12 +37,14 @@ describe('settings', () => {
       logLevel: 'warn',
       allowHosts: [],
       grants: [],
+      outputs: { keep: 10, minBytes: 0 },
       sources: {
         store: 'default',
         port: 'default',
         log_level: 'default',
         allow_hosts: 'default',
         grants: 'default',
+        outputs: 'default',
         user_space: 'default',
       },
       environment: { HOME: home },
@@ -83,6 +85,13 @@ describe('settings', () => {
     })
   })
 
+  test('L6: a part of the settings for outputs leaves the others as they were', () => {
+    write({ outputs: { keep: 3 } })
+    expect(load()).toMatchObject({ outputs: { keep: 3, minBytes: 0 }, sources: { outputs: 'file' } })
+    write({ outputs: { keep: -1 } })
+    expect(() => load()).toThrow('"outputs.keep"')
+  })
+
   test('defaults, file, variables, flags: the later wins, key by key', () => {
     write({ port: 1, log_level: 'debug', allow_hosts: ['file'] })
     const config = load({ KIWI_PORT: '2', KIWI_LOG_LEVEL: 'info' }, { port: 3 })
@@ -93,6 +102,7 @@ describe('settings', () => {
       allow_hosts: 'file',
       store: 'default',
       grants: 'default',
+      outputs: 'default',
       user_space: 'default',
     })
   })

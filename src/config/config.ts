@@ -17,6 +17,12 @@ const Grant = z.strictObject({
 })
 export type Grant = z.infer<typeof Grant>
 
+/** What is kept of the results of runs: how many of each tool, and from which size on. */
+const Outputs = z.strictObject({
+  keep: z.number().int().min(0).max(10_000),
+  min_bytes: z.number().int().min(0),
+})
+
 /** The settings a person may give, in `kiwi.json` of the user space. A project's file may never widen them. */
 const Settings = z.strictObject({
   store: z.string().min(1),
@@ -24,6 +30,7 @@ const Settings = z.strictObject({
   log_level: z.enum(LOG_LEVELS),
   allow_hosts: z.array(z.string().min(1)),
   grants: z.array(Grant),
+  outputs: Outputs.partial(),
 })
 type Settings = z.infer<typeof Settings>
 
@@ -41,9 +48,15 @@ export interface Config {
   readonly logLevel: LogLevel
   readonly allowHosts: readonly string[]
   readonly grants: readonly Grant[]
+  readonly outputs: OutputSettings
   /** Where each setting came from, for `kiwi doctor`. */
   readonly sources: Readonly<Sources & Record<'user_space', Source>>
   readonly environment: Environment
+}
+
+export interface OutputSettings {
+  readonly keep: number
+  readonly minBytes: number
 }
 
 export type Flags = Partial<Pick<Settings, 'port' | 'log_level'>>
@@ -71,6 +84,7 @@ export function loadConfig(environment: Environment, flags: Flags = {}): Config 
     logLevel: settings.log_level,
     allowHosts: settings.allow_hosts,
     grants: settings.grants,
+    outputs: { keep: settings.outputs.keep ?? 10, minBytes: settings.outputs.min_bytes ?? 0 },
     sources: { ...sources, user_space: named === null ? 'default' : 'environment' },
     environment,
   }
@@ -91,13 +105,14 @@ function settle(
   store: string,
   layers: readonly (readonly [Source, Partial<Settings>])[],
 ): { settings: Settings; sources: Sources } {
-  let settings: Settings = { store, port: 7717, log_level: 'warn', allow_hosts: [], grants: [] }
+  let settings: Settings = { store, port: 7717, log_level: 'warn', allow_hosts: [], grants: [], outputs: {} }
   let sources: Sources = {
     store: 'default',
     port: 'default',
     log_level: 'default',
     allow_hosts: 'default',
     grants: 'default',
+    outputs: 'default',
   }
   for (const [source, layer] of layers) {
     settings = { ...settings, ...layer }

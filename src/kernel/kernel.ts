@@ -17,6 +17,7 @@ import { settleLostCalls } from './lost-calls.ts'
 import type { Means } from './means.ts'
 import { machineLayer } from './policy/machine-layer.ts'
 import { readWork } from './read-work.ts'
+import { openOutputs } from './outputs.ts'
 import { openResults } from './results.ts'
 import { workOut } from './work-out.ts'
 
@@ -52,8 +53,9 @@ interface KernelMeans {
 export function openKernel({ config, store, clock, log }: KernelMeans): Kernel {
   const chain = openChain(config, clock)
   const results = openResults(config.cache)
+  const outputs = openOutputs({ settings: config.outputs, userSpace: config.userSpace, clock })
   const layers = [machineLayer({ store: config.store, token: config.token, config: config.file })]
-  const means: Means = { chain, store, results, clock, log, layers, userSpace: config.userSpace }
+  const means: Means = { chain, store, results, outputs, clock, log, layers, userSpace: config.userSpace }
   const pass = (ticket: Ticket, workOutHere: () => Promise<Arrival>): Promise<Outcome> =>
     gate(
       {

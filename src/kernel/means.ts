@@ -3,6 +3,7 @@ import type { Clock } from '../shared/clock.ts'
 import type { Log } from '../shared/log.ts'
 import type { Store } from '../store/store.ts'
 import type { Layer } from './policy/rule.ts'
+import type { Outputs } from './outputs.ts'
 import type { Results } from './results.ts'
 
 /** What the stages and the work behind them need. */
@@ -10,6 +11,7 @@ export interface Means {
   readonly chain: Chain
   readonly store: Store
   readonly results: Results
+  readonly outputs: Outputs
   readonly clock: Clock
   readonly log: Log
   /** Every layer a call is judged by. */

@@ -7,14 +7,16 @@ import type { Link, Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
 import type { Demand } from './policy/rule.ts'
 import { ruleCheck } from './rule-check.ts'
+import { saveRun } from './save-run.ts'
 
 /** A tool to be run, worked out to its last argument. */
 export async function runWork(
   wish: Extract<Wish, { kind: 'run' }>,
   lookup: Lookup,
   ticket: Ticket,
-  { chain, results }: Means,
+  means: Means,
 ): Promise<Work> {
+  const { chain, results } = means
   const plan = await chain.resolver.current(wish.ref, lookup, wish.itemType)
   const { projectPath } = lookup
   const fit = (data: JsonObject): Promise<JsonObject> => results.fit(ticket.callId, plan.item.id, data)
@@ -34,7 +36,9 @@ export async function runWork(
     async perform(signal) {
       const found = await rules.check(signal)
       try {
-        const { data, warnings } = await chain.perform(draft, signal)
+        const { data, warnings } = await saveRun({ draft, callId: ticket.callId, projectPath }, means, () =>
+          chain.perform(draft, signal),
+        )
         return { data: await fit(data), warnings: [...found, ...warnings] }
       } catch (error) {
         throw error instanceof KiwiError ? await error.withPartial(fit) : error
