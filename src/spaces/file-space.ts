@@ -5,7 +5,7 @@ import type { ItemType } from '../shared/tool-type.ts'
 import { fileNamed, pickItem } from './choose-entry.ts'
 import { leadsOutTo, mayPass } from './disk.ts'
 import type { Item } from './item.ts'
-import { readItem } from './read-item.ts'
+import { openReadings, unlessPassing } from './readings.ts'
 import type { Entry } from './scan.ts'
 import { NOT_ITEMS, scan, stampAt, typeFolders } from './scan.ts'
 
@@ -43,6 +43,8 @@ interface Place {
 export interface Fault {
   readonly path: string
   readonly reason: string
+  /** Where it was found, when it would be an item if only it could be read. */
+  readonly entry?: Entry
 }
 
 const FRESH_MS = 1000
@@ -55,19 +57,7 @@ export function openFileSpace({ space, root, within }: Place, clock: Clock): Fil
   let byDeclaredId: Promise<ReadonlyMap<string, readonly Entry[]>> | null = null
   let lookedAt = -Infinity
   let generation = 0
-  const known = new Map<string, { stamp: string; item: Promise<Item> }>()
-
-  const itemAt = (entry: Entry): Promise<Item> => {
-    const before = known.get(entry.path)
-    if (before?.stamp === entry.stamp) return before.item
-    const now = { stamp: entry.stamp, item: readItem(entry, space) }
-    known.set(entry.path, now)
-    // A fault of the item is kept with it; one of the disk is not the item's.
-    now.item.catch((error: unknown) => {
-      if (mayPass(error) && known.get(entry.path) === now) known.delete(entry.path)
-    })
-    return now.item
-  }
+  const readings = openReadings(space, (path) => entries.get(path))
 
   return {
     space,
@@ -87,20 +77,20 @@ export function openFileSpace({ space, root, within }: Place, clock: Clock): Fil
       byStem = groupByStem(seen.values())
       byDeclaredId = null
       generation += 1
-      for (const path of known.keys()) if (!seen.has(path)) known.delete(path)
+      readings.keep((path) => seen.has(path))
     },
     isCurrent(item) {
       const entry = item.path === null ? undefined : entries.get(item.path)
       return entry !== undefined && stampAt(entry) === entry.stamp
     },
     async find(ref, itemType) {
-      const named = await pickItem(ref, itemType, byStem.get(ref.name) ?? [], itemAt)
+      const named = await pickItem(ref, itemType, byStem.get(ref.name) ?? [], readings.itemAt)
       if (named !== null) return named
-      byDeclaredId ??= readDeclaredIds(entries, itemAt).catch((error: unknown) => {
+      byDeclaredId ??= readDeclaredIds(entries, readings.itemAt).catch((error: unknown) => {
         byDeclaredId = null
         throw error
       })
-      return pickItem(ref, itemType, (await byDeclaredId).get(ref.name) ?? [], itemAt)
+      return pickItem(ref, itemType, (await byDeclaredId).get(ref.name) ?? [], readings.itemAt)
     },
     pathOf: (ref, itemType) => fileNamed(ref, itemType, byStem.get(ref.name) ?? [])?.path ?? null,
     async read(paths) {
@@ -110,10 +100,12 @@ export function openFileSpace({ space, root, within }: Place, clock: Clock): Fil
         const entry = entries.get(path)
         if (entry === undefined) continue
         try {
-          items.push(await itemAt(entry))
+          const read = await readings.readAt(entry)
+          if ('id' in read) items.push(read)
+          else if (read.skipped !== null) broken.push({ path, reason: read.skipped })
         } catch (error) {
           if (mayPass(error)) throw error
-          broken.push({ path, reason: messageOf(error) })
+          broken.push({ path, reason: messageOf(error), entry })
         }
       }
       return { items, faults: broken }
@@ -149,14 +141,13 @@ function groupByStem(entries: Iterable<Entry>): ReadonlyMap<string, readonly Ent
 
 async function readDeclaredIds(
   entries: ReadonlyMap<string, Entry>,
-  itemAt: (entry: Entry) => Promise<Item>,
+  itemAt: (entry: Entry) => Promise<Item | null>,
 ): Promise<ReadonlyMap<string, readonly Entry[]>> {
   const declared = new Map<string, Entry[]>()
   for (const entry of entries.values()) {
-    const item = await itemAt(entry).catch((error: unknown) => {
-      if (mayPass(error)) throw error
-      return null
-    })
+    // A script has no other name than that of its file.
+    if (entry.kind === 'script') continue
+    const item = await itemAt(entry).catch(unlessPassing)
     if (item === null || item.id === entry.stem) continue
     declared.set(item.id, [...(declared.get(item.id) ?? []), entry])
   }
