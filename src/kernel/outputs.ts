@@ -28,10 +28,10 @@ interface OutputMeans {
 }
 
 export function openOutputs({ settings: { keep, minBytes }, userSpace, clock }: OutputMeans): Outputs {
+  const isWanted = ({ output = null }: JsonObject): boolean =>
+    keep > 0 && (minBytes === 0 || Buffer.byteLength(textOf(output)) >= minBytes)
   return {
     begin(toolId, projectPath) {
-      const isWanted = ({ output = null }: JsonObject): boolean =>
-        keep > 0 && (minBytes === 0 || Buffer.byteLength(textOf(output)) >= minBytes)
       const folders = setImmediate().then(() => foldersOf(toolId, projectPath, userSpace))
       return {
         async save(record) {
