@@ -3,57 +3,77 @@ import { openSubprocess } from '../primitives/subprocess/subprocess.ts'
 import type { Config } from '../config/config.ts'
 import { childEnvironment } from '../config/environment.ts'
 import type { Clock } from '../shared/clock.ts'
-import type { Draft, Request } from './draft.ts'
+import type { Watch } from '../shared/progress.ts'
+import type { PackageTable } from '../spaces/imports.ts'
+import type { Item } from '../spaces/item.ts'
+import type { Draft } from './draft.ts'
 import { draftCall } from './draft.ts'
+import type { Request } from './draft-means.ts'
+import { openEnvironments } from './environments.ts'
+import { createFindImports } from './find-imports.ts'
+import { createGatherRequirements } from './gather-requirements.ts'
+import { createFindLibrary, grantDigest } from './library.ts'
 import type { Performed } from './perform.ts'
-import { itemsOnDisk, perform } from './perform.ts'
+import { perform } from './perform.ts'
 import type { Plan } from './plan.ts'
+import type { Requirement } from './requirements.ts'
 import type { Resolver } from './resolve.ts'
 import { openResolver } from './resolve.ts'
 import { openSchemas } from './schemas.ts'
 import type { Validate } from './validate.ts'
 import { openValidate } from './validate.ts'
+import type { Bundle } from './work-folder.ts'
 import { openWorkFolders } from './work-folder.ts'
 
 /** From an id to an effect: resolve, draft, perform. It holds the only handles on the two primitives. */
 export interface Chain {
   readonly resolver: Resolver
-  /** Works a call out without making it. */
-  draft(plan: Plan, request: Request): Draft
+  /** Works a call out without making it: at once, unless files have to be read to know what it needs. */
+  draft(plan: Plan, request: Request): Draft | Promise<Draft>
+  /** The hash a grant for an item is bound to. */
+  digest(items: readonly Item[], spaceRoot: string | null): string
   /** What the rules of its chain say about an item: `finish` starts the programs that were not asked yet. */
   validate: Validate
   /** Makes it. */
-  perform(draft: Draft, signal?: AbortSignal): Promise<Performed>
+  perform(draft: Draft, watch?: Watch): Promise<Performed>
   close(): Promise<void>
 }
 
-export function openChain(config: Config, clock: Clock): Chain {
+export function openChain(config: Config, clock: Clock, packageTable: PackageTable): Chain {
   const subprocess = openSubprocess({ clock })
   const workFolders = openWorkFolders(config.cache, clock)
   const httpClient = openHttpClient({ allowHosts: config.allowHosts, clock })
-  const { environment, grants } = config
+  const environments = openEnvironments({ subprocess, clock })
+  const gather = createGatherRequirements(createFindImports(packageTable))
+  const findLibrary = createFindLibrary()
+  const { environment, grants, packages, cache } = config
   const passedOn = childEnvironment(environment)
-  const means = { subprocess, workFolders, httpClient }
+  const means = { subprocess, workFolders, environments, httpClient }
   const schemas = openSchemas()
+  const fixed = {
+    environment,
+    childEnvironment: passedOn,
+    grants,
+    packages,
+    cache,
+    findProgram: (command: string, path: string) => subprocess.find(command, path),
+    place: (bundle: Bundle, root?: string) => workFolders.place(bundle, root),
+  }
   return {
     resolver: openResolver(schemas),
     draft(plan, request) {
-      const { item, runtime } = itemsOnDisk(plan)
-      return draftCall(plan, request, {
-        environment,
-        childEnvironment: passedOn,
-        grants,
-        findProgram: (command, path) => subprocess.find(command, path),
-        folders: {
-          workFolder: item === null ? null : workFolders.place(item),
-          runtimeFolder: runtime === null ? null : workFolders.place(runtime),
-        },
-      })
+      const library = findLibrary(plan.items, request.spaceRoot)
+      const requirements = gather(plan, library)
+      const draft = (known: readonly Requirement[]): Draft =>
+        draftCall(plan, request, { ...fixed, library, requirements: known })
+      return requirements instanceof Promise ? requirements.then(draft) : draft(requirements)
     },
+    digest: (items, spaceRoot) => grantDigest(items, findLibrary(items, spaceRoot)),
     validate: openValidate({ config, subprocess, schemas }),
-    perform: (draft, signal) => perform(draft, means, signal),
+    perform: (draft, watch) => perform(draft, means, watch),
     async close() {
       await Promise.all([subprocess.close(), httpClient.close()])
+      await environments.close()
       await workFolders.close()
     },
   }

@@ -40,7 +40,10 @@ const RUNTIME_WORDS = [
   'runtime_path',
   'project_path',
   'params_json',
+  'kiwi_cache',
 ] as const
+/** What a compiler made, and the folder it lies in. */
+const COMPILED_WORDS = ['binary', 'environment']
 
 /** Types and defaults come from the primitive's schema; what is checked here is what a schema cannot say. */
 export function compileCommand(
@@ -49,7 +52,8 @@ export function compileCommand(
   entrypoint: string | null,
 ): CommandTemplate {
   const own = configWords(config)
-  const words = new Set([...parameters, ...Object.keys(own), ...RUNTIME_WORDS])
+  const made = config['compile_command'] === undefined ? [] : COMPILED_WORDS
+  const words = new Set([...parameters, ...Object.keys(own), ...RUNTIME_WORDS, ...made])
   const argsStyle = ARGS_STYLES.find((style) => style === config['args_style']) ?? 'none'
   const args = argumentsOf(config, argsStyle).map((arg) => compilePath(arg, words))
   const isPlaced = args.some((arg) => holds(arg, 'entrypoint') || holds(arg, 'entrypoint_name'))
@@ -58,9 +62,9 @@ export function compileCommand(
       hint: 'Add the file to the item, and name it in config.entrypoint when there are several',
     })
   }
-  if (!isPlaced && entrypoint !== null) args.push(compileTemplate('{entrypoint}', words))
+  if (!isPlaced && entrypoint !== null && made.length === 0) args.push(compileTemplate('{entrypoint}', words))
   return {
-    command: compileProgram(textOf(config['command'])),
+    command: compileProgram(textOf(config['command']), new Set(made)),
     args,
     env: Object.entries(isObject(config['env']) ? config['env'] : {}).map(
       ([name, value]) => [name, compilePath(textOf(value), words)] as const,
@@ -100,8 +104,9 @@ function compilePath(source: string, words: ReadonlySet<string>): Template {
 }
 
 /** A parameter may fill an argument; it never chooses the program. */
-function compileProgram(command: string): Template {
-  if (/(?<!\$)\{[A-Za-z_][\w-]*\}/.test(command)) {
+function compileProgram(command: string, made: ReadonlySet<string>): Template {
+  const names = [...command.matchAll(/(?<!\$)\{([A-Za-z_][\w-]*)\}/g)].map(([, name = '']) => name)
+  if (names.some((name) => !made.has(name))) {
     throw new KiwiError(
       'INVALID_CONFIG',
       `Cannot use command "${command}": a parameter may not choose the program`,
@@ -110,7 +115,7 @@ function compileProgram(command: string): Template {
       },
     )
   }
-  return compilePath(command, new Set())
+  return compilePath(command, made)
 }
 
 function holds({ segments }: Template, word: (typeof RUNTIME_WORDS)[number]): boolean {

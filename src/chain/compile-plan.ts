@@ -8,6 +8,7 @@ import { TYPE_RULES } from '../shared/tool-type.ts'
 import type { Item } from '../spaces/item.ts'
 import { entrypointOf } from '../spaces/item.ts'
 import { compileCommand } from './command-template.ts'
+import { planEnvironment, withRunCommand } from './environment-plan.ts'
 import { mergeConfigs } from './merge.ts'
 import type { Effect, Plan } from './plan.ts'
 import { compileRequest } from './request-template.ts'
@@ -61,13 +62,6 @@ function harmOf(
   }
 }
 
-/** What a manifest asks for and this version does not do: said, rather than left to be found out. */
-export function shortfalls({ requires }: JsonObject): readonly string[] {
-  return Array.isArray(requires) && requires.length > 0
-    ? ['the packages under "requires" are not installed by Kiwi: they have to be there already']
-    : []
-}
-
 /** Hash of the leaf and of every executor that is not shipped: when one of them changes, its grants are void. */
 export function digestOf(items: readonly Item[]): string {
   const own = items.filter(({ space }, at) => at === 0 || space !== 'builtin')
@@ -78,7 +72,7 @@ async function checkedConfig(items: readonly Item[], schemas: Schemas): Promise<
   const layers = items
     .map(({ id, manifest }) => ({ id, config: manifest.config, locked: manifest.locked }))
     .toReversed()
-  const config: JsonObject = structuredClone(mergeConfigs(layers))
+  const config: JsonObject = structuredClone(withRunCommand(mergeConfigs(layers)))
   for (const { id, manifest } of items.toReversed()) {
     if (manifest.config_schema === undefined) continue
     const check = await schemas.compile(manifest.config_schema, `the config_schema of "${id}"`)
@@ -123,7 +117,7 @@ async function compileEffect(
           `Cannot fill in "{runtime_path}": "${runtime.id}" has no files of its own`,
         )
       }
-      return { kind: 'subprocess', command }
+      return { kind: 'subprocess', command, environment: planEnvironment(items, config, entrypoint) }
     }
     case 'http_client': {
       const request = compileRequest(config, names)

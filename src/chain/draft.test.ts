@@ -50,8 +50,10 @@ describe('a draft is the call to the last argument, before anything happens', ()
     const folder = command?.cwd ?? ''
     const elsewhere = JSON.parse(JSON.stringify(command).replaceAll(folder, '/elsewhere'))
     expect(folder).not.toBe('')
-    expect(inFolders({ workFolder: '/elsewhere', runtimeFolder: null })).toEqual(elsewhere)
-    expect(inFolders({ workFolder: folder, runtimeFolder: null })).toBe(command)
+    expect(inFolders({ workFolder: '/elsewhere', runtimeFolder: null, libraryFolder: null })).toEqual(
+      elsewhere,
+    )
+    expect(inFolders({ workFolder: folder, runtimeFolder: null, libraryFolder: null })).toBe(command)
   })
 
   test('of a request: filled in, with a word on credentials that are empty', async () => {

@@ -4,12 +4,21 @@ import { basename, join } from 'node:path'
 import { LIMITS } from '../shared/limits.ts'
 
 /** Whoever uses a folder renews its time once a day, so that one of a running process is never as old as this. */
-const UNUSED_MS = 7 * 24 * 60 * 60 * 1000
+const WEEK_MS = 7 * 24 * 60 * 60 * 1000
 
-/** Removes the work folders beyond the bound, those first that were not used for longest. */
-export async function dropOldest(root: string, now: number): Promise<void> {
+interface Bounds {
+  readonly most: number
+  readonly unusedMs: number
+}
+
+/** Removes the folders beyond the bound, those first that were not used for longest. */
+export async function dropOldest(
+  root: string,
+  now: number,
+  { most, unusedMs }: Bounds = { most: LIMITS.workFolders, unusedMs: WEEK_MS },
+): Promise<void> {
   const names = await readdir(root)
-  const surplus = names.length - LIMITS.workFolders
+  const surplus = names.length - most
   if (surplus <= 0) return
   const found = await Promise.all(
     names.map(async (name) => {
@@ -20,7 +29,7 @@ export async function dropOldest(root: string, now: number): Promise<void> {
     }),
   )
   const unused = found
-    .filter(({ usedAt }) => now - usedAt > UNUSED_MS)
+    .filter(({ usedAt }) => now - usedAt > unusedMs)
     .toSorted((a, b) => a.usedAt - b.usedAt)
     .slice(0, surplus)
   for (const { path } of unused) await drop(path)

@@ -1,14 +1,17 @@
 import type { HttpClient } from '../primitives/http/http-client.ts'
+import type { Command } from '../primitives/subprocess/command.ts'
 import type { Subprocess } from '../primitives/subprocess/subprocess.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
-import type { Item } from '../spaces/item.ts'
+import type { Watch } from '../shared/progress.ts'
 import { BODY } from '../spaces/item.ts'
 import type { Draft } from './draft.ts'
+import type { CommandDraft } from './draft-command.ts'
+import type { Environments } from './environments.ts'
 import type { Plan } from './plan.ts'
 import { readCommand } from './read-command.ts'
 import { readResponse } from './read-response.ts'
 import { describeFindings } from './schemas.ts'
-import type { WorkFolders } from './work-folder.ts'
+import type { Bundle, WorkFolders } from './work-folder.ts'
 
 /** What a call gave back: `output` first, then what else is worth knowing. */
 export interface Performed {
@@ -20,38 +23,47 @@ export interface PerformMeans {
   readonly subprocess: Subprocess
   readonly httpClient: HttpClient
   readonly workFolders: WorkFolders
+  readonly environments: Environments
 }
 
 /** Makes the call. Everything it gives back or fails with has live secrets taken out. */
-export async function perform(draft: Draft, means: PerformMeans, signal?: AbortSignal): Promise<Performed> {
+export async function perform(draft: Draft, means: PerformMeans, watch: Watch = {}): Promise<Performed> {
   const { plan, effect, redact } = draft
   switch (effect.kind) {
     case 'content':
       return contentOf(plan)
     case 'subprocess': {
-      const { item, runtime } = itemsOnDisk(plan)
-      const command = effect.inFolders({
-        workFolder: item === null ? null : await means.workFolders.prepare(item),
-        runtimeFolder: runtime === null ? null : await means.workFolders.prepare(runtime),
-      })
-      const result = await means.subprocess.run(command, signal)
+      const command = await prepareCommand(plan, effect, means, watch)
+      const result = await means.subprocess.run(command, watch.signal)
       return checked(plan, readCommand(plan, redact(command.command), redacted(result, redact)))
     }
     case 'http_client': {
-      const result = await means.httpClient.request(effect.request, signal)
+      const result = await means.httpClient.request(effect.request, watch.signal)
       const host = redact(new URL(effect.request.url).host)
       return checked(plan, await readResponse(plan, host, redacted(result, redact)))
     }
   }
 }
 
-/** The items whose files a run needs on disk. */
-export function itemsOnDisk(plan: Plan): { readonly item: Item | null; readonly runtime: Item | null } {
-  const usesRuntime = plan.effect.kind === 'subprocess' && plan.effect.command.usesRuntimeFiles
-  return {
-    item: plan.hasFiles ? plan.item : null,
-    runtime: usesRuntime ? (plan.items[1] ?? null) : null,
-  }
+/** Puts on disk what the program needs: what is built may need the tool's files, or hold them. */
+async function prepareCommand(
+  plan: Plan,
+  effect: CommandDraft,
+  { workFolders, environments }: PerformMeans,
+  watch: Watch,
+): Promise<Command> {
+  const { environment, workRoot } = effect
+  const place = async (): Promise<string | null> =>
+    plan.hasFiles ? workFolders.prepare(plan.item, workRoot) : null
+  const early = environment?.holdsFiles === true ? null : await place()
+  if (environment !== null) await environments.prepare(environment, early, watch)
+  const prepared = async (bundle: Bundle | null): Promise<string | null> =>
+    bundle === null ? null : workFolders.prepare(bundle)
+  return effect.inFolders({
+    workFolder: environment?.holdsFiles === true ? await place() : early,
+    runtimeFolder: await prepared(effect.runtime),
+    libraryFolder: await prepared(effect.library),
+  })
 }
 
 /** A tool that promises an output and gives another still gave one: the difference is reported. */

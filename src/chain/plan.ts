@@ -3,6 +3,7 @@ import type { ToolType } from '../shared/tool-type.ts'
 import type { SpaceName } from '../store/store.ts'
 import type { Item } from '../spaces/item.ts'
 import type { CommandTemplate } from './command-template.ts'
+import type { EnvironmentPlan } from './environment-plan.ts'
 import type { RequestTemplate } from './request-template.ts'
 import type { RuleSet } from './rules.ts'
 import type { Check } from './schemas.ts'
@@ -19,7 +20,12 @@ export interface PlanLink {
 
 /** What a plan ends in: a program to start, a request to send, content to hand over, or nothing that runs by itself. */
 export type Effect =
-  | { readonly kind: 'subprocess'; readonly command: CommandTemplate }
+  | {
+      readonly kind: 'subprocess'
+      readonly command: CommandTemplate
+      /** What the program needs before it can run; null when that is nothing. */
+      readonly environment: EnvironmentPlan | null
+    }
   | { readonly kind: 'http_client'; readonly request: RequestTemplate }
   | { readonly kind: 'content' }
   | { readonly kind: 'none' }

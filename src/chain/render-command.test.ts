@@ -46,6 +46,8 @@ function render(config: JsonObject, parameters: JsonObject = {}, given: Given = 
     callId: 'call-1',
     workFolder,
     runtimeFolder: '/runtime',
+    built: null,
+    cache: '/cache',
   })
 }
 

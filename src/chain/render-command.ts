@@ -5,6 +5,7 @@ import type { JsonObject } from '../shared/json.ts'
 import type { Template, Values } from '../shared/template.ts'
 import { renderSegment, renderText } from '../shared/template.ts'
 import type { CommandTemplate } from './command-template.ts'
+import { BINARY } from './environment-plan.ts'
 import { assertNoOption, isOption, parameterArguments, parameterEnvironment } from './parameters.ts'
 import type { Variables } from './variables.ts'
 
@@ -20,11 +21,14 @@ export interface Circumstances {
   readonly workFolder: string | null
   /** Where the files of its runtime lie; null when they are not needed. */
   readonly runtimeFolder: string | null
+  /** Where what was built for it lies; null when nothing was. */
+  readonly built: string | null
+  readonly cache: string
 }
 
 /** A call as a program with its arguments, its whole environment and its input. */
 export function renderCommand(template: CommandTemplate, circumstances: Circumstances): Command {
-  const { parameters, variables, childEnvironment, projectPath, callId, workFolder } = circumstances
+  const { parameters, variables, childEnvironment, projectPath, callId, workFolder, built } = circumstances
   const json = JSON.stringify(parameters)
   const fixed: JsonObject = {
     ...template.words,
@@ -35,6 +39,8 @@ export function renderCommand(template: CommandTemplate, circumstances: Circumst
     runtime_path: circumstances.runtimeFolder ?? '',
     project_path: projectPath ?? '',
     params_json: json,
+    kiwi_cache: circumstances.cache,
+    ...(built === null ? {} : { environment: built, binary: `${built}/${BINARY}` }),
   }
   const words: JsonObject = { ...parameters, ...fixed }
   const values: Values = {

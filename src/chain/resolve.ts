@@ -6,7 +6,7 @@ import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { notFound } from '../spaces/lookup.ts'
 import type { Compiled } from './compile-plan.ts'
-import { compilePlan, shortfalls } from './compile-plan.ts'
+import { compilePlan } from './compile-plan.ts'
 import { createCurrent } from './current.ts'
 import type { Plan } from './plan.ts'
 import type { Schemas } from './schemas.ts'
@@ -67,8 +67,7 @@ export function openResolver(schemas: Schemas): Resolver {
     const links = deepFreeze(toLinks(items))
     const chain = Object.freeze(links.map(({ tool_id }) => tool_id))
     const content = await compile(items)
-    const warnings = Object.freeze([...item.warnings, ...shortfalls(content.config)])
-    return Object.freeze({ ...content, item, items, links, chain, warnings })
+    return Object.freeze({ ...content, item, items, links, chain, warnings: item.warnings })
   }
 
   const make = async (ref: ItemRef, lookup: Lookup, itemType: ItemType): Promise<Plan> => {

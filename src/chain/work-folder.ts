@@ -12,12 +12,15 @@ import { dropOldest, isFolder, removeFolder } from './drop-oldest.ts'
 
 /** Folders in which the files of items lie while they run: named by content, written once, read-only. */
 export interface WorkFolders {
-  /** Where the files of an item are expected to lie. Touches nothing. */
-  place(item: Item): string
+  /** Where the files are expected to lie, in `root` when it is given. Touches nothing. */
+  place(bundle: Bundle, root?: string): string
   /** Puts the files there unless they already lie there unchanged, and says where that is. */
-  prepare(item: Item): Promise<string>
+  prepare(bundle: Bundle, root?: string): Promise<string>
   close(): Promise<void>
 }
+
+/** Files that belong together: those of an item, or of the library of a space. */
+export type Bundle = Pick<Item, 'contentHash' | 'raw' | 'files'> & { readonly id: string }
 
 /** How long a look at a folder holds, and how often its time of use is renewed. */
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -29,7 +32,7 @@ export function openWorkFolders(cache: string, clock: Clock): WorkFolders {
   let fallback: Promise<string> | null = null
   const checked = new Map<string, { readonly at: number; readonly marks: Marks }>()
   let dropping: Promise<void> | null = null
-  const place = ({ contentHash: hash }: Item): string => join(root, hash)
+  const place = ({ contentHash: hash }: Bundle, within = root): string => join(within, hash)
 
   /** Whether the files lie there; if so, what they look like is kept for the next run. */
   const isReady = (folder: string, files: readonly ItemFile[]): boolean => {
@@ -48,32 +51,32 @@ export function openWorkFolders(cache: string, clock: Clock): WorkFolders {
   }
 
   /** Behind the call that made a folder more; a surplus that stays does no harm. */
-  const dropSurplus = (): void => {
-    dropping ??= dropOldest(lasting, clock.now())
+  const dropSurplus = (within: string): void => {
+    dropping ??= dropOldest(within, clock.now())
       .catch(() => {})
       .finally(() => (dropping = null))
   }
 
-  const write = async (item: Item, files: readonly ItemFile[]): Promise<string> => {
-    const folder = place(item)
+  const write = async (bundle: Bundle, files: readonly ItemFile[], within?: string): Promise<string> => {
+    const folder = place(bundle, within)
     try {
       await writeFolder(folder, files)
       return folder
     } catch (error) {
-      if (!folder.startsWith(lasting)) throw cannotPrepare(folder, error)
+      if (within !== undefined || !folder.startsWith(lasting)) throw cannotPrepare(folder, error)
     }
     // Several calls may fail at once; they share one folder.
     fallback ??= mkdtemp(join(tmpdir(), 'kiwi-work-'))
     root = await fallback.catch((error: unknown) => {
       throw cannotPrepare(folder, error)
     })
-    return write(item, files)
+    return write(bundle, files)
   }
 
   return {
     place,
-    async prepare(item) {
-      const folder = place(item)
+    async prepare(item, within) {
+      const folder = place(item, within)
       if (await isStillReady(folder)) return folder
       const files = await item.files()
       if (contentHash(item.raw, files) !== item.contentHash) {
@@ -86,9 +89,9 @@ export function openWorkFolders(cache: string, clock: Clock): WorkFolders {
         )
       }
       if (isReady(folder, files)) return folder
-      const written = await write(item, files)
+      const written = await write(item, files, within)
       isReady(written, files)
-      dropSurplus()
+      dropSurplus(within ?? lasting)
       return written
     },
     async close() {
@@ -133,7 +136,7 @@ async function isUnchanged(marks: Marks): Promise<boolean> {
 }
 
 /** Not at every look: a new time is a change that other processes would have to look into. */
-function renewUse(folder: string, now: number): void {
+export function renewUse(folder: string, now: number): void {
   try {
     if (now - lstatSync(folder).mtimeMs > DAY_MS) lutimesSync(folder, now / 1000, now / 1000)
   } catch {

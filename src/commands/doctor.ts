@@ -173,5 +173,18 @@ function settingsOf(config: Config): readonly { name: string; value: string; fro
       value: `keep ${config.outputs.keep}, min_bytes ${config.outputs.minBytes}`,
       from: sources.outputs,
     },
+    {
+      name: 'packages',
+      value: packagesOf(config.packages) || '-',
+      from: sources.packages,
+    },
   ]
+}
+
+/** An address may hold a password. */
+function packagesOf(packages: Config['packages']): string {
+  const text = Object.entries(packages)
+    .map(([language, settings]) => `${language}: ${JSON.stringify(settings)}`)
+    .join('; ')
+  return text.replaceAll(/\/\/[^/@\s]+@/g, '//***@')
 }

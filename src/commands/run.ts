@@ -5,6 +5,7 @@ import { parseItemRef } from '../shared/ids.ts'
 import { inputSchema } from '../spaces/input-schema.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { needsSchema, readParameters } from './parameters.ts'
+import { openProgressLine } from './progress-line.ts'
 import { openTerminal, printReply, printableText } from './terminal.ts'
 import type { CommonOptions } from './with-kiwi.ts'
 import { withKiwi } from './with-kiwi.ts'
@@ -21,13 +22,19 @@ interface RunOptions extends CommonOptions {
 export function runCommand(id: string, pairs: readonly string[], options: RunOptions): Promise<number> {
   return withKiwi(options, async ({ call, kiwi, project }) => {
     const schema = needsSchema(pairs) ? await schemaOf(id, options.type, () => kiwi.spaces.at(project)) : null
-    const reply = await call('execute', {
-      item_type: options.type,
-      action: 'run',
-      item_id: id,
-      parameters: readParameters(pairs, options.params, schema),
-      dry_run: options.dryRun === true,
-    })
+    const progress = openProgressLine(options.json !== true)
+    const reply = await call(
+      'execute',
+      {
+        item_type: options.type,
+        action: 'run',
+        item_id: id,
+        parameters: readParameters(pairs, options.params, schema),
+        dry_run: options.dryRun === true,
+      },
+      progress.report,
+    )
+    progress.clear()
     const code = printReply(reply, options.json === true, (data, terminal) => {
       if (reply.status === 'dry_run') return terminal.out(printableText(JSON.stringify(data, null, 2)))
       const { output, stderr } = Result.parse(data)

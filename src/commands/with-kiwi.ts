@@ -6,6 +6,7 @@ import type { Kiwi } from '../kiwi.ts'
 import { openKiwi } from '../kiwi.ts'
 import type { MetaTool } from '../meta/arguments.ts'
 import { createIds } from '../shared/ids.ts'
+import type { Report } from '../shared/progress.ts'
 import type { Reply } from '../shared/reply.ts'
 
 /** Options every command takes. */
@@ -18,7 +19,7 @@ export interface CommonOptions {
 export interface Session {
   readonly kiwi: Kiwi
   readonly project: string
-  readonly call: (tool: MetaTool, args: Readonly<Record<string, unknown>>) => Promise<Reply>
+  readonly call: (tool: MetaTool, args: Readonly<Record<string, unknown>>, report?: Report) => Promise<Reply>
 }
 
 export async function withKiwi<T>(
@@ -39,7 +40,7 @@ export async function withKiwi<T>(
     return await use({
       kiwi,
       project: folder,
-      call: (tool, args) => kiwi.call(tool, args, client, cancel.signal),
+      call: (tool, args, report) => kiwi.call(tool, args, { ...client, report }, cancel.signal),
     })
   } finally {
     await kiwi.close()

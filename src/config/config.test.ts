@@ -38,6 +38,7 @@ describe('settings', () => {
       allowHosts: [],
       grants: [],
       outputs: { keep: 10, minBytes: 0 },
+      packages: {},
       sources: {
         store: 'default',
         port: 'default',
@@ -45,6 +46,7 @@ describe('settings', () => {
         allow_hosts: 'default',
         grants: 'default',
         outputs: 'default',
+        packages: 'default',
         user_space: 'default',
       },
       environment: { HOME: home },
@@ -103,6 +105,7 @@ describe('settings', () => {
       store: 'default',
       grants: 'default',
       outputs: 'default',
+      packages: 'default',
       user_space: 'default',
     })
   })

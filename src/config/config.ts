@@ -23,6 +23,12 @@ const Outputs = z.strictObject({
   min_bytes: z.number().int().min(0),
 })
 
+/** Where packages come from, by language: what each setting becomes is data of the runtime. */
+const Packages = z.record(
+  z.string().min(1),
+  z.record(z.string().min(1), z.union([z.string().min(1), z.boolean(), z.array(z.string().min(1))])),
+)
+
 /** The settings a person may give, in `kiwi.json` of the user space. A project's file may never widen them. */
 const Settings = z.strictObject({
   store: z.string().min(1),
@@ -31,6 +37,7 @@ const Settings = z.strictObject({
   allow_hosts: z.array(z.string().min(1)),
   grants: z.array(Grant),
   outputs: Outputs.partial(),
+  packages: Packages,
 })
 type Settings = z.infer<typeof Settings>
 
@@ -49,6 +56,7 @@ export interface Config {
   readonly allowHosts: readonly string[]
   readonly grants: readonly Grant[]
   readonly outputs: OutputSettings
+  readonly packages: z.infer<typeof Packages>
   /** Where each setting came from, for `kiwi doctor`. */
   readonly sources: Readonly<Sources & Record<'user_space', Source>>
   readonly environment: Environment
@@ -85,6 +93,7 @@ export function loadConfig(environment: Environment, flags: Flags = {}): Config 
     allowHosts: settings.allow_hosts,
     grants: settings.grants,
     outputs: { keep: settings.outputs.keep ?? 10, minBytes: settings.outputs.min_bytes ?? 0 },
+    packages: settings.packages,
     sources: { ...sources, user_space: named === null ? 'default' : 'environment' },
     environment,
   }
@@ -105,7 +114,15 @@ function settle(
   store: string,
   layers: readonly (readonly [Source, Partial<Settings>])[],
 ): { settings: Settings; sources: Sources } {
-  let settings: Settings = { store, port: 7717, log_level: 'warn', allow_hosts: [], grants: [], outputs: {} }
+  let settings: Settings = {
+    store,
+    port: 7717,
+    log_level: 'warn',
+    allow_hosts: [],
+    grants: [],
+    outputs: {},
+    packages: {},
+  }
   let sources: Sources = {
     store: 'default',
     port: 'default',
@@ -113,6 +130,7 @@ function settle(
     allow_hosts: 'default',
     grants: 'default',
     outputs: 'default',
+    packages: 'default',
   }
   for (const [source, layer] of layers) {
     settings = { ...settings, ...layer }

@@ -1,6 +1,7 @@
 import type { Performed } from '../chain/perform.ts'
 import type { ItemRef } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
+import type { Report, Watch } from '../shared/progress.ts'
 import type { Redact } from '../shared/redact.ts'
 import type { Status } from '../shared/reply.ts'
 import type { ItemType } from '../shared/tool-type.ts'
@@ -27,6 +28,8 @@ export interface Ticket {
   readonly parameters: unknown
   readonly caller: Caller
   readonly signal?: AbortSignal
+  /** Hears what the call is busy with. */
+  readonly report?: Report
 }
 
 /** What a request means, once it is understood. */
@@ -92,7 +95,7 @@ export interface Work {
   /** What a dry run shows. */
   readonly preview: () => JsonObject
   readonly warnings: readonly string[]
-  readonly perform: (signal?: AbortSignal) => Promise<Performed>
+  readonly perform: (watch?: Watch) => Promise<Performed>
 }
 
 /** What a request came to, ready to be judged. */

@@ -65,8 +65,8 @@ export async function createWork(
       ...rules.preview(),
     }),
     warnings: [...warnings, ...rules.warnings],
-    async perform(signal) {
-      const found = await rules.check(signal)
+    async perform(watch) {
+      const found = await rules.check(watch?.signal)
       if (write === null) await means.store.registry.publish(await toNewVersion(item, null))
       else await writeItem(write)
       lookup.freshen(true)

@@ -20,7 +20,7 @@ export function gate(call: Call, means: Means): Promise<Outcome> {
 
 async function performWork({ work, ticket, warnings }: Call): Promise<Outcome> {
   if (work === null) throw new TypeError('a call without work came through the gate')
-  const { data, warnings: found } = await work.perform(ticket.signal)
+  const { data, warnings: found } = await work.perform(ticket)
   return {
     status: 'success',
     data,

@@ -1,12 +1,12 @@
 import { openChain } from '../chain/chain.ts'
 import type { PlanLink } from '../chain/plan.ts'
-import { digestOf } from '../chain/compile-plan.ts'
 import { toLinks, walk } from '../chain/walk.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Log } from '../shared/log.ts'
 import type { Page } from '../shared/page.ts'
+import type { PackageTable } from '../spaces/imports.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Store } from '../store/store.ts'
@@ -19,6 +19,7 @@ import { machineLayer } from './policy/machine-layer.ts'
 import { readWork } from './read-work.ts'
 import { openOutputs } from './outputs.ts'
 import { openResults } from './results.ts'
+import { rootOf } from './run-work.ts'
 import { workOut } from './work-out.ts'
 
 /** What stands between a wish and its effect. Nobody outside holds a handle that leads past it. */
@@ -48,10 +49,11 @@ interface KernelMeans {
   readonly store: Store
   readonly clock: Clock
   readonly log: Log
+  readonly packageTable: PackageTable
 }
 
-export function openKernel({ config, store, clock, log }: KernelMeans): Kernel {
-  const chain = openChain(config, clock)
+export function openKernel({ config, store, clock, log, packageTable }: KernelMeans): Kernel {
+  const chain = openChain(config, clock, packageTable)
   const results = openResults(config.cache)
   const outputs = openOutputs({ settings: config.outputs, userSpace: config.userSpace, clock })
   const layers = [machineLayer({ store: config.store, token: config.token, config: config.file })]
@@ -75,7 +77,7 @@ export function openKernel({ config, store, clock, log }: KernelMeans): Kernel {
       pass(ticket, async () => ({ work: readWork(ticket, understand()), isDryRun: false })),
     async chainOf(item, lookup) {
       const items = await walk(item, lookup)
-      return { links: toLinks(items), digest: digestOf(items) }
+      return { links: toLinks(items), digest: chain.digest(items, rootOf(item, lookup)) }
     },
     fit: ({ callId, subject }, data) => results.fitAnswer(callId, subject, data),
     resultPage: (callId, offset, limit) => results.page(callId, offset, limit),

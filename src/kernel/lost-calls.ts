@@ -2,7 +2,7 @@ import { KiwiError, messageOf } from '../shared/errors.ts'
 import { textOf } from '../shared/template.ts'
 import type { JournalRecord, NewRecord } from '../store/store.ts'
 import type { Means } from './means.ts'
-import { isLiving, readTag } from './own-process.ts'
+import { isLiving, readTag } from '../shared/own-process.ts'
 
 /**
  * Calls that were cut off when their process was killed end here, as unknown: whether they took effect only a person

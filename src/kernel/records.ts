@@ -5,7 +5,7 @@ import { LIMITS } from '../shared/limits.ts'
 import { hideBySecretKey } from '../shared/redact.ts'
 import type { NewRecord } from '../store/store.ts'
 import type { Call, Outcome, Work } from './call.ts'
-import { OWN_PROCESS, tagText } from './own-process.ts'
+import { OWN_PROCESS, tagText } from '../shared/own-process.ts'
 import { resourceOf } from './policy/rule.ts'
 
 const OWN_TAG = tagText(OWN_PROCESS)

@@ -1,7 +1,9 @@
 import type { Draft } from '../chain/draft.ts'
+import type { EnvironmentDraft } from '../chain/environment-draft.ts'
 import type { Plan } from '../chain/plan.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
+import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Link, Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
@@ -20,7 +22,13 @@ export async function runWork(
   const plan = await chain.resolver.current(wish.ref, lookup, wish.itemType)
   const { projectPath } = lookup
   const fit = (data: JsonObject): Promise<JsonObject> => results.fit(ticket.callId, plan.item.id, data)
-  const draft = chain.draft(plan, { callId: ticket.callId, parameters: wish.parameters, projectPath })
+  const spaceRoot = rootOf(plan.item, lookup)
+  const draft = await chain.draft(plan, {
+    callId: ticket.callId,
+    parameters: wish.parameters,
+    projectPath,
+    spaceRoot,
+  })
   const rules = await ruleCheck(plan, 'run', chain, draft.redact)
   return {
     item: { id: plan.item.id, version: plan.item.manifest.version, space: plan.item.space },
@@ -33,11 +41,11 @@ export async function runWork(
     redact: draft.redact,
     preview: () => ({ ...previewOf(draft), ...rules.preview() }),
     warnings: [...plan.warnings, ...draft.warnings, ...rules.warnings],
-    async perform(signal) {
-      const found = await rules.check(signal)
+    async perform(watch) {
+      const found = await rules.check(watch?.signal)
       try {
         const { data, warnings } = await saveRun({ draft, callId: ticket.callId, projectPath }, means, () =>
-          chain.perform(draft, signal),
+          chain.perform(draft, watch),
         )
         return { data: await fit(data), warnings: [...found, ...warnings] }
       } catch (error) {
@@ -45,6 +53,11 @@ export async function runWork(
       }
     },
   }
+}
+
+/** The folder of the space an item was found in; null in the store. */
+export function rootOf({ space }: Item, { roots }: Lookup): string | null {
+  return roots.find((place) => place.space === space)?.root ?? null
 }
 
 export function linksOf({ links }: Plan): readonly Link[] {
@@ -60,10 +73,18 @@ function demandsOf({ plan, effect }: Draft): readonly Demand[] {
     case 'content':
       return tools
     case 'subprocess':
-      return [...tools, { op: 'exec', program: effect.command.command }]
+      return [...tools, ...programsOf(effect).map((program): Demand => ({ op: 'exec', program }))]
     case 'http_client':
       return [...tools, { op: 'net', host: new URL(effect.request.url).host, method: effect.request.method }]
   }
+}
+
+/** What runs, and before it whatever has to build what it needs. */
+function programsOf({
+  command,
+  environment,
+}: Extract<Draft['effect'], { kind: 'subprocess' }>): readonly string[] {
+  return [...new Set([...(environment?.builder?.programs ?? []), command.command])]
 }
 
 /** What would happen, without values that could be secret. */
@@ -75,13 +96,24 @@ function previewOf({ plan, effect, redact }: Draft): JsonObject {
   }
 }
 
+function buildPreview(environment: EnvironmentDraft | null): JsonObject {
+  if (environment === null || environment.builder === null) return {}
+  const { isCompiled, packages, builder } = environment
+  return isCompiled
+    ? { would_compile_with: builder.programs }
+    : { would_install: packages, would_build_with: builder.programs }
+}
+
 function effectPreview(plan: Plan, effect: Draft['effect'], redact: Draft['redact']): JsonObject {
   switch (effect.kind) {
     case 'content':
       return {}
     case 'subprocess': {
       const { command, args, cwd, env } = effect.command
-      return { would_run: { command, args: redact(args), cwd, env: Object.keys(env).toSorted() } }
+      return {
+        ...buildPreview(effect.environment),
+        would_run: { command, args: redact(args), cwd, env: Object.keys(env).toSorted() },
+      }
     }
     case 'http_client': {
       const { method, url, headers } = effect.request

@@ -6,6 +6,7 @@ import type { Clock } from '../shared/clock.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { Ids } from '../shared/ids.ts'
 import { isObject } from '../shared/json.ts'
+import type { Report } from '../shared/progress.ts'
 import type { Reply } from '../shared/reply.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Spaces } from '../spaces/spaces.ts'
@@ -23,6 +24,8 @@ import { search } from './search.ts'
 export interface Client extends Caller {
   /** The folder to work in when a call names none; null when there is none to be had. */
   readonly defaultProject: () => Promise<string | null>
+  /** Hears what a call is busy with, when whoever calls wants to know. */
+  readonly report?: Report | undefined
 }
 
 /** The four tools: arguments in, the one reply out. It never throws. */
@@ -140,6 +143,7 @@ function ticketOf(given: {
     parameters: name === 'execute' ? fields['parameters'] : fields,
     caller: { principal: client.principal, session: client.session, kind: client.kind },
     ...(signal === undefined ? {} : { signal }),
+    ...(client.report === undefined ? {} : { report: client.report }),
   }
 }
 

@@ -3,6 +3,7 @@ import { ProtocolError, Server } from '@modelcontextprotocol/server'
 import type { Client, Meta } from '../meta/meta.ts'
 import { errorReply } from '../meta/reply.ts'
 import { INSTRUCTIONS, TOOLS } from '../meta/tools.ts'
+import type { Report } from '../shared/progress.ts'
 import type { Reply } from '../shared/reply.ts'
 import { createRoot } from './client-root.ts'
 
@@ -44,6 +45,7 @@ export function buildServer(endpoint: Endpoint): McpServerFactory {
         session,
         kind: 'agent',
         defaultProject: () => (hasRoots() ? root.of(ctx) : Promise.resolve(endpoint.folder)),
+        report: reporterOf(ctx),
       }
       const reply = await answer(endpoint, params, client, ctx)
       if (!TOOL_NAMES.has(params.name))
@@ -55,6 +57,17 @@ export function buildServer(endpoint: Endpoint): McpServerFactory {
       }
     })
     return server
+  }
+}
+
+/** Only who gave a token for it hears of progress. What cannot be told is not worth failing for. */
+function reporterOf({ mcpReq }: ServerContext): Report | undefined {
+  const { _meta: { progressToken } = {} } = mcpReq
+  if (progressToken === undefined) return undefined
+  return ({ message, seconds }) => {
+    mcpReq
+      .notify({ method: 'notifications/progress', params: { progressToken, progress: seconds, message } })
+      .catch(() => undefined)
   }
 }
 

@@ -27,6 +27,9 @@ export const LIMITS = {
   keptChecks: 2000,
   /** Folders with the files of tools in the cache; beyond it the oldest go that were not used for a week. */
   workFolders: 200,
+  /** Environments of a runtime in the cache; beyond it the oldest go that were not used for so many days. */
+  environments: 20,
+  environmentDays: 30,
   /** Characters of a call's parameters in the journal; beyond it only their beginning and their hash. */
   journalCharacters: 8 * 1024,
   /** Cost of a JSON Schema that comes from data. */

@@ -136,7 +136,7 @@ function contentFile(path: string, body: string): ItemFile {
 }
 
 /** Everything in the folder of an item, its manifest too. */
-function readFolder(folder: string): readonly ItemFile[] {
+export function readFolder(folder: string): readonly ItemFile[] {
   let left: number = LIMITS.bundleBytes + LIMITS.itemBytes
   return folderFiles(folder).map((path) => {
     const file = fileIn(folder, path, left)

@@ -171,7 +171,7 @@ function besideStamp({ path, beside }: Pick<Entry, 'path' | 'beside'>): string {
 }
 
 /** What cannot be read as an item has its reason for a stamp: no file in it counts until there is an end to them. */
-function folderStamp(folder: string): { stamp: string; modified: number } {
+export function folderStamp(folder: string): { stamp: string; modified: number } {
   const parts: string[] = []
   let modified = 0
   try {

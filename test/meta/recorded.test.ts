@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { OWN_PROCESS, tagText } from '../../src/kernel/own-process.ts'
+import { OWN_PROCESS, tagText } from '../../src/shared/own-process.ts'
 import { systemClock } from '../../src/shared/clock.ts'
 import type { Reply } from '../../src/shared/reply.ts'
 import { openSqliteStore } from '../../src/store/sqlite/open.ts'

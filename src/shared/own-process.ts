@@ -1,6 +1,6 @@
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { errnoOf } from '../shared/errors.ts'
+import { errnoOf } from './errors.ts'
 
 /** Who decided, told so that any later process can say whether it still lives. */
 export interface ProcessTag {

@@ -1,0 +1,181 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Command } from '../primitives/subprocess/command.ts'
+import { candidates } from '../primitives/subprocess/find-program.ts'
+import { KiwiError } from '../shared/errors.ts'
+import type { JsonObject } from '../shared/json.ts'
+import type { Redact } from '../shared/redact.ts'
+import { createRedact } from '../shared/redact.ts'
+import { textOf } from '../shared/template.ts'
+import type { DraftMeans, Request } from './draft-means.ts'
+import type { EnvironmentDraft } from './environment-draft.ts'
+import { draftEnvironment } from './environment-draft.ts'
+import { libraryPath } from './library.ts'
+import type { Effect, Plan } from './plan.ts'
+import { renderCommand } from './render-command.ts'
+import { showRequirement } from './requirements.ts'
+import type { Variables } from './variables.ts'
+import type { Bundle } from './work-folder.ts'
+
+/** A program to start, and what has to be on disk before. */
+export interface CommandDraft {
+  readonly kind: 'subprocess'
+  readonly command: Command
+  /** The same command with the files it needs in these folders. */
+  readonly inFolders: (folders: Folders) => Command
+  /** What has to be built first; null when the program is there. */
+  readonly environment: EnvironmentDraft | null
+  /** Where the tool's files lie; left out for the usual place. */
+  readonly workRoot: string | undefined
+  readonly library: Bundle | null
+  /** The runtime, when files of its own are among the arguments. */
+  readonly runtime: Bundle | null
+}
+
+/** Where the files of the tool lie, those of its runtime, and the library of its space; null for none. */
+interface Folders {
+  readonly workFolder: string | null
+  readonly runtimeFolder: string | null
+  readonly libraryFolder: string | null
+}
+
+interface Circumstances {
+  readonly request: Request
+  readonly parameters: JsonObject
+  readonly variables: Variables
+}
+
+export function draftCommand(plan: CommandPlan, given: Circumstances, means: DraftMeans): Drafted {
+  const { library } = means
+  const { packages } = plan.effect.environment ?? {}
+  const isOff = packages?.isOff === true && means.requirements.length > 0
+  const find = (command: string): string => findProgram(command, means, createRedact(given.variables.secrets))
+  const { environment, interpreter } = isOff
+    ? { environment: null, interpreter: null }
+    : environmentOf(plan, given, means, find)
+  const workRoot = environment?.holdsFiles === true ? join(environment.folder, 'work') : undefined
+  const workFolder = plan.hasFiles ? means.place(plan.item, workRoot) : null
+  const runtime = plan.effect.command.usesRuntimeFiles ? (plan.items[1] ?? null) : null
+  const expected: Folders = {
+    workFolder,
+    runtimeFolder: runtime === null ? null : means.place(runtime),
+    libraryFolder: library === null ? null : means.place(library.bundle),
+  }
+  const render = ({ libraryFolder: at, ...folders }: Folders): Command => {
+    const command = renderWith(plan, environment, folders, { ...given, means })
+    return library === null || at === null ? command : withPath(command, library.variable, at)
+  }
+  const isExpected = (at: Folders): boolean =>
+    at.workFolder === expected.workFolder &&
+    at.runtimeFolder === expected.runtimeFolder &&
+    at.libraryFolder === expected.libraryFolder
+  const rendered = render(expected)
+  const command = { ...rendered, command: programOf(rendered.command, environment, interpreter, find) }
+  return {
+    effect: {
+      kind: 'subprocess',
+      command,
+      inFolders: (at) => (isExpected(at) ? command : { ...render(at), command: command.command }),
+      environment,
+      workRoot,
+      library: library?.bundle ?? null,
+      runtime,
+    },
+    redact: createRedact(given.variables.secrets),
+    warnings: isOff ? [notInstalled(means.requirements.map(showRequirement))] : [],
+  }
+}
+
+interface Drafted {
+  readonly effect: CommandDraft
+  readonly redact: Redact
+  readonly warnings: readonly string[]
+}
+
+type CommandPlan = Plan & { readonly effect: Extract<Effect, { kind: 'subprocess' }> }
+
+/** None when the program needs nothing: no packages, and no compiler. */
+function environmentOf(
+  plan: CommandPlan,
+  given: Circumstances,
+  means: DraftMeans,
+  find: (command: string) => string,
+): { environment: EnvironmentDraft | null; interpreter: string | null } {
+  const { item, effect } = plan
+  const { environment: planned, command: template } = effect
+  const { requirements } = means
+  if (planned === null || (planned.packages !== null && requirements.length === 0))
+    return { environment: null, interpreter: null }
+  const interpreter =
+    planned.packages === null ? null : find(renderWith(plan, null, NO_FOLDERS, { ...given, means }).command)
+  const circumstances = {
+    item,
+    requirements,
+    interpreter,
+    entrypoint: template.entrypoint,
+    callId: given.request.callId,
+  }
+  return { environment: draftEnvironment(planned, circumstances, means), interpreter }
+}
+
+const NO_FOLDERS = { workFolder: null, runtimeFolder: null }
+
+function renderWith(
+  { effect }: CommandPlan,
+  environment: EnvironmentDraft | null,
+  folders: Omit<Folders, 'libraryFolder'>,
+  { request, parameters, variables, means }: Circumstances & { readonly means: DraftMeans },
+): Command {
+  const built = environment?.folder ?? null
+  const command = renderCommand(effect.command, {
+    ...means,
+    ...request,
+    parameters,
+    variables,
+    ...folders,
+    built,
+  })
+  return environment === null ? command : { ...command, env: { ...command.env, ...environment.env } }
+}
+
+function notInstalled(packages: readonly string[]): string {
+  return `packages are switched off in the config, so these have to be there already: ${packages.join(', ')}`
+}
+
+/** What an environment brings along is not there before it is built, so it is not looked for. */
+function programOf(
+  command: string,
+  environment: EnvironmentDraft | null,
+  interpreter: string | null,
+  find: (command: string) => string,
+): string {
+  if (environment === null) return find(command)
+  const { isCompiled, folder, product } = environment
+  if (isCompiled) return command.startsWith(`${folder}/`) ? command : find(command)
+  return product === folder ? (interpreter ?? find(command)) : product
+}
+
+function withPath(command: Command, variable: string, folder: string): Command {
+  const own = command.env[variable] ?? ''
+  const path = own === '' ? libraryPath(folder) : `${own}:${libraryPath(folder)}`
+  return { ...command, env: { ...command.env, [variable]: path } }
+}
+
+/**
+ * The program is looked for once and named by its whole path, so that what was judged is what starts. A PATH that
+ * the child is given does not count: with it a script would choose the program that its runtime locks.
+ */
+function findProgram(command: string, means: DraftMeans, redact: Redact): string {
+  const path = means.environment['PATH'] ?? ''
+  const found = means.findProgram(command, path)
+  if (found !== null) return found
+  const name = textOf(redact(command))
+  const details = { command: name }
+  if (candidates(command, path).some((file) => existsSync(file))) {
+    throw new KiwiError('COMMAND_NOT_EXECUTABLE', `Cannot run "${name}": it may not be executed`, { details })
+  }
+  throw new KiwiError('COMMAND_NOT_FOUND', `Cannot run "${name}": it is not on the PATH`, {
+    hint: `Install ${name}, or correct config.command of the runtime`,
+    details,
+  })
+}

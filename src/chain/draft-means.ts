@@ -1,0 +1,31 @@
+import type { Config, Grant } from '../config/config.ts'
+import type { Environment } from '../config/environment.ts'
+import type { JsonObject } from '../shared/json.ts'
+import type { Library } from './library.ts'
+import type { Requirement } from './requirements.ts'
+import type { WorkFolders } from './work-folder.ts'
+
+/** What a call is worked out with. */
+export interface DraftMeans {
+  readonly environment: Environment
+  /** The part of it that every child starts from. */
+  readonly childEnvironment: Environment
+  readonly grants: readonly Grant[]
+  readonly packages: Config['packages']
+  readonly cache: string
+  readonly findProgram: (command: string, path: string) => string | null
+  readonly place: WorkFolders['place']
+  /** The packages that the tool needs. */
+  readonly requirements: readonly Requirement[]
+  /** What the tools of its space share; null when there is nothing. */
+  readonly library: Library | null
+}
+
+/** Who asks, from where, with what. */
+export interface Request {
+  readonly callId: string
+  readonly parameters: JsonObject
+  readonly projectPath: string | null
+  /** The folder of the space that the tool was found in; null in the store. */
+  readonly spaceRoot: string | null
+}

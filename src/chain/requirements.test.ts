@@ -1,0 +1,168 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { RequirementFormat } from './requirements.ts'
+import { readRequirement, readRequirementFile, requirementText, showRequirement } from './requirements.ts'
+
+const show = (text: string, format: RequirementFormat = 'lines'): string =>
+  showRequirement(readRequirement(text, format, 'tool'))
+
+describe('C10: a package is a name and a version', () => {
+  test.each([
+    ['httpx', 'httpx'],
+    ['httpx>=0.24.0', 'httpx>=0.24.0'],
+    ['  httpx >= 0.24 , < 1 ', 'httpx>= 0.24 , < 1'],
+    ['uvicorn[standard]~=0.30', 'uvicorn[standard]~=0.30'],
+    ['tomli>=2 ; python_version < "3.11"', 'tomli>=2 ; python_version < "3.11"'],
+    [
+      'six==1.16.0 --hash=sha256:00ff --hash=sha256:11ee',
+      'six==1.16.0 --hash=sha256:00ff --hash=sha256:11ee',
+    ],
+    ['Mojo::UserAgent', 'Mojo::UserAgent'],
+    ['rails ~> 7.1', 'rails~> 7.1'],
+  ])('%s', (text, shown) => {
+    expect(show(text)).toBe(shown)
+  })
+
+  test.each([
+    ['lodash', 'lodash'],
+    ['axios@^1.6', 'axios@^1.6'],
+    ['@scope/name@1.2.3', '@scope/name@1.2.3'],
+    ['left-pad@>=1 <2 || 3.x', 'left-pad>=1 <2 || 3.x'],
+    ['left-pad@1.0 - 2.0', 'left-pad@1.0 - 2.0'],
+  ])('%s as an entry of a package.json', (text, shown) => {
+    expect(show(text, 'object')).toBe(shown)
+  })
+})
+
+describe('SUP-02: where a package comes from is not for a tool to say', () => {
+  test.each([
+    ['git+https://example.com/x.git', 'comes from git'],
+    ['x @ git+ssh://git@example.com/x', 'comes from git'],
+    ['https://example.com/x.tar.gz', 'comes from a file'],
+    ['x @ https://example.com/x', 'comes from an address'],
+    ['file:///tmp/x', 'comes from a file'],
+    ['./x', 'comes from a file'],
+    ['../x', 'comes from a file'],
+    ['/tmp/x', 'comes from a file'],
+    ['x-1.0-py3-none-any.whl', 'comes from a file'],
+    ['C:\\x', 'comes from a file'],
+    ['-e .', 'is an option'],
+    ['--index-url https://evil.example', 'is an option'],
+    ['-r other.txt', 'is an option'],
+    ['httpx --index-url=https://evil.example', 'comes from an address'],
+    ['httpx --pre', 'is not a name with a version'],
+    ['httpx>=1 -i x', 'is not a name with a version'],
+    ['httpx==1 --hash=sha256:00 --pre', 'is not a name with a version'],
+    ['httpx; python_version<"3" --pre', 'is not a name with a version'],
+    ['httpx==*', 'is not a name with a version'],
+    ['${EVIL}', 'is not a name with a version'],
+    ['', 'is not a name with a version'],
+  ])('%s', (text, reason) => {
+    expect(() => show(text)).toThrowError(
+      expect.objectContaining({ code: 'DEPENDENCY_REFUSED', message: expect.stringContaining(reason) }),
+    )
+  })
+
+  test.each([
+    ['x@npm:other@1.0.0', 'is another package under this name'],
+    ['x@git+https://example.com/x.git', 'comes from git'],
+    ['x@github:user/repo', 'comes from git'],
+    ['x@https://example.com/x', 'comes from an address'],
+    ['x@file:../x', 'comes from a file'],
+    ['x@link:../x', 'comes from a file'],
+    ['user/repo', 'is not a name with a version'],
+    ['x@latest', 'is not a name with a version'],
+    ['x@*', 'is not a name with a version'],
+  ])('%s as an entry of a package.json', (text, reason) => {
+    expect(() => show(text, 'object')).toThrowError(
+      expect.objectContaining({ code: 'DEPENDENCY_REFUSED', message: expect.stringContaining(reason) }),
+    )
+  })
+
+  test('the refusal names the package, without the password in its address', () => {
+    expect(() => show('x @ https://ada:geheim@example.com/x')).toThrowError(
+      expect.objectContaining({
+        message: 'Cannot run "tool": the package "x @ https://***@example.com/x" comes from an address',
+        details: { tool: 'tool', package: 'x @ https://***@example.com/x' },
+      }),
+    )
+  })
+
+  test('nothing that is let through holds an address, a path or an option', () => {
+    const parts = fc.constantFrom(
+      'x',
+      ' ',
+      '-',
+      '--',
+      ':',
+      '/',
+      '//',
+      '@',
+      '=',
+      '1',
+      '.',
+      ';',
+      '#',
+      '[',
+      ']',
+      'git+',
+      '"',
+      '<',
+    )
+    const texts = fc.array(parts, { maxLength: 12 }).map((all) => all.join(''))
+    fc.assert(
+      fc.property(texts, fc.constantFrom<RequirementFormat>('lines', 'object'), (text, format) => {
+        let shown: string
+        try {
+          shown = show(text, format)
+        } catch {
+          return
+        }
+        expect(shown).not.toMatch(/:(?!:)|(?<!^@x*)\/|(?:^|\s)-(?!\s)|\\/)
+      }),
+      { numRuns: 3000 },
+    )
+  })
+})
+
+describe('C10: a file of the tool names packages', () => {
+  test('a line each, without comments, with lines that go on', () => {
+    const text = '# ours\r\nhttpx>=0.24  # client\r\n\r\nsix==1.16 \\\n  --hash=sha256:00ff\n'
+    expect(readRequirementFile(text, 'lines', 'tool').map(showRequirement)).toEqual([
+      'httpx>=0.24',
+      'six==1.16 --hash=sha256:00ff',
+    ])
+  })
+
+  test('the dependencies of a package.json, and nothing else of it', () => {
+    const text = JSON.stringify({
+      type: 'module',
+      scripts: { postinstall: 'evil' },
+      dependencies: { axios: '^1.6' },
+      devDependencies: { vitest: 'file:x' },
+    })
+    const read = readRequirementFile(text, 'object', 'tool')
+    expect(read).toEqual([{ name: 'axios', version: '^1.6' }])
+    expect(JSON.parse(requirementText(read, 'object'))).toEqual({
+      private: true,
+      dependencies: { axios: '^1.6' },
+    })
+    expect(readRequirementFile('{"type":"module"}', 'object', 'tool')).toEqual([])
+  })
+
+  test.each(['', '[]', 'x', '{"dependencies":[]}', '{"dependencies":1}'])(
+    '%s is not what npm reads',
+    (text) => {
+      expect(() => readRequirementFile(text, 'object', 'tool')).toThrowError(
+        expect.objectContaining({ code: 'INVALID_CONFIG' }),
+      )
+    },
+  )
+
+  test('SUP-02: one that is refused refuses the file', () => {
+    const text = JSON.stringify({ dependencies: { a: '1.0.0', b: '*' } })
+    expect(() => readRequirementFile(text, 'object', 'tool')).toThrowError(
+      expect.objectContaining({ code: 'DEPENDENCY_REFUSED', message: expect.stringContaining('"b@*"') }),
+    )
+  })
+})

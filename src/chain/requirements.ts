@@ -1,0 +1,117 @@
+import { KiwiError } from '../shared/errors.ts'
+import { isObject, parsePlain } from '../shared/json.ts'
+
+/** One package by its name, and what is said of its version: `httpx` and `>=0.24,<1`. */
+export interface Requirement {
+  readonly name: string
+  readonly version: string
+}
+
+/** How a package manager wants its packages listed: a line each, or as the object of a package.json. */
+export type RequirementFormat = 'lines' | 'object'
+
+/** A name, with a scope or parts as some registries have them. Nothing in it can be a path or an address. */
+const NAME = /^(?:@[a-z0-9][\w.-]*\/)?[A-Za-z0-9](?:[\w.-]|::(?=\w))*/
+const VERSION = /^[<>=!~^]{0,3}[vV]?\d[\w.*+!-]*$/
+const EXTRAS = /^\[[\w., -]*\]/
+const HASHES = /(?:\s+--hash=[a-z0-9]+:[0-9a-f]+)+$/
+/** Such as `python_version < "3.12"`. */
+const MARKER = /^[\w\s.'"<>=!~()]*$/
+
+/** Reads a package by name and version. Whatever says where a package comes from is DEPENDENCY_REFUSED. */
+export function readRequirement(given: string, format: RequirementFormat, tool: string): Requirement {
+  const text = given.trim()
+  const [name = ''] = NAME.exec(text) ?? []
+  if (name === '' || ARCHIVE.test(text)) throw refused(text, tool)
+  const rest = text.slice(name.length).trim()
+  if (format === 'object') return { name, version: versionOf(rest.replace(/^@/, ''), text, tool) }
+  const [extras = ''] = EXTRAS.exec(rest) ?? []
+  const [hashes = ''] = HASHES.exec(rest) ?? []
+  const [version = '', ...markers] = rest.slice(extras.length, rest.length - hashes.length).split(';')
+  const marker = markers.join(';')
+  if (!MARKER.test(marker)) throw refused(text, tool)
+  return {
+    name,
+    version: [
+      extras,
+      versionOf(version, text, tool),
+      marker === '' ? '' : ` ; ${marker.trim()}`,
+      hashes.replaceAll(/\s+/g, ' '),
+    ].join(''),
+  }
+}
+
+const ARCHIVE = /\.(?:whl|zip|tar|tgz|gz|bz2|xz|gem)$/i
+
+/** Bounds of a version, in any of the usual spellings; empty is any. */
+function versionOf(given: string, text: string, tool: string): string {
+  const version = given.trim().replaceAll(/\s+/g, ' ')
+  const parts = version.replaceAll(/([<>=!~^]) +/g, '$1').split(/ - |\s*\|\|\s*|[ ,]+/)
+  if (version !== '' && !parts.every((part) => VERSION.test(part))) throw refused(text, tool)
+  return version
+}
+
+/** The packages that a file of the tool names. */
+export function readRequirementFile(
+  text: string,
+  format: RequirementFormat,
+  tool: string,
+): readonly Requirement[] {
+  if (format === 'lines') {
+    return text
+      .replaceAll(/\\\r?\n/g, ' ')
+      .split(/\r?\n/)
+      .map((line) => line.replace(/(?:^|\s)#.*$/, '').trim())
+      .filter((line) => line !== '')
+      .map((line) => readRequirement(line, format, tool))
+  }
+  const { dependencies = {} } = objectOf(parsePlain(text), tool)
+  return Object.entries(objectOf(dependencies, tool)).map(([name, version]) => {
+    // Without a bound the next run could be another program's.
+    if (typeof version !== 'string' || !/\d/.test(version)) throw refused(`${name}@${String(version)}`, tool)
+    return readRequirement(`${name}@${version}`, format, tool)
+  })
+}
+
+function objectOf(value: unknown, tool: string): Record<string, unknown> {
+  if (isObject(value)) return value
+  throw new KiwiError('INVALID_CONFIG', `Cannot run "${tool}": its package.json is not what npm reads`, {
+    hint: 'Correct the file: it must be JSON with "dependencies" as an object',
+  })
+}
+
+/** The list as the package manager reads it. */
+export function requirementText(requirements: readonly Requirement[], format: RequirementFormat): string {
+  if (format === 'lines') return requirements.map(({ name, version }) => `${name}${version}\n`).join('')
+  const dependencies = Object.fromEntries(
+    requirements.map(({ name, version }) => [name, version === '' ? 'latest' : version]),
+  )
+  return `${JSON.stringify({ private: true, dependencies }, null, 2)}\n`
+}
+
+/** As a person would write it: `httpx>=0.24`, `axios@^1.6`. */
+export function showRequirement({ name, version }: Requirement): string {
+  return /^(?:\d|\^|~\d)/.test(version) ? `${name}@${version}` : `${name}${version}`
+}
+
+function refused(text: string, tool: string): KiwiError {
+  // An address may carry a password.
+  const shown = text.replaceAll(/\/\/[^/@\s]*@/g, '//***@').slice(0, 200)
+  return new KiwiError(
+    'DEPENDENCY_REFUSED',
+    `Cannot run "${tool}": the package "${shown}" ${reasonOf(text)}`,
+    {
+      hint: 'Require a released version by its name, such as httpx>=0.24; where packages come from is set under "packages" in kiwi.json',
+      details: { tool, package: shown },
+    },
+  )
+}
+
+function reasonOf(text: string): string {
+  if (text.startsWith('-')) return 'is an option, not a package'
+  if (/npm:/.test(text)) return 'is another package under this name'
+  if (/git[+:@]|github:/.test(text)) return 'comes from git'
+  if (/file:|link:|^[./~]|\\/.test(text) || ARCHIVE.test(text)) return 'comes from a file'
+  if (text.includes('://')) return 'comes from an address'
+  return 'is not a name with a version'
+}

@@ -1,0 +1,14 @@
+/** What a call is busy with before it has a result. */
+export interface Progress {
+  readonly message: string
+  /** Since the work that takes so long was begun; grows from one report to the next. */
+  readonly seconds: number
+}
+
+export type Report = (progress: Progress) => void
+
+/** How whoever waits for a call can end it and hear of it. */
+export interface Watch {
+  readonly signal?: AbortSignal | undefined
+  readonly report?: Report | undefined
+}
