@@ -1,8 +1,7 @@
 import { KiwiError } from '../shared/errors.ts'
-import type { JsonObject, JsonValue } from '../shared/json.ts'
+import type { JsonObject } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { textOf } from '../shared/template.ts'
-import type { CommandTemplate } from './command-template.ts'
 import type { Plan } from './plan.ts'
 import { describeFindings } from './schemas.ts'
 
@@ -41,60 +40,6 @@ export function parameterEnvironment(parameters: JsonObject): Readonly<Record<st
     if (Buffer.byteLength(text) <= LIMITS.environmentBytes) environment[variable] = text
   }
   return environment
-}
-
-/**
- * Parameters on the command line, in the manifest's order: a name that it does not declare would be an option of the
- * caller's choice. A value can never be taken for an option of its own.
- */
-export function parameterArguments(
-  template: Pick<CommandTemplate, 'argsStyle' | 'parameterOrder' | 'flagNames'>,
-  parameters: JsonObject,
-  projectPath: string | null = null,
-): readonly string[] {
-  const { argsStyle, parameterOrder, flagNames } = template
-  const given = parameterOrder
-    .filter((name) => Object.hasOwn(parameters, name))
-    .map((name) => [name, parameters[name] ?? null] as const)
-  switch (argsStyle) {
-    case 'none':
-    case 'call':
-      return []
-    case 'positional':
-      return given.map(([name, value]) => valueAlone(name, value))
-    case 'equals':
-    case 'flags': {
-      const isOwn = parameterOrder.includes(PROJECT) || !Object.hasOwn(flagNames, PROJECT)
-      const all = isOwn || projectPath === null ? given : [...given, [PROJECT, projectPath] as const]
-      const flagOf = (name: string): string =>
-        Object.hasOwn(flagNames, name) ? (flagNames[name] ?? '') : `--${name}`
-      return [
-        // Behind an option of many values they would be taken for one of them.
-        ...all.filter(([name]) => flagOf(name) === '').map(([name, value]) => valueAlone(name, value)),
-        ...all
-          .filter(([name]) => flagOf(name) !== '')
-          .flatMap(([name, value]) => optionOf(flagOf(name), value, argsStyle === 'equals')),
-      ]
-    }
-  }
-}
-
-/** A script may ask for the project's path by an option of its own. */
-const PROJECT = 'project_path'
-
-function valueAlone(name: string, value: JsonValue): string {
-  const text = textOf(value)
-  assertNoOption(name, text)
-  return text
-}
-
-/** An option with its value: a switch when that is true or false, repeated for a list, left out for null. */
-function optionOf(flag: string, value: JsonValue, isTied: boolean): readonly string[] {
-  if (value === null) return []
-  if (Array.isArray(value)) return value.flatMap((each: JsonValue) => optionOf(flag, each, isTied))
-  if (typeof value === 'boolean' && !isTied) return value ? [flag] : []
-  const text = textOf(value)
-  return isTied || text.startsWith('-') ? [`${flag}=${text}`] : [flag, text]
 }
 
 /** Whether a program would read a text as an option. Numbers below zero are values. */

@@ -6,7 +6,8 @@ import type { Template, Values } from '../shared/template.ts'
 import { renderSegment, renderText } from '../shared/template.ts'
 import type { CommandTemplate } from './command-template.ts'
 import { BINARY } from './environment-plan.ts'
-import { assertNoOption, isOption, parameterArguments, parameterEnvironment } from './parameters.ts'
+import { parameterArguments } from './parameter-arguments.ts'
+import { assertNoOption, isOption, parameterEnvironment } from './parameters.ts'
 import type { Variables } from './variables.ts'
 
 /** What one call adds to its plan. */
