@@ -7,6 +7,7 @@ import type { Kiwi } from '../src/kiwi.ts'
 import { openKiwi } from '../src/kiwi.ts'
 import type { Client } from '../src/meta/meta.ts'
 import { chain } from './chain.ts'
+import { environments } from './environments.ts'
 import { execute } from './execute.ts'
 import { http } from './http.ts'
 import { journal } from './journal.ts'
@@ -28,6 +29,7 @@ const GROUPS: Readonly<Record<string, (bed: Bed) => Promise<readonly Figure[]>>>
   'start-up': ({ place, isQuick }) => startUp(place, isQuick ? 5 : 15),
   chain: ({ kiwi, place }) => chain(kiwi, place.project),
   execute: ({ kiwi, client, isQuick }) => execute(kiwi, client, isQuick ? 50 : 600),
+  environments: ({ place, client, isQuick }) => environments(place, client, isQuick ? 15 : 100),
   http: ({ isQuick }) => http(isQuick ? 3 : 15),
   journal: ({ kiwi, isQuick }) => journal(kiwi, isQuick ? 500 : 3000),
 }

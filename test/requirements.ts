@@ -46,8 +46,12 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   C7: 'the merged config is checked',
   C8: 'rules of a runtime are data: syntax, patterns, shebang, schemas for children',
   C9: 'files for the primitive',
+  C10: 'packages and compiled programs: built once, shared, by name only',
   C14: 'what changes anywhere is seen everywhere within a second',
   H2: 'recorded before the effect, judged before it is recorded',
   L6: 'the newest results of each tool are saved',
+  L7: 'what a tool imports and does not declare is found',
   L8: 'large results are kept whole and paged',
+  R25: 'environments lie in the cache, named by interpreter and packages',
+  R45: 'compile once, then run',
 }

@@ -31,7 +31,7 @@ export interface BuildWords {
   readonly entrypoint: string | null
   readonly interpreter: string | null
   readonly options: readonly string[]
-  readonly packageCount: number
+  readonly packages: readonly string[]
   readonly childEnvironment: Environment
 }
 
@@ -74,23 +74,25 @@ function renderSteps(
   { folder, workFolder }: BuildPlace,
   { planned, words }: { planned: EnvironmentPlan; words: BuildWords },
 ): readonly BuildStep[] {
-  const { packageCount: count, childEnvironment, entrypoint } = words
+  const { packages, options, childEnvironment, entrypoint } = words
   const named: Readonly<Record<string, string>> = {
     interpreter: words.interpreter ?? '',
     environment: folder,
     requirements: join(folder, planned.packages?.file ?? ''),
-    packages: `${count} package${count === 1 ? '' : 's'}`,
+    packages: packages.length === 1 ? '1 package' : `${packages.length} packages`,
     entrypoint: entrypoint === null || workFolder === null ? '' : join(workFolder, entrypoint),
     tool_path: workFolder ?? '',
     binary: join(folder, BINARY),
   }
+  /** An argument that is nothing but one of these becomes as many as there are. */
+  const lists: Readonly<Record<string, readonly string[]>> = { '{options}': options, '{packages}': packages }
   const render = (text: string): string =>
     renderText(compileTemplate(text, WORDS), valuesOf(named, childEnvironment))
   return steps.map(({ say, run: [program = '', ...args] }) => ({
     say: render(say),
     command: {
       command: isMade(program) ? render(program) : pinned(program),
-      args: args.flatMap((argument) => (argument === '{options}' ? words.options : [render(argument)])),
+      args: args.flatMap((argument) => lists[argument] ?? [render(argument)]),
       // No grant reaches what a package runs while it is installed; and it may not start Kiwi either.
       env: {
         ...childEnvironment,

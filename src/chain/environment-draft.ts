@@ -58,6 +58,7 @@ export function draftEnvironment(
   const { packages } = planned
   const { item, interpreter, requirements } = circumstances
   const { childEnvironment } = means
+  const names = requirements.map(showRequirement)
   const options = packages === null ? [] : optionArguments(planned, means.packages)
   const find: FindBuilderProgram = (program) =>
     program === '{interpreter}' ? interpreter : means.findProgram(program, childEnvironment['PATH'] ?? '')
@@ -65,7 +66,7 @@ export function draftEnvironment(
   if (maker === undefined) throw programMissing(item.id, firstPrograms(planned).join(' or '))
   const key = keyOf({
     maker: identityOf(maker),
-    content: packages === null ? [item.contentHash] : requirements.map(showRequirement).toSorted(),
+    content: packages === null ? [item.contentHash] : names.toSorted(),
     options,
     builders: planned.builders,
     env: planned.env,
@@ -73,13 +74,13 @@ export function draftEnvironment(
   const place = join(rootOf(planned, means), planned.runtime.id, key)
   const folder = join(place, 'current')
   const product = join(folder, planned.product ?? '')
-  const words = { ...circumstances, options, childEnvironment, packageCount: requirements.length }
+  const words = { ...circumstances, options, childEnvironment, packages: names }
   return {
     tool: item.id,
     place,
     folder,
     product,
-    packages: requirements.map(showRequirement),
+    packages: names,
     isCompiled: packages === null,
     holdsFiles: packages?.holdsFiles === true,
     env: renderVariables(planned, folder, childEnvironment),

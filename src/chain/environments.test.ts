@@ -315,6 +315,61 @@ test('SUP-01, ENV-06: what installs gets the clean environment of a child, and c
   await secret.close()
 })
 
+test('packages can be arguments of their own, and so can the settings for them', async () => {
+  temp.tool(
+    'argument_runtime',
+    makePartStore(temp.folder, {
+      options: { quiet: { given: ['-q'], otherwise: ['-v', 'loud'] } },
+      builders: [
+        [
+          {
+            say: 'listing',
+            run: [
+              'sh',
+              '-c',
+              'mkdir "$0/parts"; echo "$@" > "$0/parts/all"',
+              '{environment}',
+              '{packages}',
+              '{options}',
+            ],
+          },
+        ],
+      ],
+    }).runtime,
+  )
+  temp.tool(
+    'listing',
+    { tool_type: 'script', executor: 'argument_runtime', config: { requires: ['wheel>=2', 'axle'] } },
+    { 'main.sh': SHOW },
+  )
+  expect(await output('listing')).toBe('wheel>=2 axle -v loud\n')
+})
+
+test('C10: venv.cache_dir is a folder in the cache, and nowhere else', async () => {
+  script('near', ['wheel'], { venv: { cache_dir: '~/.cache/kiwi/venvs' } })
+  expect(await output('near')).toBe('part wheel\n')
+  expect(readdirSync(temp.cache)).toContain('venvs')
+  for (const cache_dir of ['/tmp', '~/.cache/kiwi/../x', '~', 'x']) {
+    script('far', ['wheel'], { venv: { cache_dir } })
+    await expect(temp.draft('far')).rejects.toMatchObject({ code: 'INVALID_CONFIG' })
+  }
+})
+
+test.each([
+  [{ file: '../x' }, '"environment.file" must be the name of a file'],
+  [{ command: '/bin/sh' }, '"environment.command" must begin with {environment}/'],
+  [{ command: '{environment}/../x' }, '"environment.command" must begin with {environment}/'],
+  [{ builders: [] }, '"environment.builders" must have at least 1 entries'],
+  [{ colour: 'red' }, '"environment" has no key "colour"'],
+])('an environment of %j is INVALID_CONFIG', async (environment, reason) => {
+  temp.tool('odd_runtime', makePartStore(temp.folder, environment).runtime)
+  temp.tool('odd', { tool_type: 'script', executor: 'odd_runtime' }, { 'main.sh': SHOW })
+  await expect(temp.plan('odd')).rejects.toMatchObject({
+    code: 'INVALID_CONFIG',
+    message: `Cannot run "odd": ${reason}`,
+  })
+})
+
 test('the first builder whose program is found builds', async () => {
   const step = { say: 'x', run: [store.program, '{requirements}', '{environment}'] }
   temp.tool(
