@@ -8,6 +8,7 @@ import { TYPE_RULES } from '../shared/tool-type.ts'
 import type { Item } from '../spaces/item.ts'
 import { entrypointOf } from '../spaces/item.ts'
 import { compileCommand } from './command-template.ts'
+import { entryStyle } from './entry-style.ts'
 import { planEnvironment, withRunCommand } from './environment-plan.ts'
 import { mergeConfigs } from './merge.ts'
 import type { Effect, Plan } from './plan.ts'
@@ -69,8 +70,13 @@ export function digestOf(items: readonly Item[]): string {
 }
 
 async function checkedConfig(items: readonly Item[], schemas: Schemas): Promise<JsonObject> {
+  const found = await entryStyle(items)
   const layers = items
-    .map(({ id, manifest }) => ({ id, config: manifest.config, locked: manifest.locked }))
+    .map(({ id, manifest }, at) => ({
+      id,
+      config: at === 0 ? { ...found, ...manifest.config } : manifest.config,
+      locked: manifest.locked,
+    }))
     .toReversed()
   const config: JsonObject = structuredClone(withRunCommand(mergeConfigs(layers)))
   for (const { id, manifest } of items.toReversed()) {
