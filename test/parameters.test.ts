@@ -176,36 +176,61 @@ describe('R20: a function of a JavaScript file is called', () => {
   })
 })
 
-test('R20: a script with argparse gets switches, repeated options, its own spelling and its path', async () => {
+test('R20: a script with argparse gets switches, repeated options, its own spelling and the path of the project', async () => {
   const text = `import argparse, json
 p = argparse.ArgumentParser()
 p.add_argument('file')
 p.add_argument('--dry-run', action='store_true')
+p.add_argument('--no-color', dest='color', action='store_false')
 p.add_argument('--quiet', action='store_true')
 p.add_argument('--tag', action='append')
+p.add_argument('--names', nargs='+')
 p.add_argument('-n', type=int)
 p.add_argument('--project-path', required=True)
 print(json.dumps(vars(p.parse_args())))`
-  const flag_names = { file: '', dry_run: '--dry-run', n: '-n', project_path: '--project-path' }
-  const names = ['file', 'dry_run', 'quiet', 'tag', 'n']
-  const { data } = await run(
-    'python',
-    text,
-    { file: 'a; b', dry_run: true, quiet: false, tag: ['x', '--y'], n: -3 },
-    {
-      input_schema: { type: 'object', properties: Object.fromEntries(names.map((name) => [name, {}])) },
-      config: { args_style: 'flags', flag_names },
-    },
-  )
-  expect(data).toMatchObject({
-    output: {
-      file: 'a; b',
-      dry_run: true,
-      quiet: false,
-      tag: ['x', '--y'],
-      n: -3,
-      project_path: realpathSync(temp.project),
-    },
+  temp.write('tools/parses.py', text)
+  const given = { file: 'a; b', dry_run: true, quiet: false, tag: ['x', '--y'], names: ['a', 'b'], n: -3 }
+  const read = { ...given, color: true, project_path: realpathSync(temp.project) }
+  expect((await temp.run('parses', given)).data).toMatchObject({ output: read })
+  // The same as a tool of a folder, with parameters of its own.
+  const names = ['file', 'dry_run', 'quiet', 'tag', 'names', 'n']
+  const more = {
+    input_schema: { type: 'object', properties: Object.fromEntries(names.map((name) => [name, {}])) },
+  }
+  expect((await run('python', text, given, more)).data).toMatchObject({ output: read })
+})
+
+describe('R20: without a setting the source of a script tells', () => {
+  const input_schema = { type: 'object', properties: { b: {}, a: {} } }
+  test.each([
+    ['places', 'python', 'import sys\nprint(sys.argv[1:])', "['2', '1']\n"],
+    ['a function', 'python', 'async def run(a, b): return [a, b]', ['1', '2']],
+    [
+      'a guarded function that reads its arguments',
+      'python',
+      'import sys\ndef run(x): return x * 2\nif __name__ == "__main__": print(run(sys.argv[1]))',
+      22,
+    ],
+    ['nothing of the kind', 'python', 'import json, sys\nprint(json.load(sys.stdin)["a"])', 1],
+    ['an exported function', 'node', 'export default ({ a, b }) => a + b', '12'],
+  ] as const)('%s', async (_what, type, text, output) => {
+    expect((await run(type, text, { a: '1', b: '2' }, { input_schema })).data).toMatchObject({ output })
+  })
+
+  test('what the manifest says counts, and a runtime that cannot call is not asked to', async () => {
+    const text = 'def main(**given): return 1\nprint("top")'
+    expect((await run('python', text, {}, { config: { args_style: 'none' } })).data).toMatchObject({
+      output: 'top\n',
+    })
+    await temp.create('plain_python', {
+      tool_type: 'runtime',
+      executor: 'subprocess',
+      description: 'x',
+      config: { command: 'python3' },
+    })
+    expect((await run('python', text, {}, { executor: 'plain_python' })).data).toMatchObject({
+      output: 'top\n',
+    })
   })
 })
 
