@@ -294,6 +294,14 @@ describe('what a plan says of itself', () => {
     expect(plan.secrets).toEqual(new Set(['A', 'B', 'C']))
   })
 
+  test('T8: and those that stand where credentials do; elsewhere a name has to be declared', async () => {
+    const env = { X: '${A}-${B:-b}', Y: '$${C}', Z: '{c}' }
+    const child = script({ config: { env, args: ['${D}'], input_data: '${E}' } })
+    expect((await compile(child, runtime({ command: 'cat' }), subprocess)).secrets).toEqual(
+      new Set(['A', 'B']),
+    )
+  })
+
   test.each<[JsonObject, boolean]>([
     [{}, false],
     [{ mutates_state: true }, false],

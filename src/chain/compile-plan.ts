@@ -42,10 +42,16 @@ export async function compilePlan(items: readonly Item[], schemas: Schemas): Pro
       manifest.outputs === undefined
         ? null
         : await schemas.compile(manifest.outputs, `the outputs of "${leaf.id}"`),
-    secrets: new Set(items.flatMap((item) => item.manifest.secrets)),
+    secrets: new Set([...items.flatMap((item) => item.manifest.secrets), ...proposedSecrets(config)]),
     digest: digestOf(items),
     ...harmOf(items, effect),
   })
+}
+
+/** Variables in the places of credentials: written there they are asked for as if they were declared, and granted no more. */
+function proposedSecrets({ env, headers, auth, url, url_template }: JsonObject): readonly string[] {
+  const text = JSON.stringify([env, headers, auth, url, url_template])
+  return [...text.matchAll(/(?<!\$)\$\{([A-Za-z_]\w*)/g)].map(([, name = '']) => name)
 }
 
 /** Content is only read. What a request sends has left the machine, whatever the service does with it. */

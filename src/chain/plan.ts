@@ -47,7 +47,7 @@ export interface Plan {
   readonly checkParameters: Check
   /** Checks what the tool gave back; null when the manifest promises nothing. */
   readonly checkOutput: Check | null
-  /** Names the manifests of the chain say they need. */
+  /** Names the manifests of the chain say they need, or use where credentials stand. */
   readonly secrets: ReadonlySet<string>
   /** Hash of everything in the chain that is not shipped with Kiwi: what a grant is bound to. */
   readonly digest: string
