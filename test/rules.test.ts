@@ -2,12 +2,14 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openResolver } from '../src/chain/resolve.ts'
+import { openSchemas } from '../src/chain/schemas.ts'
 import { openValidate } from '../src/chain/validate.ts'
 import { openSubprocess } from '../src/primitives/subprocess/subprocess.ts'
 import { systemClock } from '../src/shared/clock.ts'
 import type { JsonObject } from '../src/shared/json.ts'
 import type { Reply } from '../src/shared/reply.ts'
-import { shippedItem } from './fixtures/sample-item.ts'
+import { sampleFile, sampleItem, shippedItem } from './fixtures/sample-item.ts'
 import type { TempKiwi } from './temp-kiwi.ts'
 import { openTempKiwi } from './temp-kiwi.ts'
 
@@ -75,6 +77,7 @@ describe('C8: what a runtime of ours refuses is not written', () => {
     })
     expect(error).toMatchObject({
       message: expect.stringContaining('(and 1 more)'),
+      hint: expect.stringMatching(/^Correct all of these: lib\/part\.py: .*; lib\/other\.py: /),
       details: { findings: [{ path: 'lib/part.py' }, { path: 'lib/other.py' }] },
     })
   })
@@ -326,14 +329,31 @@ describe('C8: a new rule in a runtime of a user takes effect with no code', () =
   })
 })
 
+test('C8: a result is kept only for the content that was looked at', async () => {
+  const item = sampleItem({ tool_id: 'swapped', tool_type: 'script', executor: 'bash_runtime' }, [
+    sampleFile('main.sh', '#!/bin/bash\n:(){ :|:& };:'),
+  ])
+  const schemas = openSchemas()
+  const swapped = { ...item, files: async () => [sampleFile('main.sh', '#!/bin/bash\ntrue')] }
+  const lookup = temp.kiwi.spaces.at(temp.project)
+  const subprocess = openSubprocess({ clock: systemClock })
+  try {
+    const validate = openValidate({ config: temp.config, subprocess, schemas })
+    const resolver = openResolver(schemas)
+    await expect(resolver.plan(swapped, lookup).then(validate)).rejects.toMatchObject({ code: 'CONFLICT' })
+    const { found } = await validate(await resolver.plan(item, lookup))
+    expect(found.findings).toMatchObject([{ rule: 'pattern_check' }])
+  } finally {
+    await subprocess.close()
+  }
+})
+
 test.each(['hello_world', 'hello_bash', 'hello_node'])(
   'C8: the shipped %s passes the rules of its runtime',
   async (id) => {
     const subprocess = openSubprocess({ clock: systemClock })
     const item = { ...(await shippedItem(id)), space: 'project' as const }
     const lookup = temp.kiwi.spaces.at(temp.project)
-    const { openResolver } = await import('../src/chain/resolve.ts')
-    const { openSchemas } = await import('../src/chain/schemas.ts')
     try {
       const schemas = openSchemas()
       const plan = await openResolver(schemas).plan(item, lookup)

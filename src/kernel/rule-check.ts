@@ -64,15 +64,22 @@ function sorted({ findings, warnings }: Validated, action: string, redact: Redac
 }
 
 const MOST_FINDINGS = 50
+/** Of them in words. */
+const MOST_LISTED = 5
 
 function assertNone({ item }: Plan, action: string, findings: readonly Finding[]): void {
   const [first] = findings
   if (first === undefined) return
   const more = findings.length === 1 ? '' : ` (and ${findings.length - 1} more)`
+  const list = findings.slice(0, MOST_LISTED).map(describeFinding).join('; ')
   throw new KiwiError(
     'VALIDATION_FAILED',
     `Cannot ${action} "${item.id}": ${describeFinding(first)}${more}`,
     {
+      hint:
+        findings.length === 1
+          ? `Correct it as the rules of "${first.tool}" ask; details.findings has all that was said`
+          : `Correct all of these: ${list}`,
       details: { findings: findings.slice(0, MOST_FINDINGS) },
     },
   )

@@ -21,15 +21,19 @@ export async function saveRun(
   const { plan, parameters, redact } = draft
   const [startedAt, since] = [clock.now(), clock.monotonic()]
   const pending = outputs.begin(plan.item.id, projectPath)
-  const save = (end: JsonObject, { output = null, ...rest }: JsonObject): Promise<readonly string[]> =>
+  const save = (
+    error: JsonObject | null,
+    { output = null, ...rest }: JsonObject,
+  ): Promise<readonly string[]> =>
     pending.save({
       tool_id: plan.item.id,
       version: plan.item.manifest.version,
       call_id: callId,
       started_at: new Date(startedAt).toISOString(),
       parameters: JSON.parse(JSON.stringify(redact(parameters), hideBySecretKey)),
-      ...end,
+      status: error === null ? 'success' : 'error',
       output,
+      error,
       metadata: {
         executor_chain: plan.chain,
         duration_ms: Math.round(clock.monotonic() - since),
@@ -39,11 +43,11 @@ export async function saveRun(
   try {
     const { data, warnings } = await perform()
     const said = warnings.length === 0 ? {} : { warnings }
-    const unsaved = await save({ status: 'success', error: null }, { ...data, ...said })
+    const unsaved = await save(null, { ...data, ...said })
     return { data, warnings: [...warnings, ...unsaved] }
   } catch (error) {
     const { code, message, partial = {} } = error instanceof KiwiError ? error : OUR_FAULT
-    await save({ status: 'error', error: { code, message } }, partial)
+    await save({ code, message }, partial)
     throw error
   }
 }
