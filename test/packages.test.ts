@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, renameSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { listField, textField } from './fixtures/field.ts'
@@ -170,6 +170,32 @@ describe('C10, R25: a Python tool with packages', () => {
   })
 })
 
+test('C10: where there is a uv, it builds', async () => {
+  const folder = join(temp.folder, 'bin')
+  mkdirSync(folder)
+  const log = join(temp.folder, 'uv.log')
+  // Takes the arguments that the real one takes, and makes as much of an environment as a run needs.
+  const program = `#!/bin/sh
+echo "$@" >> '${log}'
+[ "$1" = venv ] || exit 0
+for last; do :; done
+mkdir -p "$last/bin" && ln -s "$5" "$last/bin/python"
+`
+  writeFileSync(join(folder, 'uv'), program, { mode: 0o755 })
+  const path = `${folder}:${process.env['PATH'] ?? ''}`
+  const beside = await openTempKiwi({ beside: temp, environment: { PATH: path } })
+  await beside.create(
+    'quick',
+    { ...PYTHON, config: { requires: ['kiwiwire>=0.2'] } },
+    { 'main.py': 'print("ran")' },
+  )
+  expect((await beside.run('quick')).data).toMatchObject({ output: 'ran\n' })
+  const [venv = '', install = ''] = readFileSync(log, 'utf8').split('\n')
+  expect(venv).toMatch(/^venv --quiet --allow-existing --python \/\S+\/python3 \/\S+$/)
+  expect(install).toMatch(/^pip install .*--no-index .*--only-binary=:all: -r \/\S+\/requirements\.txt$/)
+  await beside.close()
+})
+
 describe('L7: a tool that says nothing of what it needs', () => {
   const dryRun = (item_id: string): ReturnType<TempKiwi['call']> =>
     temp.call('execute', { item_type: 'tool', action: 'run', item_id, dry_run: true })
@@ -186,6 +212,12 @@ describe('L7: a tool that says nothing of what it needs', () => {
     })
   })
 
+  test('a script beside other scripts does not mistake them for packages', async () => {
+    temp.write('tools/text/alone.py', 'import neighbour, kiwimodel\n')
+    temp.write('tools/text/neighbour.py', 'WORD = 1\n')
+    expect((await dryRun('alone')).data).toMatchObject({ would_install: ['kiwimodel'] })
+  })
+
   test('and one that says something is taken at its word', async () => {
     const files = { 'main.py': 'import kiwiwire', 'requirements.txt': '# nothing\n' }
     await temp.create('content', PYTHON, files)
@@ -196,6 +228,14 @@ describe('L7: a tool that says nothing of what it needs', () => {
       { 'main.py': 'import kiwiwire' },
     )
     expect((await dryRun('chosen')).data).toMatchObject({ would_install: ['kiwimodel'] })
+  })
+
+  test('what cannot be had was perhaps not meant: the error says so', { timeout: LONG }, async () => {
+    await temp.create('mistaken', PYTHON, { 'main.py': 'import kiwi_no_such_module' })
+    expect((await temp.run('mistaken')).error).toMatchObject({
+      code: 'DEPENDENCY_UNAVAILABLE',
+      hint: expect.stringContaining('found among its imports'),
+    })
   })
 
   test('on Node.js likewise', async () => {

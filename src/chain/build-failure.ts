@@ -39,11 +39,16 @@ export function stepFailure(
     'DEPENDENCY_UNAVAILABLE',
     `Cannot run "${tool}": ${named.map((name) => `"${name}"`).join(', ')} cannot be installed: ${last}`,
     {
-      hint: 'Correct the name or version under "requires", make the package index reachable, or set "packages" in kiwi.json',
+      hint: environment.isGuessed ? GUESSED : NAMED,
       details: { ...details, packages: named },
     },
   )
 }
+
+const NAMED =
+  'Correct the name or version under "requires", make the package index reachable, or set "packages" in kiwi.json'
+const GUESSED =
+  'These were found among its imports: name what is meant under "requires", or set it to [] when they are there already'
 
 const FULL = /no space left on device|ENOSPC|disk quota exceeded/i
 const MOST_LINES = 20

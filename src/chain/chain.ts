@@ -6,6 +6,7 @@ import type { Clock } from '../shared/clock.ts'
 import type { Watch } from '../shared/progress.ts'
 import type { PackageTable } from '../spaces/imports.ts'
 import type { Item } from '../spaces/item.ts'
+import { digestOf } from './compile-plan.ts'
 import type { Draft } from './draft.ts'
 import { draftCall } from './draft.ts'
 import type { Request } from './draft-means.ts'
@@ -68,7 +69,7 @@ export function openChain(config: Config, clock: Clock, packageTable: PackageTab
         draftCall(plan, request, { ...fixed, library, requirements: known })
       return requirements instanceof Promise ? requirements.then(draft) : draft(requirements)
     },
-    digest: (items, spaceRoot) => grantDigest(items, findLibrary(items, spaceRoot)),
+    digest: (items, spaceRoot) => grantDigest(digestOf(items), findLibrary(items, spaceRoot)),
     validate: openValidate({ config, subprocess, schemas }),
     perform: (draft, watch) => perform(draft, means, watch),
     async close() {

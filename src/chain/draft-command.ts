@@ -82,7 +82,7 @@ export function draftCommand(plan: CommandPlan, given: Circumstances, means: Dra
       runtime,
     },
     redact: createRedact(given.variables.secrets),
-    warnings: isOff ? [notInstalled(means.requirements.map(showRequirement))] : [],
+    warnings: notInstalled(plan, isOff ? means.requirements.map(showRequirement) : []),
   }
 }
 
@@ -138,8 +138,15 @@ function renderWith(
   return environment === null ? command : { ...command, env: { ...command.env, ...environment.env } }
 }
 
-function notInstalled(packages: readonly string[]): string {
-  return `packages are switched off in the config, so these have to be there already: ${packages.join(', ')}`
+/** Packages that a manifest asks for and nobody installs: said, rather than left to be found out. */
+function notInstalled({ config, effect }: CommandPlan, switchedOff: readonly string[]): readonly string[] {
+  if (switchedOff.length > 0)
+    return [`packages are switched off, so these have to be there already: ${switchedOff.join(', ')}`]
+  const { requires } = config
+  const isIgnored = effect.environment === null && Array.isArray(requires) && requires.length > 0
+  return isIgnored
+    ? ['its runtime installs no packages: those under "requires" have to be there already']
+    : []
 }
 
 /** What an environment brings along is not there before it is built, so it is not looked for. */

@@ -31,7 +31,7 @@ export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draf
   if (plan.effect.kind === 'none') throw notRunnable(plan)
   assertSandbox(plan)
   const parameters = checkParameters(plan, request.parameters)
-  const digest = means.library === null ? plan.digest : grantDigest(plan.items, means.library)
+  const digest = grantDigest(plan.digest, means.library)
   const { item, secrets } = plan
   const variables = openVariables({ item, secrets, digest }, { ...means, projectPath: request.projectPath })
   const base = { plan, parameters }

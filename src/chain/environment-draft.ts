@@ -23,6 +23,8 @@ export interface EnvironmentDraft {
   /** What must be there for it to be ready. */
   readonly product: string
   readonly packages: readonly string[]
+  /** Whether nobody named them: they were found among the imports. */
+  readonly isGuessed: boolean
   /** Whether it is the tool's own program that is made. */
   readonly isCompiled: boolean
   readonly holdsFiles: boolean
@@ -81,6 +83,7 @@ export function draftEnvironment(
     folder,
     product,
     packages: names,
+    isGuessed: packages?.isDeclared === false,
     isCompiled: packages === null,
     holdsFiles: packages?.holdsFiles === true,
     env: renderVariables(planned, folder, childEnvironment),

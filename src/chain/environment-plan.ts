@@ -87,6 +87,7 @@ export function planEnvironment(
   if (config['compile_command'] !== undefined)
     return planCompilation(owner('compile_command'), config, entrypoint)
   if (config['environment'] === undefined) return null
+  assertOnlyTime(leaf)
   const declared = readDeclared(config['environment'], leaf.id)
   const format: RequirementFormat = declared.file.endsWith('.json') ? 'object' : 'lines'
   const read = (key: string): readonly Requirement[] =>
@@ -109,6 +110,18 @@ export function planEnvironment(
       isDeclared: config['requires'] !== undefined || leaf.filePaths.includes(declared.file),
     },
   }
+}
+
+/** How packages are installed is for the runtime to say: a tool could name a place of its own to take them from. */
+function assertOnlyTime({ id, manifest }: Item): void {
+  const own = manifest.tool_type === 'runtime' ? null : manifest.config['environment']
+  const key = Object.keys(isObject(own) ? own : {}).find((name) => name !== 'timeout')
+  if (key === undefined) return
+  throw new KiwiError(
+    'INVALID_CONFIG',
+    `Cannot run "${id}": "environment.${key}" is for its runtime to say`,
+    { hint: 'A tool may set environment.timeout; the rest belongs to a runtime of your own' },
+  )
 }
 
 /** `compile_command` and `run_command`: the program is made of the tool's own files. */

@@ -315,6 +315,15 @@ test('SUP-01, ENV-06: what installs gets the clean environment of a child, and c
   await secret.close()
 })
 
+test('what a tool requires of a runtime that installs nothing is a warning', async () => {
+  temp.tool(
+    'plain',
+    { tool_type: 'script', executor: 'bash_runtime', config: { requires: ['jq'] } },
+    { 'main.sh': 'true' },
+  )
+  expect((await temp.draft('plain')).warnings).toEqual([expect.stringContaining('"requires"')])
+})
+
 test('packages can be arguments of their own, and so can the settings for them', async () => {
   temp.tool(
     'argument_runtime',
@@ -352,6 +361,20 @@ test('C10: venv.cache_dir is a folder in the cache, and nowhere else', async () 
   for (const cache_dir of ['/tmp', '~/.cache/kiwi/../x', '~', 'x']) {
     script('far', ['wheel'], { venv: { cache_dir } })
     await expect(temp.draft('far')).rejects.toMatchObject({ code: 'INVALID_CONFIG' })
+  }
+})
+
+test('SUP-02: a tool says nothing of how packages are installed, but how long it may take', async () => {
+  for (const environment of [
+    { env: { PARTS_INDEX: 'https://evil.example' } },
+    { options: {} },
+    { builders: [] },
+  ]) {
+    script('bold', ['wheel'], { environment })
+    await expect(temp.plan('bold')).rejects.toMatchObject({
+      code: 'INVALID_CONFIG',
+      message: expect.stringContaining('is for its runtime to say'),
+    })
   }
 })
 

@@ -11,10 +11,10 @@ const LANGUAGES = {
 
 /** Looks through the sources of a tool for packages. What cannot be read as text imports nothing. */
 export function createFindImports(table: PackageTable): FindImports {
-  return async (language, files, shared) => {
+  return async (language, files, { library, siblings }) => {
     if (language !== 'python' && language !== 'node') return []
     const { source, isBeside } = LANGUAGES[language]
-    const local = isBeside ? new Set([...shared, ...files.flatMap(modulesOf)]) : shared
+    const local = new Set(isBeside ? [...library, ...siblings, ...files.flatMap(modulesOf)] : library)
     const found = new Set<string>()
     for (const { path, content } of files) {
       if (!source.test(path) || content.length > LIMITS.itemBytes) continue

@@ -1,3 +1,7 @@
+import { dirname } from 'node:path'
+import { list } from '../spaces/disk.ts'
+import type { Item } from '../spaces/item.ts'
+import { contentHash } from '../spaces/item.ts'
 import type { ItemFile } from '../store/store.ts'
 import type { PackagePlan } from './environment-plan.ts'
 import type { Library } from './library.ts'
@@ -9,8 +13,14 @@ import { readRequirement, readRequirementFile } from './requirements.ts'
 export type FindImports = (
   language: string,
   files: readonly ItemFile[],
-  local: ReadonlySet<string>,
-) => readonly string[] | Promise<readonly string[]>
+  local: LocalModules,
+) => Promise<readonly string[]>
+
+/** Names that mean no package here: of the library, and of files that lie beside a script. */
+interface LocalModules {
+  readonly library: readonly string[]
+  readonly siblings: readonly string[]
+}
 
 export type GatherRequirements = (
   plan: Plan,
@@ -18,6 +28,8 @@ export type GatherRequirements = (
 ) => readonly Requirement[] | Promise<readonly Requirement[]>
 
 const NONE: readonly Requirement[] = []
+/** Answers that are kept for one content: they differ only by what lies around it. */
+const MOST_KEPT = 8
 
 /**
  * What a tool needs: what its manifests and its own list name, and only when neither says anything, what it imports.
@@ -25,31 +37,50 @@ const NONE: readonly Requirement[] = []
  */
 export function createGatherRequirements(findImports: FindImports): GatherRequirements {
   const known = new WeakMap<PackagePlan, Map<string, readonly Requirement[]>>()
+
+  const gather = async (
+    { item }: Plan,
+    packages: PackagePlan,
+    local: LocalModules | null,
+    keep: (all: readonly Requirement[]) => void,
+  ): Promise<readonly Requirement[]> => {
+    const { file, format, language, required } = packages
+    const files = await item.files()
+    const found =
+      local === null
+        ? readRequirementFile(textAt(files, file), format, item.id)
+        : (await findImports(language ?? '', files, local)).map((name) =>
+            readRequirement(name, format, item.id),
+          )
+    const all = unique([...required, ...found], format)
+    // Files that changed since the plan was made say nothing about it.
+    if (contentHash(item.raw, files) === item.contentHash) keep(all)
+    return all
+  }
+
   return (plan, library) => {
     const packages = plan.effect.kind === 'subprocess' ? (plan.effect.environment?.packages ?? null) : null
     if (packages === null) return NONE
-    const { item } = plan
-    const isListed = item.filePaths.includes(packages.file)
-    const { language } = packages
-    if (!isListed && (packages.isDeclared || language === null || !plan.hasFiles)) return packages.required
+    const isListed = plan.item.filePaths.includes(packages.file)
+    if (!isListed && (packages.isDeclared || packages.language === null || !plan.hasFiles))
+      return packages.required
+    const local = isListed ? null : { library: library?.modules ?? [], siblings: siblingsOf(plan.item) }
+    const key = local === null ? '' : [...local.library, '', ...local.siblings].join()
     const kept = known.get(packages) ?? new Map<string, readonly Requirement[]>()
     known.set(packages, kept)
-    const key = library?.bundle.contentHash ?? ''
-    const before = kept.get(key)
-    if (before !== undefined) return before
-    const gather = async (): Promise<readonly Requirement[]> => {
-      const files = await item.files()
-      const found = isListed
-        ? readRequirementFile(textAt(files, packages.file), packages.format, item.id)
-        : (await findImports(language ?? '', files, library?.modules ?? new Set())).map((name) =>
-            readRequirement(name, packages.format, item.id),
-          )
-      const all = unique([...packages.required, ...found], packages)
-      kept.set(key, all)
-      return all
-    }
-    return gather()
+    return (
+      kept.get(key) ??
+      gather(plan, packages, local, (all) => {
+        if (kept.size >= MOST_KEPT) kept.clear()
+        kept.set(key, all)
+      })
+    )
   }
+}
+
+/** Files beside a script are its neighbours', not packages, whatever they are called. */
+function siblingsOf({ path }: Item): readonly string[] {
+  return path === null ? [] : list(dirname(path)).map(({ name }) => name.replace(/\.\w+$/, ''))
 }
 
 function textAt(files: readonly ItemFile[], path: string): string {
@@ -58,7 +89,7 @@ function textAt(files: readonly ItemFile[], path: string): string {
 }
 
 /** In an object a name stands once, and the tool's own list has the last word; in lines every bound counts. */
-function unique(all: readonly Requirement[], { format }: PackagePlan): readonly Requirement[] {
+function unique(all: readonly Requirement[], format: PackagePlan['format']): readonly Requirement[] {
   const keyed = all.map((one) => [format === 'object' ? one.name : `${one.name}${one.version}`, one] as const)
   return [...new Map(keyed).values()]
 }

@@ -1,4 +1,3 @@
-import type { WriteStream } from 'node:tty'
 import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { openProgressLine } from './progress-line.ts'
@@ -11,11 +10,9 @@ function openScreen(isTTY: boolean): { stream: NodeJS.WriteStream; written: () =
       done()
     },
   })
+  const screen = Object.assign(stream, { isTTY, columns: 40 })
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the two properties that are looked at are given
-  return {
-    stream: Object.assign(stream, { isTTY, columns: 40 }) as unknown as WriteStream,
-    written: () => text,
-  }
+  return { stream: screen as unknown as NodeJS.WriteStream, written: () => text }
 }
 
 test('R25: a terminal shows what a run is busy with, in one line that is gone at the end', () => {

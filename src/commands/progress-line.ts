@@ -24,7 +24,7 @@ export function openProgressLine(
   const draw = (): void => {
     const seconds = Math.floor((performance.now() - from) / 1000)
     const text = `${FRAMES.charAt(frame++ % FRAMES.length)} ${message}${seconds > 0 ? ` ${seconds} s` : ''}`
-    stream.write(`${START_OF_LINE}${text.slice(0, Math.max(20, stream.columns - 1))}`)
+    stream.write(`${START_OF_LINE}${text.slice(0, (stream.columns || 80) - 1)}`)
   }
   return {
     report(progress) {
