@@ -45,7 +45,11 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   C6: 'common executors are preloaded in one query',
   C7: 'the merged config is checked',
   C9: 'files for the primitive',
+  C12: 'a bare script has a virtual manifest',
   C14: 'what changes anywhere is seen everywhere within a second',
   H2: 'recorded before the effect, judged before it is recorded',
+  L2: 'what a script says of itself is read without running it',
+  L3: 'what must be declared, all faults at once',
+  L7: 'imports give packages, by a table that is data',
   L8: 'large results are kept whole and paged',
 }
