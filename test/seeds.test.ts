@@ -1,7 +1,7 @@
 // The examples that the first designs of Kiwi gave, as they were written but for their addresses: each can be made by
 // an agent, and what can be run here runs.
 import { spawnSync } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -257,25 +257,20 @@ def main(text):
   )
 })
 
+/** An example as it was written, its addresses replaced by ours. */
+const seed = (path: string): string =>
+  readFileSync(join(import.meta.dirname, 'fixtures/seeds/tools', path), 'utf8').replaceAll(
+    /https:\/\/[a-z.]+/g,
+    server.url,
+  )
+
 describe('T8, T13: calls of services, with what a person granted', () => {
+  const make = async (path: string): Promise<void> => {
+    expect((await create({ content: seed(path) })).error).toBeNull()
+  }
+
   test('seed 001: weather_forecast takes a part of the answer', async () => {
-    await create({
-      tool_id: 'weather_forecast',
-      tool_type: 'api',
-      executor: 'http_client',
-      version: '1.0.0',
-      description: 'Get weather forecast for coordinates',
-      config: {
-        method: 'GET',
-        url_template: `${server.url}/v1/forecast?lat={lat}&lon={lon}&units=metric`,
-        headers: { 'X-API-Key': '${WEATHER_API_KEY}' },
-        response_transform: '$.forecast.daily[0:7]',
-      },
-      parameters: [
-        { name: 'lat', type: 'number', required: true },
-        { name: 'lon', type: 'number', required: true },
-      ],
-    })
+    await make('001/weather_forecast.yaml')
     expect(await run('weather_forecast', { lat: 52.5, lon: -13.4 })).toMatchObject({
       data: { output: [{ day: 0 }, { day: 1 }, {}, {}, {}, {}, { day: 6 }] },
     })
@@ -286,51 +281,14 @@ describe('T8, T13: calls of services, with what a person granted', () => {
   })
 
   test('seed 004: weather_forecast with executor_config and response_path', async () => {
-    await create({
-      content: {
-        tool_id: 'weather_forecast_004',
-        tool_type: 'api',
-        version: '1.0.0',
-        description: 'Get weather forecast for a location',
-        executor_config: {
-          method: 'GET',
-          url_template: `${server.url}/forecast?lat={lat}&lon={lon}`,
-          headers: { Authorization: 'Bearer ${WEATHER_API_KEY}' },
-          response_path: '$.forecast.daily',
-        },
-        parameters: [
-          { name: 'lat', type: 'number', required: true },
-          { name: 'lon', type: 'number', required: true },
-        ],
-      },
-    })
+    const content = seed('004/weather_forecast.json').replace('weather_forecast', 'weather_forecast_004')
+    expect((await create({ content })).error).toBeNull()
     expect(await run('weather_forecast_004', { lat: 1, lon: 2 })).toMatchObject({ status: 'success' })
     expect(server.received.at(-1)?.headers['authorization']).toBe(`Bearer ${SECRETS.WEATHER_API_KEY}`)
   })
 
   test('seed 001: translate_text sends a body', async () => {
-    await create({
-      tool_id: 'translate_text',
-      tool_type: 'api',
-      executor: 'http_client',
-      manifest: {
-        version: '1.0.0',
-        description: 'Translate text via DeepL',
-        config: {
-          method: 'POST',
-          url: `${server.url}/v2/translate`,
-          headers: {
-            Authorization: 'DeepL-Auth-Key ${DEEPL_API_KEY}',
-            'Content-Type': 'application/json',
-          },
-          body_template: { text: ['{text}'], target_lang: '{target_lang}' },
-        },
-        parameters: [
-          { name: 'text', type: 'string', required: true },
-          { name: 'target_lang', type: 'string', required: true },
-        ],
-      },
-    })
+    await make('001/translate_text.json')
     expect(await run('translate_text', { text: 'Hello "you"', target_lang: 'DE' })).toMatchObject({
       data: { output: { translations: [{ text: 'Hallo' }] } },
     })
@@ -340,91 +298,48 @@ describe('T8, T13: calls of services, with what a person granted', () => {
   })
 
   test('seed 001: slack_webhook, whose address is the secret', async () => {
-    await create({
-      tool_id: 'slack_webhook',
-      tool_type: 'api',
-      executor: 'http_client',
-      version: '1.0.0',
-      description: 'Send message to Slack webhook',
-      config: {
-        method: 'POST',
-        url: '${SLACK_WEBHOOK_URL}',
-        headers: { 'Content-Type': 'application/json' },
-        body_template: { text: '{message}', channel: '{channel}' },
-      },
-      parameters: [
-        { name: 'message', type: 'string', required: true },
-        { name: 'channel', type: 'string', default: '#general' },
-      ],
-    })
+    await make('001/slack_webhook.yaml')
     expect(await run('slack_webhook', { message: 'hi' })).toMatchObject({ status: 'success' })
     expect(JSON.parse(server.received.at(-1)?.body ?? '')).toEqual({ text: 'hi', channel: '#general' })
   })
 
   test('seed 004: slack_notify, made and used by an agent', async () => {
-    await create(
-      {
-        content: {
-          tool_id: 'slack_notify',
-          tool_type: 'api',
-          version: '1.0.0',
-          description: 'Send a notification to Slack',
-          executor_config: {
-            method: 'POST',
-            url_template: `${server.url}/services/\${SLACK_WEBHOOK}`,
-            headers: { 'Content-Type': 'application/json' },
-            body_template: { text: '{message}' },
-          },
-          parameters: [{ name: 'message', type: 'string', required: true }],
-        },
-      },
-      'slack_notify',
-    )
+    await make('004/slack_notify.json')
     const ran = await run('slack_notify', { message: 'Deployment complete!' })
     expect(ran).toMatchObject({ status: 'success', data: { output: { ok: true } } })
     expect(server.received.at(-1)).toMatchObject({ body: '{"text":"Deployment complete!"}' })
     expect(JSON.stringify(ran)).not.toContain(SECRETS.SLACK_WEBHOOK)
   })
+
+  test('seed 002: an API tool that is written in Python', async () => {
+    temp.write('tools/call_service.py', seed('002/http_test.py'))
+    expect(await run('call_service')).toMatchObject({ data: { output: { ok: true } } })
+  })
 })
 
 describe('T8: what needs a server or a model is made and loaded', () => {
-  const server0 = { transport: 'stdio', command: 'npx', args: ['-y', '@notionhq/mcp-server'] }
   test.each([
-    [
-      'notion_mcp',
-      {
-        tool_id: 'notion_mcp',
-        tool_type: 'mcp_server',
-        executor: 'subprocess',
-        manifest: {
-          version: '1.0.0',
-          description: 'Notion API via MCP',
-          config: { ...server0, env: { NOTION_API_KEY: '${NOTION_API_KEY}' } },
-        },
-      },
-    ],
-    [
-      'research_topic',
-      {
-        tool_id: 'research_topic',
-        tool_type: 'directive',
-        executor: 'llm_runtime',
-        manifest: { version: '1.0.0', description: 'Research a topic', config: { model_tier: 'balanced' } },
-      },
-    ],
-    [
-      'research_thread',
-      {
-        tool_id: 'research_thread',
-        tool_type: 'thread',
-        executor: 'llm_runtime',
-        manifest: { version: '1.0.0', description: 'A thread', config: { directive: 'research_topic' } },
-      },
-    ],
-  ])('%s', async (item_id, parameters) => {
-    expect((await create(parameters)).error).toBeNull()
-    const item_type = item_id === 'notion_mcp' ? 'mcp' : item_id === 'research_topic' ? 'directive' : 'tool'
-    expect((await temp.load(item_id, { item_type })).data).toMatchObject({ name: item_id, version: '1.0.0' })
+    ['supabase_mcp', '001/supabase_mcp.yaml', 'mcp'],
+    ['github_mcp', '001/github_mcp.yaml', 'mcp'],
+    ['filesystem_mcp', '001/filesystem_mcp.yaml', 'mcp'],
+    ['remote_llm_mcp', '001/remote_llm_mcp.yaml', 'mcp'],
+    ['hosted_tools_mcp', '001/hosted_tools_mcp.yaml', 'mcp'],
+    ['notion_mcp', '001/notion_mcp.json', 'mcp'],
+    ['supabase_execute_sql', '001/supabase_execute_sql.yaml', 'tool'],
+    ['github_create_pr', '001/github_create_pr.yaml', 'tool'],
+    ['research_topic', '001/research_topic.yaml', 'directive'],
+    ['research_thread', '001/again/research_thread.yaml', 'tool'],
+    ['api_design_patterns', '001/api_design_patterns.yaml', 'knowledge'],
+  ])('%s', async (item_id, path, item_type) => {
+    const made = await temp.call('execute', {
+      item_type,
+      action: 'create',
+      item_id,
+      parameters:
+        item_type === 'knowledge' ? { manifest: seed(path), content: 'x' } : { content: seed(path) },
+    })
+    expect(made.error).toBeNull()
+    expect((await temp.load(item_id, { item_type })).data).toMatchObject({ name: item_id })
   })
 })
 
