@@ -36,7 +36,7 @@ export async function execute(kiwi: Kiwi, client: Client, rounds: number): Promi
       mutates_state: false,
       parameters: [{ name: 'n', type: 'integer' }],
     },
-    { 'main.sh': 'echo $KIWI_PARAM_N' },
+    { 'main.sh': '#!/bin/bash\necho $KIWI_PARAM_N' },
   )
   const run = (item_id: string) => () => timed(() => call({ action: 'run', item_id }))
   // A server is warm after its first minutes: the path of a run without its spawn, and the journal.

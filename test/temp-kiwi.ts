@@ -29,6 +29,15 @@ export interface TempKiwi {
 /** A manifest that lacks nothing but its file. */
 export const BASH = { tool_type: 'script', executor: 'bash_runtime', description: 'a tool of the tests' }
 
+/** Shell files as their runtime asks for them, so that a test may write one line. */
+function withShebangs(files: Record<string, string>): Record<string, string> {
+  const entries = Object.entries(files).map(([path, text]) => [
+    path,
+    path.endsWith('.sh') && !text.startsWith('#!') ? `#!/usr/bin/env bash\n${text}` : text,
+  ])
+  return Object.fromEntries(entries)
+}
+
 /** One result of a search, as far as tests look into it. */
 interface Result {
   readonly id: string
@@ -97,7 +106,7 @@ export async function openTempKiwi(options: TempOptions = {}): Promise<TempKiwi>
         item_type: 'tool',
         action: 'create',
         item_id: itemId,
-        parameters: { manifest, files, location },
+        parameters: { manifest, files: withShebangs(files), location },
       }),
     write(path, content) {
       const target = join(project, '.ai', path)

@@ -23,6 +23,8 @@ import type { Requirement } from './requirements.ts'
 import type { Resolver } from './resolve.ts'
 import { openResolver } from './resolve.ts'
 import { openSchemas } from './schemas.ts'
+import type { Validate } from './validate.ts'
+import { openValidate } from './validate.ts'
 import type { Judge } from './trust.ts'
 import { openJudge } from './trust.ts'
 import type { Verify } from './verify.ts'
@@ -39,6 +41,8 @@ export interface Chain {
   draft(plan: Plan, request: Request): Draft | Promise<Draft>
   /** The hash a grant for an item is bound to. */
   digest(items: readonly Item[], spaceRoot: string | null): string
+  /** What the rules of its chain say about an item: `finish` starts the programs that were not asked yet. */
+  validate: Validate
   /** Makes it. */
   perform(draft: Draft, watch?: Watch): Promise<Performed>
   close(): Promise<void>
@@ -63,6 +67,7 @@ export function openChain({ config, clock, store, packageTable }: ChainMeans): C
   const judge = openJudge({ verify, store, clock, userSpace })
   const passedOn = childEnvironment(environment)
   const means = { subprocess, workFolders, environments, httpClient }
+  const schemas = openSchemas()
   const fixed = {
     environment,
     childEnvironment: passedOn,
@@ -73,7 +78,7 @@ export function openChain({ config, clock, store, packageTable }: ChainMeans): C
     place: (bundle: Bundle, root?: string) => workFolders.place(bundle, root),
   }
   return {
-    resolver: openResolver(openSchemas(), judge),
+    resolver: openResolver(schemas, judge),
     verify,
     judge,
     draft(plan, request) {
@@ -84,6 +89,7 @@ export function openChain({ config, clock, store, packageTable }: ChainMeans): C
       return requirements instanceof Promise ? requirements.then(draft) : draft(requirements)
     },
     digest: (items, spaceRoot) => grantDigest(digestOf(items), findLibrary(items, spaceRoot)),
+    validate: openValidate({ config, subprocess, schemas }),
     perform: (draft, watch) => perform(draft, means, watch),
     async close() {
       await Promise.all([subprocess.close(), httpClient.close()])

@@ -1,11 +1,11 @@
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
-import { isObject } from '../shared/json.ts'
+import { isJsonObject, isObject } from '../shared/json.ts'
 import type { Template } from '../shared/template.ts'
 import { compileTemplate, textOf } from '../shared/template.ts'
 
 /** How parameters are put on the command line; the environment and standard input carry them in any case. */
-const ARGS_STYLES = ['none', 'flags', 'equals', 'positional'] as const
+const ARGS_STYLES = ['none', 'flags', 'equals', 'positional', 'call'] as const
 type ArgsStyle = (typeof ARGS_STYLES)[number]
 
 /** The config of a chain that ends in `subprocess`, compiled. */
@@ -19,6 +19,10 @@ export interface CommandTemplate {
   /** Texts and numbers of the merged config, which a runtime may place in its arguments: `{image}`. */
   readonly words: Readonly<Record<string, string>>
   readonly argsStyle: ArgsStyle
+  /** Options that are spelled otherwise than their parameter. */
+  readonly flagNames: Readonly<Record<string, string>>
+  /** Whether an argument is a file of the runtime itself. */
+  readonly usesRuntimeFiles: boolean
   /** Names of the parameters in the order of the manifest. */
   readonly parameterOrder: readonly string[]
   readonly inheritEnv: boolean
@@ -29,7 +33,15 @@ export interface CommandTemplate {
 }
 
 /** Words a runtime may use in its arguments besides the parameters of the tool. */
-const RUNTIME_WORDS = 'entrypoint entrypoint_name tool_path project_path params_json kiwi_cache'.split(' ')
+const RUNTIME_WORDS = [
+  'entrypoint',
+  'entrypoint_name',
+  'tool_path',
+  'runtime_path',
+  'project_path',
+  'params_json',
+  'kiwi_cache',
+] as const
 /** What a compiler made, and the folder it lies in. */
 const COMPILED_WORDS = ['binary', 'environment']
 
@@ -42,8 +54,9 @@ export function compileCommand(
   const own = configWords(config)
   const made = config['compile_command'] === undefined ? [] : COMPILED_WORDS
   const words = new Set([...parameters, ...Object.keys(own), ...RUNTIME_WORDS, ...made])
-  const args = listOf(config['args']).map((arg) => compilePath(arg, words))
-  const isPlaced = args.some(holdsEntrypoint)
+  const argsStyle = ARGS_STYLES.find((style) => style === config['args_style']) ?? 'none'
+  const args = argumentsOf(config, argsStyle).map((arg) => compilePath(arg, words))
+  const isPlaced = args.some((arg) => holds(arg, 'entrypoint') || holds(arg, 'entrypoint_name'))
   if (isPlaced && entrypoint === null) {
     throw new KiwiError('INVALID_CONFIG', 'Cannot fill in "{entrypoint}": the item has no file to start', {
       hint: 'Add the file to the item, and name it in config.entrypoint when there are several',
@@ -60,7 +73,9 @@ export function compileCommand(
     input: typeof config['input_data'] === 'string' ? compileTemplate(config['input_data'], words) : null,
     entrypoint,
     words: own,
-    argsStyle: ARGS_STYLES.find((style) => style === config['args_style']) ?? 'none',
+    argsStyle,
+    flagNames: textsOf(config['flag_names']),
+    usesRuntimeFiles: args.some((arg) => holds(arg, 'runtime_path')),
     parameterOrder: [...parameters],
     inheritEnv: config['inherit_env'] === true,
     timeoutMs: timeoutMsOf(config),
@@ -103,11 +118,35 @@ function compileProgram(command: string, made: ReadonlySet<string>): Template {
   return compilePath(command, made)
 }
 
-function holdsEntrypoint({ segments }: Template): boolean {
-  return segments.some(
-    (segment) =>
-      segment.kind === 'parameter' && (segment.name === 'entrypoint' || segment.name === 'entrypoint_name'),
-  )
+function holds({ segments }: Template, word: (typeof RUNTIME_WORDS)[number]): boolean {
+  return segments.some((segment) => segment.kind === 'parameter' && segment.name === word)
+}
+
+/** The arguments a runtime has for a style, or those it has for all. */
+function argumentsOf(config: JsonObject, style: ArgsStyle): readonly string[] {
+  const { args, args_by_style: byStyle, input_data } = config
+  const own = isJsonObject(byStyle) ? byStyle[style] : undefined
+  if (style === 'call' && own === undefined) {
+    throw new KiwiError(
+      'INVALID_CONFIG',
+      'Cannot use "args_style" call: the runtime has no "args_by_style.call"',
+      {
+        hint: 'Use python_runtime or node_runtime, or have the runtime say what calls a function',
+      },
+    )
+  }
+  if (style === 'call' && input_data !== undefined) {
+    throw new KiwiError(
+      'INVALID_CONFIG',
+      'Cannot use "input_data" with "args_style" call: the parameters come by standard input',
+    )
+  }
+  return listOf(own ?? args)
+}
+
+function textsOf(value: JsonValue | undefined): Readonly<Record<string, string>> {
+  const entries = Object.entries(isJsonObject(value) ? value : {})
+  return Object.fromEntries(entries.map(([key, text]) => [key, textOf(text)]))
 }
 
 function listOf(value: JsonValue | undefined): readonly string[] {

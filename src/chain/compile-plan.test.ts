@@ -64,10 +64,8 @@ describe('C7: a config that does not fit is refused with the names of its keys, 
     const child = script({ config: { venv: { required: true, enabled: false } } })
     await expect(compile(child, python, subprocess)).rejects.toMatchObject({
       code: 'INVALID_CONFIG',
-      message: expect.stringContaining(
-        'its config does not fit "python_runtime": "venv.enabled" must be true',
-      ),
-      details: { tool: 'python_runtime' },
+      message: expect.stringContaining('its config does not fit "subprocess": "venv.enabled" must be true'),
+      details: { tool: 'subprocess' },
     })
   })
 
@@ -294,6 +292,14 @@ describe('what a plan says of itself', () => {
     const child = script({ secrets: ['A', 'B'] })
     const plan = await compile(child, runtime({ command: 'cat' }, { secrets: ['B', 'C'] }), subprocess)
     expect(plan.secrets).toEqual(new Set(['A', 'B', 'C']))
+  })
+
+  test('T8: and those that stand where credentials do; elsewhere a name has to be declared', async () => {
+    const env = { X: '${A}-${B:-b}', Y: '$${C}', Z: '{c}' }
+    const child = script({ config: { env, args: ['${D}'], input_data: '${E}' } })
+    expect((await compile(child, runtime({ command: 'cat' }), subprocess)).secrets).toEqual(
+      new Set(['A', 'B']),
+    )
   })
 
   test.each<[JsonObject, boolean]>([

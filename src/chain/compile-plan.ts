@@ -8,10 +8,12 @@ import { TYPE_RULES } from '../shared/tool-type.ts'
 import type { Item } from '../spaces/item.ts'
 import { entrypointOf } from '../spaces/item.ts'
 import { compileCommand } from './command-template.ts'
+import { entryStyle } from './entry-style.ts'
 import { planEnvironment, withRunCommand } from './environment-plan.ts'
 import { mergeConfigs } from './merge.ts'
 import type { Effect, Plan } from './plan.ts'
 import { compileRequest } from './request-template.ts'
+import { rulesOf } from './rules.ts'
 import type { Schemas } from './schemas.ts'
 import { describeFindings } from './schemas.ts'
 
@@ -34,15 +36,22 @@ export async function compilePlan(items: readonly Item[], schemas: Schemas): Pro
     config,
     hasFiles: files.length > 0,
     effect,
+    rules: rulesOf(items),
     checkParameters: await schemas.compile(inputSchema(manifest), `the parameters of "${leaf.id}"`),
     checkOutput:
       manifest.outputs === undefined
         ? null
         : await schemas.compile(manifest.outputs, `the outputs of "${leaf.id}"`),
-    secrets: new Set(items.flatMap((item) => item.manifest.secrets)),
+    secrets: new Set([...items.flatMap((item) => item.manifest.secrets), ...proposedSecrets(config)]),
     digest: digestOf(items),
     ...harmOf(items, effect),
   })
+}
+
+/** Variables in the places of credentials: written there they are asked for as if they were declared, and granted no more. */
+function proposedSecrets({ env, headers, auth, url, url_template }: JsonObject): readonly string[] {
+  const text = JSON.stringify([env, headers, auth, url, url_template])
+  return [...text.matchAll(/(?<!\$)\$\{([A-Za-z_]\w*)/g)].map(([, name = '']) => name)
 }
 
 /** Content is only read. What a request sends has left the machine, whatever the service does with it. */
@@ -67,8 +76,13 @@ export function digestOf(items: readonly Item[]): string {
 }
 
 async function checkedConfig(items: readonly Item[], schemas: Schemas): Promise<JsonObject> {
+  const found = await entryStyle(items)
   const layers = items
-    .map(({ id, manifest }) => ({ id, config: manifest.config, locked: manifest.locked }))
+    .map(({ id, manifest }, at) => ({
+      id,
+      config: at === 0 ? { ...found, ...manifest.config } : manifest.config,
+      locked: manifest.locked,
+    }))
     .toReversed()
   const config: JsonObject = structuredClone(withRunCommand(mergeConfigs(layers)))
   for (const { id, manifest } of items.toReversed()) {
@@ -107,11 +121,15 @@ async function compileEffect(
           hint: 'Add the file to the item, or correct config.entrypoint',
         })
       }
-      return {
-        kind: 'subprocess',
-        command: compileCommand(config, names, entrypoint),
-        environment: planEnvironment(items, config, entrypoint),
+      const command = compileCommand(config, names, entrypoint)
+      const runtime = items[1]
+      if (command.usesRuntimeFiles && runtime?.filePaths.length === 0) {
+        throw new KiwiError(
+          'INVALID_CONFIG',
+          `Cannot fill in "{runtime_path}": "${runtime.id}" has no files of its own`,
+        )
       }
+      return { kind: 'subprocess', command, environment: planEnvironment(items, config, entrypoint) }
     }
     case 'http_client': {
       const request = compileRequest(config, names)

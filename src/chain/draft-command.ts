@@ -21,13 +21,22 @@ import type { Bundle } from './work-folder.ts'
 export interface CommandDraft {
   readonly kind: 'subprocess'
   readonly command: Command
-  /** The same command with its files and its space's library in other folders. */
-  readonly inFolder: (folder: string | null, library?: string | null) => Command
+  /** The same command with the files it needs in these folders. */
+  readonly inFolders: (folders: Folders) => Command
   /** What has to be built first; null when the program is there. */
   readonly environment: EnvironmentDraft | null
   /** Where the tool's files lie; left out for the usual place. */
   readonly workRoot: string | undefined
   readonly library: Bundle | null
+  /** The runtime, when files of its own are among the arguments. */
+  readonly runtime: Bundle | null
+}
+
+/** Where the files of the tool lie, those of its runtime, and the library of its space; null for none. */
+interface Folders {
+  readonly workFolder: string | null
+  readonly runtimeFolder: string | null
+  readonly libraryFolder: string | null
 }
 
 interface Circumstances {
@@ -46,24 +55,31 @@ export function draftCommand(plan: CommandPlan, given: Circumstances, means: Dra
     : environmentOf(plan, given, means, find)
   const workRoot = environment?.holdsFiles === true ? join(environment.folder, 'work') : undefined
   const workFolder = plan.hasFiles ? means.place(plan.item, workRoot) : null
-  const libraryFolder = library === null ? null : means.place(library.bundle)
-  const render = (folder: string | null, at: string | null): Command => {
-    const command = renderWith(plan, environment, folder, { ...given, means })
+  const runtime = plan.effect.command.usesRuntimeFiles ? (plan.items[1] ?? null) : null
+  const expected: Folders = {
+    workFolder,
+    runtimeFolder: runtime === null ? null : means.place(runtime),
+    libraryFolder: library === null ? null : means.place(library.bundle),
+  }
+  const render = ({ libraryFolder: at, ...folders }: Folders): Command => {
+    const command = renderWith(plan, environment, folders, { ...given, means })
     return library === null || at === null ? command : withPath(command, library.variable, at)
   }
-  const rendered = render(workFolder, libraryFolder)
+  const isExpected = (at: Folders): boolean =>
+    at.workFolder === expected.workFolder &&
+    at.runtimeFolder === expected.runtimeFolder &&
+    at.libraryFolder === expected.libraryFolder
+  const rendered = render(expected)
   const command = { ...rendered, command: programOf(rendered.command, environment, interpreter, find) }
   return {
     effect: {
       kind: 'subprocess',
       command,
-      inFolder: (folder, at = libraryFolder) =>
-        folder === workFolder && at === libraryFolder
-          ? command
-          : { ...render(folder, at), command: command.command },
+      inFolders: (at) => (isExpected(at) ? command : { ...render(at), command: command.command }),
       environment,
       workRoot,
       library: library?.bundle ?? null,
+      runtime,
     },
     redact: createRedact(given.variables.secrets),
     warnings: notInstalled(plan, isOff ? means.requirements.map(showRequirement) : []),
@@ -91,7 +107,7 @@ function environmentOf(
   if (planned === null || (planned.packages !== null && requirements.length === 0))
     return { environment: null, interpreter: null }
   const interpreter =
-    planned.packages === null ? null : find(renderWith(plan, null, null, { ...given, means }).command)
+    planned.packages === null ? null : find(renderWith(plan, null, NO_FOLDERS, { ...given, means }).command)
   const circumstances = {
     item,
     requirements,
@@ -102,10 +118,12 @@ function environmentOf(
   return { environment: draftEnvironment(planned, circumstances, means), interpreter }
 }
 
+const NO_FOLDERS = { workFolder: null, runtimeFolder: null }
+
 function renderWith(
   { effect }: CommandPlan,
   environment: EnvironmentDraft | null,
-  workFolder: string | null,
+  folders: Omit<Folders, 'libraryFolder'>,
   { request, parameters, variables, means }: Circumstances & { readonly means: DraftMeans },
 ): Command {
   const built = environment?.folder ?? null
@@ -114,7 +132,7 @@ function renderWith(
     ...request,
     parameters,
     variables,
-    workFolder,
+    ...folders,
     built,
   })
   return environment === null ? command : { ...command, env: { ...command.env, ...environment.env } }

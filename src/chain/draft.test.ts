@@ -45,13 +45,15 @@ describe('a draft is the call to the last argument, before anything happens', ()
   test('of a program in another folder: the same command with other paths', async () => {
     script('moved', { config: { env: { HERE: '{tool_path}' } } })
     const { effect } = await temp.draft('moved')
-    const { command, inFolder } =
-      effect.kind === 'subprocess' ? effect : { command: null, inFolder: () => null }
+    const { command, inFolders } =
+      effect.kind === 'subprocess' ? effect : { command: null, inFolders: () => null }
     const folder = command?.cwd ?? ''
     const elsewhere = JSON.parse(JSON.stringify(command).replaceAll(folder, '/elsewhere'))
     expect(folder).not.toBe('')
-    expect(inFolder('/elsewhere')).toEqual(elsewhere)
-    expect(inFolder(folder)).toBe(command)
+    expect(inFolders({ workFolder: '/elsewhere', runtimeFolder: null, libraryFolder: null })).toEqual(
+      elsewhere,
+    )
+    expect(inFolders({ workFolder: folder, runtimeFolder: null, libraryFolder: null })).toBe(command)
   })
 
   test('of a request: filled in, with a word on credentials that are empty', async () => {

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { compilePlan } from './compile-plan.ts'
-import { assertNoOption, checkParameters, parameterArguments, parameterEnvironment } from './parameters.ts'
+import { checkParameters, parameterEnvironment } from './parameters.ts'
 import type { Plan } from './plan.ts'
 import { sampleItem, shippedItem } from '../../test/fixtures/sample-item.ts'
 import { openSchemas } from './schemas.ts'
@@ -134,71 +134,5 @@ describe('P4: parameters in the environment', () => {
   test('ENV-07: "__proto__" is a name like any other', () => {
     const parameters: JsonObject = JSON.parse('{"__proto__":"x"}')
     expect(parameterEnvironment(parameters)).toEqual({ KIWI_PARAM___PROTO__: 'x' })
-  })
-})
-
-describe('R20: parameters on the command line', () => {
-  const parameters = { b: '2', a: 'one two', list: [1], dash: '-x' }
-  const line = (
-    argsStyle: 'none' | 'flags' | 'equals' | 'positional',
-    given: JsonObject = parameters,
-    ...order: string[]
-  ) =>
-    parameterArguments({ argsStyle, parameterOrder: order.length === 0 ? Object.keys(given) : order }, given)
-
-  test('none of them by default', () => {
-    expect(line('none')).toEqual([])
-  })
-
-  test('as flags, a value that looks like an option tied to its name', () => {
-    expect(line('flags')).toEqual(['--b', '2', '--a', 'one two', '--list', '[1]', '--dash=-x'])
-    expect(line('flags', { n: -5, on: true, none: null })).toEqual(['--n=-5', '--on', 'true', '--none', ''])
-  })
-
-  test('with equals signs', () => {
-    expect(line('equals')).toEqual(['--b=2', '--a=one two', '--list=[1]', '--dash=-x'])
-  })
-
-  test('by position, in the order of the manifest and not of the call', () => {
-    expect(line('positional', { to: 'b', from: 'a' }, 'from', 'to')).toEqual(['a', 'b'])
-    expect(line('equals', { to: 'b', from: 'a' }, 'from', 'to')).toEqual(['--from=a', '--to=b'])
-    expect(line('positional', { from: 'a' }, 'from', 'to')).toEqual(['a'])
-  })
-
-  test.each(['flags', 'equals', 'positional'] as const)(
-    'CMD-01: a name that the manifest does not declare is never an option: %s',
-    (style) => {
-      const given = { q: 'x', exec: 'rm -rf /', 'upload-pack': 'sh' }
-      expect(line(style, given, 'q')).toEqual(line(style, { q: 'x' }, 'q'))
-    },
-  )
-
-  test.each(['-rf', '--force', '-', '-c core.sshCommand=x', '-1e5', '-1.', '--1'])(
-    'CMD-01: by position "%s" would be an option, and is refused by name',
-    (value) => {
-      expect(() => line('positional', { ref: value })).toThrow(
-        expect.objectContaining({
-          code: 'INVALID_PARAMETERS',
-          details: { missing: [], invalid: [{ name: 'ref', reason: 'starts with "-"' }] },
-        }),
-      )
-    },
-  )
-
-  test.each(['-5', '-0.25', '5', 'a-b', '', ' -x', '—x'])('"%s" is a value', (value) => {
-    expect(() => assertNoOption('n', value)).not.toThrow()
-    expect(line('positional', { n: value })).toEqual([value])
-  })
-
-  test('CMD-01: whatever a value holds, each parameter stays where it was put', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (a, b) => {
-        expect(line('equals', { a, b }, 'a', 'b')).toEqual([`--a=${a}`, `--b=${b}`])
-        const flags = line('flags', { a, b }, 'a', 'b')
-        expect(
-          flags.filter((text) => text.startsWith('-')).every((text) => /^--[ab](?:=-|$)/.test(text)),
-        ).toBe(true)
-      }),
-    )
   })
 })

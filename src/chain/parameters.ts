@@ -2,7 +2,6 @@ import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { textOf } from '../shared/template.ts'
-import type { CommandTemplate } from './command-template.ts'
 import type { Plan } from './plan.ts'
 import { describeFindings } from './schemas.ts'
 
@@ -41,31 +40,6 @@ export function parameterEnvironment(parameters: JsonObject): Readonly<Record<st
     if (Buffer.byteLength(text) <= LIMITS.environmentBytes) environment[variable] = text
   }
   return environment
-}
-
-/**
- * Parameters on the command line, in the manifest's order: a name that it does not declare would be an option of the
- * caller's choice. A value can never be taken for an option of its own.
- */
-export function parameterArguments(
-  { argsStyle, parameterOrder }: Pick<CommandTemplate, 'argsStyle' | 'parameterOrder'>,
-  parameters: JsonObject,
-): readonly string[] {
-  if (argsStyle === 'none') return []
-  const entries = parameterOrder
-    .filter((name) => Object.hasOwn(parameters, name))
-    .map((name) => [name, textOf(parameters[name])] as const)
-  switch (argsStyle) {
-    case 'equals':
-      return entries.map(([name, text]) => `--${name}=${text}`)
-    case 'flags':
-      return entries.flatMap(([name, text]) =>
-        text.startsWith('-') ? [`--${name}=${text}`] : [`--${name}`, text],
-      )
-    case 'positional':
-      for (const [name, text] of entries) assertNoOption(name, text)
-      return entries.map(([, text]) => text)
-  }
 }
 
 /** Whether a program would read a text as an option. Numbers below zero are values. */

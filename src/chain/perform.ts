@@ -11,7 +11,7 @@ import type { Plan } from './plan.ts'
 import { readCommand } from './read-command.ts'
 import { readResponse } from './read-response.ts'
 import { describeFindings } from './schemas.ts'
-import type { WorkFolders } from './work-folder.ts'
+import type { Bundle, WorkFolders } from './work-folder.ts'
 
 /** What a call gave back: `output` first, then what else is worth knowing. */
 export interface Performed {
@@ -52,14 +52,18 @@ async function prepareCommand(
   { workFolders, environments }: PerformMeans,
   watch: Watch,
 ): Promise<Command> {
-  const { environment, workRoot, library } = effect
+  const { environment, workRoot } = effect
   const place = async (): Promise<string | null> =>
     plan.hasFiles ? workFolders.prepare(plan.item, workRoot) : null
-  if (environment === null && library === null) return effect.inFolder(await place())
   const early = environment?.holdsFiles === true ? null : await place()
   if (environment !== null) await environments.prepare(environment, early, watch)
-  const folder = environment?.holdsFiles === true ? await place() : early
-  return effect.inFolder(folder, library === null ? null : await workFolders.prepare(library))
+  const prepared = async (bundle: Bundle | null): Promise<string | null> =>
+    bundle === null ? null : workFolders.prepare(bundle)
+  return effect.inFolders({
+    workFolder: environment?.holdsFiles === true ? await place() : early,
+    runtimeFolder: await prepared(effect.runtime),
+    libraryFolder: await prepared(effect.library),
+  })
 }
 
 /** A tool that promises an output and gives another still gave one: the difference is reported. */

@@ -5,6 +5,7 @@ import type { Item } from '../spaces/item.ts'
 import type { CommandTemplate } from './command-template.ts'
 import type { EnvironmentPlan } from './environment-plan.ts'
 import type { RequestTemplate } from './request-template.ts'
+import type { RuleSet } from './rules.ts'
 import type { Check } from './schemas.ts'
 import type { Trust } from './trust.ts'
 
@@ -43,11 +44,13 @@ export interface Plan {
   /** Whether the item carries files that a run needs on disk. */
   readonly hasFiles: boolean
   readonly effect: Effect
+  /** What the chain says its first item must look like. */
+  readonly rules: RuleSet
   /** Checks the parameters and fills in their defaults. */
   readonly checkParameters: Check
   /** Checks what the tool gave back; null when the manifest promises nothing. */
   readonly checkOutput: Check | null
-  /** Names the manifests of the chain say they need. */
+  /** Names the manifests of the chain say they need, or use where credentials stand. */
   readonly secrets: ReadonlySet<string>
   /** Hash of everything in the chain that is not shipped with Kiwi: what a grant is bound to. */
   readonly digest: string

@@ -8,10 +8,8 @@ import type { Plan } from './plan.ts'
 /** What a program gave back, or the error that says why it gave nothing; `program` is how it is shown. */
 export function readCommand(plan: Plan, program: JsonValue, result: CommandResult): JsonObject {
   const { stdout, stderr, return_code, signal, truncated } = result
-  const parsed = parseJson(stdout)
   const data: JsonObject = {
-    output: parsed === undefined ? stdout : parsed,
-    ...(parsed === undefined ? {} : { stdout }),
+    ...outputOf(plan, stdout),
     ...(stderr === '' ? {} : { stderr }),
     return_code,
     ...(signal === null ? {} : { signal }),
@@ -25,6 +23,23 @@ export function readCommand(plan: Plan, program: JsonValue, result: CommandResul
     // What was ended half-way and may have changed something must not invite a second time.
     ...(code === 'TIMEOUT' && !plan.isRepeatable ? { retryable: false, hint: AFTER_TIMEOUT } : {}),
   })
+}
+
+/** Stands before what a function gave back, as RFC 7464 has it: what the script printed by itself may be anything. */
+const RECORD_SEPARATOR = '\u001E'
+
+/** The output, and what was printed when that is not the same. */
+function outputOf({ effect }: Plan, stdout: string): JsonObject {
+  const isCall = effect.kind === 'subprocess' && effect.command.argsStyle === 'call'
+  const at = isCall ? stdout.lastIndexOf(RECORD_SEPARATOR) : -1
+  const text = at < 0 ? stdout : stdout.slice(at + 1)
+  const parsed = parseJson(text)
+  if (at >= 0)
+    return {
+      output: parsed === undefined ? text : parsed,
+      ...(at === 0 ? {} : { stdout: stdout.slice(0, at) }),
+    }
+  return parsed === undefined ? { output: stdout } : { output: parsed, stdout }
 }
 
 const AFTER_TIMEOUT =

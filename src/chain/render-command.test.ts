@@ -45,6 +45,7 @@ function render(config: JsonObject, parameters: JsonObject = {}, given: Given = 
     projectPath,
     callId: 'call-1',
     workFolder,
+    runtimeFolder: '/runtime',
     built: null,
     cache: '/cache',
   })

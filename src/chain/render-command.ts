@@ -6,7 +6,8 @@ import type { Template, Values } from '../shared/template.ts'
 import { renderSegment, renderText } from '../shared/template.ts'
 import type { CommandTemplate } from './command-template.ts'
 import { BINARY } from './environment-plan.ts'
-import { assertNoOption, isOption, parameterArguments, parameterEnvironment } from './parameters.ts'
+import { parameterArguments } from './parameter-arguments.ts'
+import { assertNoOption, isOption, parameterEnvironment } from './parameters.ts'
 import type { Variables } from './variables.ts'
 
 /** What one call adds to its plan. */
@@ -19,6 +20,8 @@ export interface Circumstances {
   readonly callId: string
   /** Where the item's files lie for this run; null when it has none. */
   readonly workFolder: string | null
+  /** Where the files of its runtime lie; null when they are not needed. */
+  readonly runtimeFolder: string | null
   /** Where what was built for it lies; null when nothing was. */
   readonly built: string | null
   readonly cache: string
@@ -34,6 +37,7 @@ export function renderCommand(template: CommandTemplate, circumstances: Circumst
     entrypoint:
       template.entrypoint === null || workFolder === null ? '' : `${workFolder}/${template.entrypoint}`,
     tool_path: workFolder ?? '',
+    runtime_path: circumstances.runtimeFolder ?? '',
     project_path: projectPath ?? '',
     params_json: json,
     kiwi_cache: circumstances.cache,
@@ -47,7 +51,10 @@ export function renderCommand(template: CommandTemplate, circumstances: Circumst
   const render = (text: Template): string => renderText(text, values)
   return {
     command: render(template.command),
-    args: [...renderArguments(template.args, values, fixed), ...parameterArguments(template, parameters)],
+    args: [
+      ...renderArguments(template.args, values, fixed),
+      ...parameterArguments(template, parameters, projectPath),
+    ],
     env: {
       ...(template.inheritEnv ? variables.all() : childEnvironment),
       ...(projectPath === null ? {} : { KIWI_PROJECT_PATH: projectPath }),

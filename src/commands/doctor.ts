@@ -207,6 +207,11 @@ function settingsOf(config: Config): readonly { name: string; value: string; fro
       from: sources.publishers,
     },
     {
+      name: 'outputs',
+      value: `keep ${config.outputs.keep}, min_bytes ${config.outputs.minBytes}`,
+      from: sources.outputs,
+    },
+    {
       name: 'packages',
       value: packagesOf(config.packages) || '-',
       from: sources.packages,

@@ -43,6 +43,7 @@ describe('settings', () => {
       allowHosts: [],
       grants: [],
       publishers: [],
+      outputs: { keep: 10, minBytes: 0 },
       packages: {},
       sources: {
         store: 'default',
@@ -51,6 +52,7 @@ describe('settings', () => {
         allow_hosts: 'default',
         grants: 'default',
         publishers: 'default',
+        outputs: 'default',
         packages: 'default',
         user_space: 'default',
       },
@@ -109,6 +111,13 @@ describe('settings', () => {
     })
   })
 
+  test('L6: a part of the settings for outputs leaves the others as they were', () => {
+    write({ outputs: { keep: 3 } })
+    expect(load()).toMatchObject({ outputs: { keep: 3, minBytes: 0 }, sources: { outputs: 'file' } })
+    write({ outputs: { keep: -1 } })
+    expect(() => load()).toThrow('"outputs.keep"')
+  })
+
   test('defaults, file, variables, flags: the later wins, key by key', () => {
     write({ port: 1, log_level: 'debug', allow_hosts: ['file'] })
     const config = load({ KIWI_PORT: '2', KIWI_LOG_LEVEL: 'info' }, { port: 3 })
@@ -120,6 +129,7 @@ describe('settings', () => {
       store: 'default',
       grants: 'default',
       publishers: 'default',
+      outputs: 'default',
       packages: 'default',
       user_space: 'default',
     })

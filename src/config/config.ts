@@ -32,6 +32,13 @@ function isPublicKey(base64: string): boolean {
   const header = bytes.subarray(0, -32).toString('hex')
   return bytes.length >= 32 && ['', '302a300506032b6570032100'].includes(header)
 }
+
+/** What is kept of the results of runs: how many of each tool, and from which size on. */
+const Outputs = z.strictObject({
+  keep: z.number().int().min(0).max(10_000),
+  min_bytes: z.number().int().min(0),
+})
+
 /** Where packages come from, by language: what each setting becomes is data of the runtime. */
 const Packages = z.record(
   z.string().min(1),
@@ -46,6 +53,7 @@ const Settings = z.strictObject({
   allow_hosts: z.array(z.string().min(1)),
   grants: z.array(Grant),
   publishers: z.array(Publisher),
+  outputs: Outputs.partial(),
   packages: Packages,
 })
 type Settings = z.infer<typeof Settings>
@@ -68,10 +76,16 @@ export interface Config {
   readonly allowHosts: readonly string[]
   readonly grants: readonly Grant[]
   readonly publishers: readonly Publisher[]
+  readonly outputs: OutputSettings
   readonly packages: z.infer<typeof Packages>
   /** Where each setting came from, for `kiwi doctor`. */
   readonly sources: Readonly<Sources & Record<'user_space', Source>>
   readonly environment: Environment
+}
+
+export interface OutputSettings {
+  readonly keep: number
+  readonly minBytes: number
 }
 
 export type Flags = Partial<Pick<Settings, 'port' | 'log_level'>>
@@ -102,6 +116,7 @@ export function loadConfig(environment: Environment, flags: Flags = {}): Config 
     allowHosts: settings.allow_hosts,
     grants: settings.grants,
     publishers: settings.publishers,
+    outputs: { keep: settings.outputs.keep ?? 10, minBytes: settings.outputs.min_bytes ?? 0 },
     packages: settings.packages,
     sources: { ...sources, user_space: named === null ? 'default' : 'environment' },
     environment,
@@ -130,6 +145,7 @@ function settle(
     allow_hosts: [],
     grants: [],
     publishers: [],
+    outputs: {},
     packages: {},
   }
   let sources: Sources = {
@@ -139,6 +155,7 @@ function settle(
     allow_hosts: 'default',
     grants: 'default',
     publishers: 'default',
+    outputs: 'default',
     packages: 'default',
   }
   for (const [source, layer] of layers) {

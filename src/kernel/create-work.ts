@@ -13,6 +13,7 @@ import { author } from './author.ts'
 import type { Location, Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
 import { newPlace } from './place.ts'
+import { ruleCheck } from './rule-check.ts'
 import { linksOf } from './run-work.ts'
 import { writeSigned } from './write-signed.ts'
 
@@ -33,6 +34,7 @@ export async function createWork(
   const { manifest } = item
   assertMeant(item, given.id, given.itemType)
   await assertFree(item, location, lookup, means)
+  const rules = await ruleCheck(plan, 'create', means.chain)
   const write = location === 'registry' ? null : newPlace(item, authored.written, { location, lookup, means })
   return {
     item: { id: item.id, version: manifest.version, space: location },
@@ -41,6 +43,7 @@ export async function createWork(
     demands: [
       { op: 'tool', id: item.id, action: 'create' },
       ...(write === null ? [] : [{ op: 'write', path: targetOf(write) } as const]),
+      ...rules.demands,
     ],
     isRepeatable: false,
     isReadOnly: false,
@@ -50,11 +53,13 @@ export async function createWork(
       executor_chain: plan.chain,
       tool_type: manifest.tool_type,
       would_write: write === null ? 'registry' : targetOf(write),
+      ...rules.preview(),
     }),
-    warnings,
-    async perform() {
+    warnings: [...warnings, ...rules.warnings],
+    async perform(watch) {
+      const found = await rules.check(watch?.signal)
       const made = await writeSigned(authored, { write, changelog: null, lookup, means, by: caller.kind })
-      return { data: writtenData('Created', made.item, location), warnings: made.warnings }
+      return { data: writtenData('Created', made.item, location), warnings: [...found, ...made.warnings] }
     },
   }
 }

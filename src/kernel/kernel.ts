@@ -19,6 +19,7 @@ import { settleLostCalls } from './lost-calls.ts'
 import type { Means } from './means.ts'
 import { machineLayer } from './policy/machine-layer.ts'
 import { readWork } from './read-work.ts'
+import { openOutputs } from './outputs.ts'
 import { openResults } from './results.ts'
 import { rootOf } from './run-work.ts'
 import type { ShownTrust } from './shown-trust.ts'
@@ -63,9 +64,10 @@ export function openKernel({ config, store, clock, log, packageTable }: KernelMe
   const results = openResults(config.cache)
   const { token, key, publicKey, userSpace } = config
   const layers = [machineLayer({ store: config.store, token, config: config.file, key, publicKey })]
+  const outputs = openOutputs({ settings: config.outputs, userSpace, clock })
   const signer = openSigner(openOwnKey(config), clock)
   const harness = openHarness(userSpace)
-  const means: Means = { chain, store, results, clock, log, layers, userSpace, signer, harness }
+  const means: Means = { chain, store, results, outputs, clock, log, layers, userSpace, signer, harness }
   const pass = (ticket: Ticket, workOutHere: () => Promise<Arrival>): Promise<Outcome> =>
     gate(
       {

@@ -4,6 +4,7 @@ import type { Log } from '../shared/log.ts'
 import type { HarnessOf } from '../spaces/harness.ts'
 import type { Store } from '../store/store.ts'
 import type { Layer } from './policy/rule.ts'
+import type { Outputs } from './outputs.ts'
 import type { Results } from './results.ts'
 import type { Signer } from './signer.ts'
 
@@ -12,6 +13,7 @@ export interface Means {
   readonly chain: Chain
   readonly store: Store
   readonly results: Results
+  readonly outputs: Outputs
   readonly clock: Clock
   readonly log: Log
   /** Every layer a call is judged by. */

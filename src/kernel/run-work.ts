@@ -10,6 +10,8 @@ import type { Lookup } from '../spaces/lookup.ts'
 import type { Link, Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
 import type { Demand } from './policy/rule.ts'
+import { ruleCheck } from './rule-check.ts'
+import { saveRun } from './save-run.ts'
 
 /** A tool to be run, worked out to its last argument. */
 export async function runWork(
@@ -29,22 +31,26 @@ export async function runWork(
     projectPath,
     spaceRoot,
   })
+  const rules = await ruleCheck(plan, 'run', chain, draft.redact)
   return {
     item: { id: plan.item.id, version: plan.item.manifest.version, space: plan.item.space },
     action: 'run',
     chain: linksOf(plan),
-    demands: demandsOf(draft),
+    demands: [...demandsOf(draft), ...rules.demands],
     isRepeatable: plan.isRepeatable,
     isReadOnly: plan.isReadOnly,
     parameters: draft.parameters,
     trust: plan.trust.level,
     redact: draft.redact,
-    preview: () => previewOf(draft),
-    warnings: [...plan.warnings, ...plan.trust.warnings, ...draft.warnings],
+    preview: () => ({ ...previewOf(draft), ...rules.preview() }),
+    warnings: [...plan.warnings, ...plan.trust.warnings, ...draft.warnings, ...rules.warnings],
     async perform(watch) {
+      const found = await rules.check(watch?.signal)
       try {
-        const { data, warnings } = await chain.perform(draft, watch)
-        return { data: await fit(data), warnings }
+        const { data, warnings } = await saveRun({ draft, callId: ticket.callId, projectPath }, means, () =>
+          chain.perform(draft, watch),
+        )
+        return { data: await fit(data), warnings: [...found, ...warnings] }
       } catch (error) {
         throw error instanceof KiwiError ? await error.withPartial(fit) : error
       }

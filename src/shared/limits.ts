@@ -23,6 +23,8 @@ export const LIMITS = {
   messageCharacters: 2000,
   /** Kept results of large output, newest first. */
   keptResults: 100,
+  /** Kept results of the rules of runtimes, by content; beyond it the older half goes. */
+  keptChecks: 2000,
   /** Folders with the files of tools in the cache; beyond it the oldest go that were not used for a week. */
   workFolders: 200,
   /** Environments of a runtime in the cache; beyond it the oldest go that were not used for so many days. */

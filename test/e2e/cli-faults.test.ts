@@ -223,7 +223,7 @@ test('kiwi is not started from a tool, by whatever program', async () => {
   const tool = join(place.folder, 'starts_kiwi')
   mkdirSync(tool)
   writeFileSync(join(tool, 'tool.yaml'), 'tool_type: bash\ndescription: starts kiwi\n')
-  writeFileSync(join(tool, 'main.sh'), `'${process.execPath}' '${CLI}' run hello_bash`)
+  writeFileSync(join(tool, 'main.sh'), `#!/bin/bash\n'${process.execPath}' '${CLI}' run hello_bash`)
   expect(await kiwi(place, ['create', tool])).toMatchObject({
     code: 0,
     stdout: expect.stringContaining('"starts_kiwi"'),

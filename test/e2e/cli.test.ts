@@ -55,7 +55,7 @@ describe('kiwi search, load, run, create', () => {
       join(folder, 'tool.yaml'),
       'tool_type: bash\ndescription: echoes\nparameters:\n  - {name: n, type: integer}\n  - {name: on, type: boolean}\n  - {name: list, type: array}\n  - {name: text}\n',
     )
-    writeFileSync(join(folder, 'main.sh'), 'cat')
+    writeFileSync(join(folder, 'main.sh'), '#!/bin/bash\ncat')
     expect(await kiwi(place, ['create', folder, '--id', 'echoes'])).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('Created script "echoes"'),

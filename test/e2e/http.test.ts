@@ -250,7 +250,10 @@ test('HTTP-16: a client that goes away takes its call with it, and the record sa
     { capabilities: {}, versionNegotiation: { mode: 'auto' } },
   )
   await client.connect(new StreamableHTTPClientTransport(new URL(server.url), withToken()))
-  const parameters = { manifest: { tool_type: 'bash', description: 'x' }, files: { 'main.sh': 'sleep 300' } }
+  const parameters = {
+    manifest: { tool_type: 'bash', description: 'x' },
+    files: { 'main.sh': '#!/bin/bash\nsleep 300' },
+  }
   await client.callTool({
     name: 'execute',
     arguments: { item_type: 'tool', action: 'create', item_id: 'long', parameters },
@@ -306,7 +309,7 @@ describe('starting', () => {
       const [one, two] = clients
       const parameters = {
         manifest: { tool_type: 'bash', description: 'x' },
-        files: { 'main.sh': 'echo from the other side' },
+        files: { 'main.sh': '#!/bin/bash\necho from the other side' },
         location: 'registry',
       }
       await one?.callTool({

@@ -145,7 +145,10 @@ test('S11: a call does not wait long for a root, and one that comes late is used
   })
   await client.connect(new StdioClientTransport(launch()))
   const create = async (item_id: string): Promise<unknown> => {
-    const parameters = { manifest: { tool_type: 'bash', description: 'x' }, files: { 'main.sh': 'true' } }
+    const parameters = {
+      manifest: { tool_type: 'bash', description: 'x' },
+      files: { 'main.sh': '#!/bin/bash\ntrue' },
+    }
     const args = { item_type: 'tool', action: 'create', item_id, parameters }
     const { structuredContent } = await client.callTool({ name: 'execute', arguments: args })
     return structuredContent
@@ -254,7 +257,7 @@ describe('the process', () => {
         item_id: `sleeper_${how.replaceAll(' ', '_')}`,
         parameters: {
           manifest: { tool_type: 'bash', description: 'x' },
-          files: { 'main.sh': `sleep 300 & echo $! > '${mark}'; wait` },
+          files: { 'main.sh': `#!/bin/bash\nsleep 300 & echo $! > '${mark}'; wait` },
         },
       }
       const call = (id: number, args: object): string =>

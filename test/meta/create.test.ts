@@ -48,25 +48,28 @@ describe('create and delete', () => {
           tool_type: 'script',
           executor: 'bash_runtime',
           manifest: { version: '1.0.0', description: 'x' },
-          files: { 'main.sh': 'echo apart' },
+          files: { 'main.sh': '#!/bin/bash\necho apart' },
         },
       ],
       [
         'content_object',
-        { content: { ...BASH, tool_id: 'content_object' }, files: { 'main.sh': 'echo content_object' } },
+        {
+          content: { ...BASH, tool_id: 'content_object' },
+          files: { 'main.sh': '#!/bin/bash\necho content_object' },
+        },
       ],
       [
         'content_text',
         {
           content: 'tool_type: script\nexecutor: bash_runtime\ndescription: x\n',
-          files: { 'main.sh': 'echo content_text' },
+          files: { 'main.sh': '#!/bin/bash\necho content_text' },
         },
       ],
       [
         'alias',
         {
           manifest: { tool_type: 'bash', description: 'x', executor_config: { entrypoint: 'go.sh' } },
-          files: { 'go.sh': 'echo alias' },
+          files: { 'go.sh': '#!/bin/bash\necho alias' },
         },
       ],
     ]
@@ -85,7 +88,7 @@ describe('create and delete', () => {
       item_type: 'tool',
       action: 'create',
       item_id: 'commented',
-      parameters: { content: text, files: { 'main.sh': 'true' } },
+      parameters: { content: text, files: { 'main.sh': '#!/bin/bash\ntrue' } },
     })
     const written = readFileSync(join(temp.project, '.ai/tools/commented/tool.yaml'), 'utf8')
     expect(stripSignatures(written)).toBe(text)
@@ -238,7 +241,7 @@ describe('create and delete', () => {
   })
 
   test('T13: content that is not base64 is refused rather than changed', async () => {
-    const files = { 'main.sh': { content: 'dHJ1ZQ', encoding: 'base64' } }
+    const files = { 'main.sh': { content: 'IyEvYmluL3NoCnRydWU', encoding: 'base64' } }
     const create = (content: string): Promise<Reply> =>
       temp.call('execute', {
         item_type: 'tool',
@@ -250,7 +253,7 @@ describe('create and delete', () => {
       code: 'INVALID_PARAMETERS',
       details: { invalid: [{ name: 'files.main.sh' }] },
     })
-    expect((await create('dHJ1\nZQ==')).status).toBe('success')
+    expect((await create('IyEvYmlu\nL3NoCnRydWU=')).status).toBe('success')
   })
 
   test('T11: a lower version beside a higher one is reported as what it is; versions are not deleted alone', async () => {

@@ -54,7 +54,7 @@ describe('dry run', () => {
   })
 
   test('S9: a dry create writes nothing', async () => {
-    const parameters = { manifest: BASH, files: { 'main.sh': 'true' } }
+    const parameters = { manifest: BASH, files: { 'main.sh': '#!/bin/bash\ntrue' } }
     const reply = await temp.call('execute', {
       item_type: 'tool',
       action: 'create',
@@ -145,7 +145,7 @@ describe('the project', () => {
       const execute = (args: object): Promise<Reply> =>
         temp.kiwi.call('execute', { item_type: 'tool', ...args }, nowhere)
       expect((await execute({ action: 'run', item_id: 'hello_bash' })).status).toBe('success')
-      const parameters = { manifest: BASH, files: { 'main.sh': 'true' } }
+      const parameters = { manifest: BASH, files: { 'main.sh': '#!/bin/bash\ntrue' } }
       const create = await execute({ action: 'create', item_id: 'x', parameters })
       expect(create.error?.code).toBe('PROJECT_PATH_REQUIRED')
     }

@@ -60,7 +60,7 @@ describe('load', () => {
     await temp.create(
       'copied',
       { ...BASH, category: 'deep/down' },
-      { 'main.sh': 'echo one\n', 'lib/x.sh': '#!/bin/sh\n' },
+      { 'main.sh': '#!/bin/bash\necho one\n', 'lib/x.sh': '#!/bin/sh\n' },
       'user',
     )
     const first = await temp.load('copied', { source: 'user', destination: 'project' })
@@ -84,7 +84,7 @@ describe('load', () => {
     expect(
       (await temp.load('copied', { source: 'user', destination: 'project', overwrite: true })).status,
     ).toBe('success')
-    expect(readFileSync(at(join(temp.project, '.ai'), 'main.sh'), 'utf8')).toBe('echo one\n')
+    expect(readFileSync(at(join(temp.project, '.ai'), 'main.sh'), 'utf8')).toBe('#!/bin/bash\necho one\n')
   })
 
   test('S5: a shipped sample can be copied and then wins over the shipped one', async () => {

@@ -7,7 +7,7 @@ import type { PythonSource } from './python-lines.ts'
 interface Arguments {
   /** Null when nothing is declared this way. */
   readonly schema: JsonObject | null
-  /** `args_style` where no argument is an option, `flag_names` of options that are spelled otherwise than their parameter. */
+  /** `args_style` where no argument is an option, `flag_names` of what is spelled otherwise than its parameter. */
   readonly config: JsonObject
 }
 
@@ -19,6 +19,7 @@ export function readArguments(python: PythonSource): Arguments {
   const { code } = python
   const parameters = new Map<string, JsonObject>()
   const flagNames = new Map<string, string>()
+  const inPlace: string[] = []
   let hasOptions = false
   let calls = 0
   for (const found of code.matchAll(/\badd_argument\s*\(/g)) {
@@ -27,12 +28,15 @@ export function readArguments(python: PythonSource): Arguments {
     const argument = argumentOf(partsOf(code, found.index + found[0].length - 1), python)
     if (argument === null) continue
     const { name, flag, parameter } = argument
-    // Kiwi gives it by itself.
-    if (name === 'project_path' || parameters.has(name)) continue
-    parameters.set(name, parameter)
-    hasOptions ||= flag !== null
-    if (flag !== null && flag !== `--${name}`) flagNames.set(name, flag)
+    if (parameters.has(name)) continue
+    // Kiwi gives the path of the project by itself.
+    if (name !== 'project_path') parameters.set(name, parameter)
+    hasOptions ||= flag !== null || parameter['type'] === 'array'
+    if (flag === null) inPlace.push(name)
+    else if (flag !== `--${name}` || name === 'project_path') flagNames.set(name, flag)
   }
+  // Among options, what has its place by order stands without one.
+  if (hasOptions) for (const name of inPlace) flagNames.set(name, '')
   if (parameters.size === 0) return { schema: null, config: {} }
   return {
     schema: { parameters: [...parameters.values()] },
@@ -45,7 +49,7 @@ export function readArguments(python: PythonSource): Arguments {
 
 interface Argument {
   readonly name: string
-  /** Null: it has its place by order. */
+  /** Null: it has its place by order. With dots behind it takes all values of a list at once. */
   readonly flag: string | null
   readonly parameter: JsonObject
 }
@@ -55,10 +59,14 @@ function argumentOf(parts: readonly Part[], python: PythonSource): Argument | nu
   const flag =
     words.find((word) => word.startsWith('--')) ?? words.find((word) => word.startsWith('-')) ?? null
   const dest = named.get('dest')
-  const name =
-    typeof dest === 'string' ? dest : (flag ?? words[0] ?? '').replace(/^-+/, '').replaceAll('-', '_')
-  if (name === '' || named.get('action') === 'version') return null
-  return { name, flag, parameter: parameterOf(name, named, type, flag === null) }
+  const action = named.get('action')
+  // A switch is named by what it says: one that switches off would mean its opposite by what it sets.
+  const isNamed = typeof dest === 'string' && action !== 'store_false'
+  const name = isNamed ? dest : (flag ?? words[0] ?? '').replace(/^-+/, '').replaceAll('-', '_')
+  if (name === '' || action === 'version') return null
+  const parameter = parameterOf(name, named, type, flag === null)
+  const takesAll = parameter['type'] === 'array' && action !== 'append'
+  return { name, flag: flag !== null && takesAll ? `${flag}...` : flag, parameter }
 }
 
 interface Words {
@@ -90,7 +98,8 @@ function parameterOf(
   isPositional: boolean,
 ): JsonObject {
   const { kind, usual: implied } = kindOf(named, type)
-  const usual = named.get('default') ?? implied
+  const given = kind === 'boolean' || typeof named.get('default') === 'boolean' ? null : named.get('default')
+  const usual = given ?? implied
   const choices = named.get('choices')
   const help = named.get('help')
   const isMany = named.get('nargs') === '?' || named.get('nargs') === '*'
@@ -107,8 +116,8 @@ function parameterOf(
 /** What an action of argparse makes of an option, and what it is without it. */
 const ACTIONS: ReadonlyMap<unknown, { readonly kind: string; readonly usual?: JsonValue }> = new Map([
   ['store_true', { kind: 'boolean', usual: false }],
-  ['store_false', { kind: 'boolean', usual: true }],
-  ['count', { kind: 'integer' }],
+  ['store_false', { kind: 'boolean', usual: false }],
+  ['count', { kind: 'boolean', usual: false }],
   ['append', { kind: 'array' }],
   ['extend', { kind: 'array' }],
 ])
@@ -124,5 +133,5 @@ function kindOf(
   if (type === null) return { kind: 'string' }
   const kind = typeOf(type.split('.').at(-1) ?? '')
   // What a function makes of it begins as text.
-  return { kind: kind === 'any' || kind === 'object' || kind === 'array' ? 'string' : kind }
+  return { kind: kind === 'integer' || kind === 'number' ? kind : 'string' }
 }

@@ -260,12 +260,21 @@ parser.add_argument("--tag", action="append")
 parser.add_argument("--names", nargs="+", type=str)
 parser.add_argument("--out", dest="target", type=pathlib.Path, default=find())
 parser.add_argument("--project-path")
+parser.add_argument("--no-cache", dest="cache", action="store_false")
 parser.add_argument("--version", action="version", version="1")
 parser.add_argument(name_of_it)
 # parser.add_argument("--no")
 `
+    const flagNames = {
+      file: '',
+      max_lines: '--max-lines',
+      names: '--names...',
+      target: '--out',
+      project_path: '--project-path',
+      no_cache: '--no-cache',
+    }
     expect(await read('a.py', text)).toMatchObject({
-      config: { args_style: 'flags', flag_names: { max_lines: '--max-lines', target: '--out' } },
+      config: { args_style: 'flags', flag_names: flagNames },
       parameters: [
         { name: 'file', type: 'string', required: true, description: 'What to read' },
         { name: 'max_lines', type: 'integer', required: false, default: 10, description: 'how many' },
@@ -274,6 +283,7 @@ parser.add_argument(name_of_it)
         { name: 'tag', type: 'array', required: false },
         { name: 'names', type: 'array', required: false },
         { name: 'target', type: 'string', required: false },
+        { name: 'no_cache', type: 'boolean', required: false, default: false },
       ],
     })
   })

@@ -1,0 +1,149 @@
+import type { Config } from '../config/config.ts'
+import { childEnvironment } from '../config/environment.ts'
+import type { Subprocess } from '../primitives/subprocess/subprocess.ts'
+import { KiwiError } from '../shared/errors.ts'
+import type { Item } from '../spaces/item.ts'
+import { contentHash } from '../spaces/item.ts'
+import type { ItemFile } from '../store/store.ts'
+import type { SyntaxMeans } from './check-syntax.ts'
+import { checkSyntax, programsOf } from './check-syntax.ts'
+import type { Finding } from './finding.ts'
+import type { Plan } from './plan.ts'
+import type { Rule } from './rules.ts'
+import type { Schemas } from './schemas.ts'
+import { describeFindings } from './schemas.ts'
+import type { TextFile } from './search-patterns.ts'
+import { matcherOf, searchPatterns } from './search-patterns.ts'
+import type { Validated } from './validated-cache.ts'
+import { openValidatedCache } from './validated-cache.ts'
+
+/** What the rules of a chain say about its first item. */
+interface Validation {
+  /** Programs that have to be started to know all of it; none when it is known. */
+  readonly programs: readonly string[]
+  /** What is known without starting one. */
+  readonly found: Validated
+  /** Starts them and gives the whole. */
+  finish(signal?: AbortSignal): Promise<Validated>
+}
+
+export type Validate = (plan: Plan) => Promise<Validation>
+
+interface ValidateMeans {
+  readonly config: Config
+  readonly subprocess: Subprocess
+  readonly schemas: Schemas
+}
+
+/** Equal content under equal rules is looked at once, by whichever process comes first. */
+export function openValidate({ config, subprocess, schemas }: ValidateMeans): Validate {
+  const cache = openValidatedCache(config.cache)
+  const syntaxMeans: SyntaxMeans = { subprocess, childEnvironment: childEnvironment(config.environment) }
+  return async (plan) => {
+    const { rules, key } = plan.rules
+    if (rules.length === 0) return known({ findings: [], warnings: plan.rules.warnings })
+    const kept = await cache.get(key)
+    if (kept !== null) return known(kept)
+    const files = await filesOf(plan.item)
+    const found = await lookAt(plan, textsOf(files), schemas)
+    const checks = rules.filter((rule) => rule.type === 'syntax_check')
+    if (checks.length === 0) {
+      await cache.set(key, found)
+      return known(found)
+    }
+    return {
+      programs: programsOf(checks, syntaxMeans),
+      found,
+      async finish(signal) {
+        const checked = await checkSyntax(
+          checks,
+          { entrypoint: entrypointOf(plan), files },
+          syntaxMeans,
+          signal,
+        )
+        const whole = {
+          findings: [...found.findings, ...checked.findings],
+          warnings: [...found.warnings, ...checked.warnings],
+        }
+        if (checked.isLasting) await cache.set(key, whole)
+        return whole
+      },
+    }
+  }
+}
+
+/** The very files that were hashed: a result for others must not be kept under their name. */
+async function filesOf(item: Item): Promise<readonly ItemFile[]> {
+  const files = await item.files()
+  if (contentHash(item.raw, files) === item.contentHash) return files
+  throw new KiwiError('CONFLICT', `Cannot check "${item.id}": its files changed while it was being read`, {
+    hint: 'Send the call again',
+  })
+}
+
+function known(found: Validated): Validation {
+  return { programs: [], found, finish: async () => found }
+}
+
+function entrypointOf({ effect }: Plan): string | null {
+  return effect.kind === 'subprocess' ? effect.command.entrypoint : null
+}
+
+/** The rules that need no program. */
+async function lookAt(plan: Plan, texts: readonly TextFile[], schemas: Schemas): Promise<Validated> {
+  const findings: Finding[] = []
+  const warnings: string[] = [...plan.rules.warnings]
+  for (const rule of plan.rules.rules) {
+    const found = await findingsOf(rule, plan, texts, schemas)
+    if (rule.type !== 'pattern_check' || rule.isBlocking) findings.push(...found)
+    else
+      warnings.push(
+        ...found.map(({ path, line, reason }) => `${path}${line === null ? '' : `:${line}`} ${reason}`),
+      )
+  }
+  return { findings, warnings }
+}
+
+async function findingsOf(
+  rule: Rule,
+  plan: Plan,
+  texts: readonly TextFile[],
+  schemas: Schemas,
+): Promise<readonly Finding[]> {
+  const { type, tool } = rule
+  switch (type) {
+    case 'syntax_check':
+      return []
+    case 'pattern_check':
+      return searchPatterns(rule, texts)
+    case 'shebang_required': {
+      const entry = texts.find(({ path }) => path === entrypointOf(plan))
+      const [firstLine = ''] = entry?.text.split('\n', 1) ?? []
+      const at = entry === undefined ? 0 : await (await matcherOf(rule.pattern, tool))(firstLine)
+      if (entry === undefined || at === 0 || (at !== null && rule.pattern.isExpression)) return []
+      const reason = `its first line is no shebang that fits ${JSON.stringify(rule.pattern.name)}`
+      return [{ rule: type, tool, path: entry.path, line: 1, reason }]
+    }
+    case 'child_schema': {
+      const check = await schemas.compile(rule.schema, `a schema under validation.child_schemas of "${tool}"`)
+      const faults = check(structuredClone(rule.child.manifest))
+      if (faults === null) return []
+      const reason = `the manifest of "${rule.child.id}" does not fit "${tool}": ${describeFindings(faults)}`
+      return [{ rule: type, tool, path: null, line: null, reason }]
+    }
+  }
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** What is no text cannot be read by a rule about texts. */
+function textsOf(files: readonly ItemFile[]): readonly TextFile[] {
+  return files.flatMap(({ path, content }) => {
+    if (content.includes(0)) return []
+    try {
+      return [{ path, text: UTF8.decode(content) }]
+    } catch {
+      return []
+    }
+  })
+}

@@ -1,0 +1,86 @@
+import type { Chain } from '../chain/chain.ts'
+import type { Finding } from '../chain/finding.ts'
+import { describeFinding } from '../chain/finding.ts'
+import type { Plan } from '../chain/plan.ts'
+import type { Validated } from '../chain/validated-cache.ts'
+import { KiwiError } from '../shared/errors.ts'
+import type { JsonObject } from '../shared/json.ts'
+import type { Redact } from '../shared/redact.ts'
+import { keepAll } from '../shared/redact.ts'
+import { textOf } from '../shared/template.ts'
+import type { Demand } from './policy/rule.ts'
+
+/** The rules of an item's chain, as a part of the work on it. */
+export interface RuleCheck {
+  /** The programs it starts; none when equal content was looked at before. */
+  readonly demands: readonly Demand[]
+  /** What is already known to be worth a warning. */
+  readonly warnings: readonly string[]
+  /** For a dry run: what would be started. What is refused without starting anything is refused here. */
+  preview(): JsonObject
+  /** Refuses with all that was found, or gives the warnings that only a program could find. */
+  check(signal?: AbortSignal): Promise<readonly string[]>
+}
+
+/** `action` is what is refused: to write an item asks for all of its rules, to run it for what would keep it from running. */
+export async function ruleCheck(
+  plan: Plan,
+  action: string,
+  chain: Pick<Chain, 'validate'>,
+  redact: Redact = keepAll,
+): Promise<RuleCheck> {
+  const validation = await chain.validate(plan)
+  const { programs, found } = validation
+  const sort = (validated: Validated): Sorted => sorted(validated, action, redact)
+  const known = sort(found)
+  return {
+    demands: programs.map((program) => ({ op: 'exec', program })),
+    warnings: known.warnings,
+    preview() {
+      assertNone(plan, action, known.findings)
+      return programs.length === 0 ? {} : { would_check: programs }
+    },
+    async check(signal) {
+      const { findings, warnings } = sort(await validation.finish(signal))
+      assertNone(plan, action, findings)
+      return warnings.filter((warning) => !known.warnings.includes(warning))
+    },
+  }
+}
+
+interface Sorted {
+  readonly findings: readonly Finding[]
+  readonly warnings: readonly string[]
+}
+
+/** A script without a shebang runs all the same, since its runtime starts it. */
+function sorted({ findings, warnings }: Validated, action: string, redact: Redact): Sorted {
+  const isLenient = ({ rule }: Finding): boolean => action === 'run' && rule === 'shebang_required'
+  const shown = findings.map((finding) => ({ ...finding, reason: textOf(redact(finding.reason)) }))
+  return {
+    findings: shown.filter((finding) => !isLenient(finding)),
+    warnings: [...warnings, ...shown.filter(isLenient).map(describeFinding)],
+  }
+}
+
+const MOST_FINDINGS = 50
+/** Of them in words. */
+const MOST_LISTED = 5
+
+function assertNone({ item }: Plan, action: string, findings: readonly Finding[]): void {
+  const [first] = findings
+  if (first === undefined) return
+  const more = findings.length === 1 ? '' : ` (and ${findings.length - 1} more)`
+  const list = findings.slice(0, MOST_LISTED).map(describeFinding).join('; ')
+  throw new KiwiError(
+    'VALIDATION_FAILED',
+    `Cannot ${action} "${item.id}": ${describeFinding(first)}${more}`,
+    {
+      hint:
+        findings.length === 1
+          ? `Correct it as the rules of "${first.tool}" ask; details.findings has all that was said`
+          : `Correct all of these: ${list}`,
+      details: { findings: findings.slice(0, MOST_FINDINGS) },
+    },
+  )
+}
