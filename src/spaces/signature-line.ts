@@ -15,7 +15,7 @@ export interface SignatureRead {
   readonly findings: readonly string[]
 }
 
-export interface KeySignature {
+interface KeySignature {
   readonly family: string
   readonly time: string
   readonly hash: string

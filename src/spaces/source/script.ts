@@ -36,7 +36,8 @@ export async function readScript(script: Script): Promise<ReadScript> {
     ])
   }
   const isScript = SCRIPTS.has(type)
-  const executor = declared.executor ?? (isScript ? executorFor(stem, fileName, bare) : undefined)
+  const isByName = isScript && type !== 'docker'
+  const executor = declared.executor ?? (isByName ? executorFor(stem, fileName, bare) : undefined)
   const undeclared = ['version', ...(fileName.endsWith('.py') ? ['tool_type', 'executor'] : [])].filter(
     (name) => !Object.hasOwn(declared, name),
   )
