@@ -13,6 +13,19 @@ import { sampleFile, sampleItem, shippedItem } from './fixtures/sample-item.ts'
 import type { TempKiwi } from './temp-kiwi.ts'
 import { openTempKiwi } from './temp-kiwi.ts'
 
+/** Who vouches for it is no question here. */
+const TRUSTED = {
+  judge: () =>
+    Promise.resolve({
+      level: 4,
+      links: [],
+      refusal: null,
+      unsigned: null,
+      warnings: [],
+      isProjectTrusted: true,
+    } as const),
+}
+
 let temp: TempKiwi
 beforeAll(async () => {
   temp = await openTempKiwi({ environment: { RULES_SECRET: 'kiwi-canary-of-the-rules' } })
@@ -339,7 +352,7 @@ test('C8: a result is kept only for the content that was looked at', async () =>
   const subprocess = openSubprocess({ clock: systemClock })
   try {
     const validate = openValidate({ config: temp.config, subprocess, schemas })
-    const resolver = openResolver(schemas)
+    const resolver = openResolver(schemas, TRUSTED)
     await expect(resolver.plan(swapped, lookup).then(validate)).rejects.toMatchObject({ code: 'CONFLICT' })
     const { found } = await validate(await resolver.plan(item, lookup))
     expect(found.findings).toMatchObject([{ rule: 'pattern_check' }])
@@ -356,7 +369,7 @@ test.each(['hello_world', 'hello_bash', 'hello_node'])(
     const lookup = temp.kiwi.spaces.at(temp.project)
     try {
       const schemas = openSchemas()
-      const plan = await openResolver(schemas).plan(item, lookup)
+      const plan = await openResolver(schemas, TRUSTED).plan(item, lookup)
       expect(plan.rules.rules.length).toBeGreaterThan(0)
       const validation = await openValidate({ config: temp.config, subprocess, schemas })(plan)
       expect(await validation.finish()).toEqual({ findings: [], warnings: [] })

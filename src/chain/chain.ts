@@ -39,6 +39,8 @@ export interface Chain {
   readonly judge: Judge
   /** Works a call out without making it: at once, unless files have to be read to know what it needs. */
   draft(plan: Plan, request: Request): Draft | Promise<Draft>
+  /** Whether a library of this space would be given to it. */
+  hasLibrary(items: readonly Item[], spaceRoot: string): boolean
   /** The hash a grant for an item is bound to. */
   digest(items: readonly Item[], spaceRoot: string | null): string
   /** What the rules of its chain say about an item: `finish` starts the programs that were not asked yet. */
@@ -88,6 +90,7 @@ export function openChain({ config, clock, store, packageTable }: ChainMeans): C
         draftCall(plan, request, { ...fixed, library, requirements: known })
       return requirements instanceof Promise ? requirements.then(draft) : draft(requirements)
     },
+    hasLibrary: (items, spaceRoot) => findLibrary(items, spaceRoot) !== null,
     digest: (items, spaceRoot) => grantDigest(digestOf(items), findLibrary(items, spaceRoot)),
     validate: openValidate({ config, subprocess, schemas }),
     perform: (draft, watch) => perform(draft, means, watch),

@@ -27,6 +27,8 @@ export interface Trust {
   /** The first link that nobody known has signed: refused where signatures are required. */
   readonly unsigned: Item | null
   readonly warnings: readonly string[]
+  /** Whether what the project brings beside its items, such as a library, may run with them. */
+  readonly isProjectTrusted: boolean
 }
 
 export interface Judge {
@@ -59,10 +61,8 @@ export function openJudge({ verify, store, clock, userSpace }: JudgeMeans): Judg
       const [leaf] = items
       if (leaf === undefined) throw new TypeError('a chain without links was to be judged')
       const links = await Promise.all(items.map((item, at) => judgeLink(item, items.slice(at + 1))))
-      const isProjectTrusted =
-        projectPath === null ||
-        items.every(({ space }) => space !== 'project') ||
-        (await isTrusted(projectPath))
+      const isOfProject = items.some(({ space }) => space === 'project')
+      const isProjectTrusted = projectPath === null || !isOfProject || (await isTrusted(projectPath))
       const now = clock.now()
       const refusals = links.map(({ item, signature }) => {
         if (signature === null) return null
@@ -77,6 +77,7 @@ export function openJudge({ verify, store, clock, userSpace }: JudgeMeans): Judg
         unsigned:
           links.find(({ signature }) => signature !== null && signature.state !== 'signed')?.item ?? null,
         warnings: noted === undefined ? [] : [`"${noted.item.id}" is not signed: runs with the least trust`],
+        isProjectTrusted,
       }
     },
   }

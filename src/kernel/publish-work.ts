@@ -14,6 +14,7 @@ import type { Ticket, Wish, Work } from './call.ts'
 import { writtenData } from './create-work.ts'
 import type { Means } from './means.ts'
 import { samePlace } from './place.ts'
+import { ruleCheck } from './rule-check.ts'
 import { linksOf } from './run-work.ts'
 import { assertHigher, authorAgain, changeable, nextPatch, unchangedWork } from './update-work.ts'
 import { mayVouch } from './vouch.ts'
@@ -55,6 +56,7 @@ export async function publishWork(
     if (published.content_hash === item.contentHash) return unchangedWork('publish', item)
     throw versionExists(item, published.content_hash, nextPatch(semver, version))
   }
+  const rules = await ruleCheck(plan, 'publish', means.chain)
   const write = isRaised ? samePlace(standing, authored.written, { lookup, means }) : null
   return {
     item: { id: item.id, version, space: 'registry' },
@@ -63,14 +65,16 @@ export async function publishWork(
     demands: [
       { op: 'tool', id: item.id, action: 'publish' },
       ...(write === null ? [] : [{ op: 'write', path: targetOf(write) } as const]),
+      ...rules.demands,
     ],
     isRepeatable: false,
     isReadOnly: false,
     parameters: { tool_id: item.id, version, content_hash: item.contentHash, changelog: wish.changelog },
     redact: keepAll,
-    preview: () => ({ executor_chain: plan.chain, would_write: 'registry', version }),
-    warnings: [...authored.warnings, ...leftBehind(plan)],
-    async perform() {
+    preview: () => ({ executor_chain: plan.chain, would_write: 'registry', version, ...rules.preview() }),
+    warnings: [...authored.warnings, ...leftBehind(plan), ...rules.warnings],
+    async perform(watch) {
+      const found = await rules.check(watch?.signal)
       const signing = { lookup, means, by, changelog: wish.changelog }
       const raised = write === null ? null : await writeSigned(authored, { ...signing, write })
       // What carries a signature of our own is published as it lies there.
@@ -79,7 +83,7 @@ export async function publishWork(
       const data = writtenData('Published', made.item, 'registry')
       return {
         data: { ...data, path: source.path, changed: true },
-        warnings: [...(raised?.warnings ?? []), ...made.warnings],
+        warnings: [...found, ...(raised?.warnings ?? []), ...made.warnings],
       }
     },
   }

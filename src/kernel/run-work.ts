@@ -21,10 +21,9 @@ export async function runWork(
   means: Means,
 ): Promise<Work> {
   const { chain, results } = means
-  const plan = await trustedPlan(wish, lookup, means)
+  const { plan, spaceRoot, warnings: noted } = await trustedPlan(wish, lookup, means)
   const { projectPath } = lookup
   const fit = (data: JsonObject): Promise<JsonObject> => results.fit(ticket.callId, plan.item.id, data)
-  const spaceRoot = rootOf(plan.item, lookup)
   const draft = await chain.draft(plan, {
     callId: ticket.callId,
     parameters: wish.parameters,
@@ -43,7 +42,7 @@ export async function runWork(
     trust: plan.trust.level,
     redact: draft.redact,
     preview: () => ({ ...previewOf(draft), ...rules.preview() }),
-    warnings: [...plan.warnings, ...plan.trust.warnings, ...draft.warnings, ...rules.warnings],
+    warnings: [...plan.warnings, ...plan.trust.warnings, ...noted, ...draft.warnings, ...rules.warnings],
     async perform(watch) {
       const found = await rules.check(watch?.signal)
       try {
@@ -63,7 +62,7 @@ async function trustedPlan(
   { ref, itemType }: Extract<Wish, { kind: 'run' }>,
   lookup: Lookup,
   { chain, harness }: Means,
-): Promise<Plan> {
+): Promise<TrustedPlan> {
   const kept = await chain.resolver.current(ref, lookup, itemType)
   if (kept.trust.refusal !== null) lookup.freshen(true)
   const plan = kept.trust.refusal === null ? kept : await chain.resolver.current(ref, lookup, itemType)
@@ -73,7 +72,20 @@ async function trustedPlan(
   if (signatureRequiredBy !== null && unsigned !== null) {
     throw unsignedRefusal(plan.item, unsigned, signatureRequiredBy)
   }
-  return plan
+  const spaceRoot = rootOf(plan.item, lookup)
+  const isLibraryTrusted = plan.trust.isProjectTrusted && signatureRequiredBy === null
+  if (isLibraryTrusted || spaceRoot === null || !chain.hasLibrary(plan.items, spaceRoot)) {
+    return { plan, spaceRoot, warnings: [] }
+  }
+  const why = plan.trust.isProjectTrusted ? 'nobody signs it' : 'nobody has trusted the project'
+  return { plan, spaceRoot: null, warnings: [`the library "${spaceRoot}/tools/lib" is left out: ${why}`] }
+}
+
+interface TrustedPlan {
+  readonly plan: Plan
+  /** The space whose library goes with it; a signature is only for the item itself. */
+  readonly spaceRoot: string | null
+  readonly warnings: readonly string[]
 }
 
 /** The folder of the space an item was found in; null in the store. */

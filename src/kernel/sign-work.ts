@@ -13,6 +13,8 @@ import { signedTextOf } from '../spaces/signed-text.ts'
 import type { SignedBy } from '../spaces/statement.ts'
 import type { Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
+import type { RuleCheck } from './rule-check.ts'
+import { ruleCheck } from './rule-check.ts'
 import { signTargets } from './sign-targets.ts'
 import { mayVouch } from './vouch.ts'
 
@@ -30,6 +32,11 @@ export async function signWork(
   const [only] = items
   // Of one item everything is known before anything is decided.
   if (!isMany && only !== undefined) await check(only, by, lookup, means)
+  const rules = new Map<Item, RuleCheck>()
+  for (const item of items) {
+    const found = await rulesOf(item, lookup, means).catch((error: unknown) => unlessMany(isMany, error))
+    if (found !== null) rules.set(item, found)
+  }
   const link =
     isMany || only === undefined
       ? { id: ticket.subject, version: null, space: wish.location }
@@ -42,18 +49,26 @@ export async function signWork(
     demands: [
       { op: 'tool', id: link.id, action: 'sign' },
       ...paths.map((path) => ({ op: 'write', path }) as const),
+      ...[...rules.values()].flatMap(({ demands }) => demands),
     ],
     isRepeatable: true,
     isReadOnly: false,
     parameters: { items: items.map(({ id, contentHash }) => ({ tool_id: id, content_hash: contentHash })) },
     redact: keepAll,
-    preview: () => ({ would_sign: items.map(({ id, path }) => ({ tool_id: id, path })) }),
+    preview: () => ({
+      would_sign: items.map(({ id, path }) => ({ tool_id: id, path })),
+      ...(only === undefined || isMany ? {} : rules.get(only)?.preview()),
+    }),
     warnings: [],
-    async perform() {
-      if (!isMany && only !== undefined) return { data: await sign(only, by, lookup, means), warnings: [] }
+    async perform(watch) {
+      const signOne = async (item: Item): Promise<JsonObject> => {
+        const asked = rules.get(item) ?? (await rulesOf(item, lookup, means))
+        return sign(item, { by, lookup, means, validate: () => asked.check(watch?.signal) })
+      }
+      if (!isMany && only !== undefined) return { data: await signOne(only), warnings: [] }
       const results: JsonObject[] = []
       for (const item of items) {
-        results.push(await sign(item, by, lookup, means).catch((error: unknown) => failed(item.id, error)))
+        results.push(await signOne(item).catch((error: unknown) => failed(item.id, error)))
       }
       results.push(...faults.map(({ path, reason }) => ({ ...FAILED, tool_id: path, path, error: reason })))
       lookup.freshen(true)
@@ -90,7 +105,26 @@ async function check(item: Item, by: SignedBy, lookup: Lookup, means: Means): Re
   return mayVouch(item, { verb: 'sign', by, lookup, means })
 }
 
-async function sign(item: Item, by: SignedBy, lookup: Lookup, means: Means): Promise<JsonObject> {
+/** What the rules of its chain say. */
+async function rulesOf(item: Item, lookup: Lookup, { chain }: Means): Promise<RuleCheck> {
+  return ruleCheck(await chain.resolver.plan(item, lookup), 'sign', chain)
+}
+
+/** Of many, each says by itself what stands against it. */
+function unlessMany(isMany: boolean, error: unknown): null {
+  if (isMany && error instanceof KiwiError) return null
+  throw error
+}
+
+interface Signing {
+  readonly by: SignedBy
+  readonly lookup: Lookup
+  readonly means: Means
+  /** Gives warnings, or refuses. */
+  readonly validate: () => Promise<readonly string[]>
+}
+
+async function sign(item: Item, { by, lookup, means, validate }: Signing): Promise<JsonObject> {
   const { executors, verified } = await check(item, by, lookup, means)
   const place = placeOf(item)
   const before = place === null ? signedTextOf(item, await item.files()) : null
@@ -111,17 +145,18 @@ async function sign(item: Item, by: SignedBy, lookup: Lookup, means: Means): Pro
   // A person's word counts more than an agent's, so it is put in its place; nothing else is signed twice.
   const isKept = verified.by === 'person' || verified.by === by
   if (isKept && !isEarly(verified, means.clock.now())) return result('unchanged', before)
+  const found = await validate()
   if (place !== null) {
     const stamp = await means.signer.stamp(item, executors, by)
     await means.store.trust.sign({ place, content_hash: item.contentHash, ...stamp })
-    return result('signed', null)
+    return result('signed', null, found)
   }
   if (item.path === null || before === null) throw noRoom(item)
   const signed = await means.signer.sign(item, executors, by)
   const text = signedTextOf({ ...item, text: signed.text }, signed.files) ?? before
   const within = item.space === 'user' ? null : lookup.projectPath
   await rewriteFile({ path: item.path, within, before, text })
-  return result('signed', text, signed.warnings)
+  return result('signed', text, [...found, ...signed.warnings])
 }
 
 function noRoom({ id, path }: Item): KiwiError {

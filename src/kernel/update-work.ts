@@ -20,6 +20,7 @@ import { writtenData } from './create-work.ts'
 import type { Means } from './means.ts'
 import type { Standing } from './place.ts'
 import { samePlace, standingItem } from './place.ts'
+import { ruleCheck } from './rule-check.ts'
 import { linksOf } from './run-work.ts'
 import { mayVouch } from './vouch.ts'
 import { writeSigned } from './write-signed.ts'
@@ -44,6 +45,7 @@ export async function updateWork(
   if (isSame) return unchangedWork('update', before)
   const authored = await authorAgain(before, await withVersion(changed, version), lookup, means)
   const { item, plan, warnings } = authored
+  const rules = await ruleCheck(plan, 'update', means.chain)
   const location = fileOrRegistry(before)
   const write = location === 'registry' ? null : samePlace(standing, authored.written, { lookup, means })
   return {
@@ -53,6 +55,7 @@ export async function updateWork(
     demands: [
       { op: 'tool', id: item.id, action: 'update' },
       ...(write === null ? [] : [{ op: 'write', path: targetOf(write) } as const]),
+      ...rules.demands,
     ],
     isRepeatable: false,
     isReadOnly: false,
@@ -69,14 +72,16 @@ export async function updateWork(
       tool_type: item.manifest.tool_type,
       would_write: write === null ? 'registry' : targetOf(write),
       version,
+      ...rules.preview(),
     }),
-    warnings,
-    async perform() {
+    warnings: [...warnings, ...rules.warnings],
+    async perform(watch) {
+      const found = await rules.check(watch?.signal)
       const made = await writeSigned(authored, { write, changelog: wish.changelog, lookup, means, by })
       const data = writtenData('Updated', made.item, location)
       return {
         data: { ...data, previous_version: before.manifest.version, changed: true },
-        warnings: made.warnings,
+        warnings: [...found, ...made.warnings],
       }
     },
   }
