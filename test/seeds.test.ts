@@ -14,7 +14,8 @@ import type { TempKiwi } from './temp-kiwi.ts'
 import { openTempKiwi } from './temp-kiwi.ts'
 
 /** The compiler itself: what is on the PATH may be a shim that looks for it in the home folder. */
-const RUST = spawnSync('rustc', ['--print', 'sysroot'], { encoding: 'utf8' }).stdout?.trim() ?? ''
+const COMPILER = 'rustc'
+const RUST = spawnSync(COMPILER, ['--print', 'sysroot'], { encoding: 'utf8' }).stdout?.trim() ?? ''
 const PATH = `${RUST === '' ? '' : `${join(RUST, 'bin')}:`}${process.env['PATH'] ?? ''}`
 const SECRETS = {
   WEATHER_API_KEY: 'weather-key-0001',

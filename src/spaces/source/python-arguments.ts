@@ -16,35 +16,34 @@ const MOST = 256
 
 /** The options and arguments that a script declares with `add_argument`, as far as they are literals. */
 export function readArguments(python: PythonSource): Arguments {
-  const { code } = python
-  const parameters = new Map<string, JsonObject>()
-  const flagNames = new Map<string, string>()
-  const inPlace: string[] = []
-  let hasOptions = false
-  let calls = 0
-  for (const found of code.matchAll(/\badd_argument\s*\(/g)) {
-    calls += 1
-    if (calls > MOST) break
-    const argument = argumentOf(partsOf(code, found.index + found[0].length - 1), python)
-    if (argument === null) continue
-    const { name, flag, parameter } = argument
-    if (parameters.has(name)) continue
-    // Kiwi gives the path of the project by itself.
-    if (name !== 'project_path') parameters.set(name, parameter)
-    hasOptions ||= flag !== null || parameter['type'] === 'array'
-    if (flag === null) inPlace.push(name)
-    else if (flag !== `--${name}` || name === 'project_path') flagNames.set(name, flag)
-  }
+  const all = declaredIn(python)
+  // Kiwi gives the path of the project by itself.
+  const own = all.filter(({ name }) => name !== PROJECT)
+  if (own.length === 0) return { schema: null, config: {} }
+  const isByPlace = all.every(({ flag, parameter }) => flag === null && parameter['type'] !== 'array')
   // Among options, what has its place by order stands without one.
-  if (hasOptions) for (const name of inPlace) flagNames.set(name, '')
-  if (parameters.size === 0) return { schema: null, config: {} }
+  const spelled = all
+    .map(({ name, flag }) => [name, flag ?? ''] as const)
+    .filter(([name, flag]) => flag !== `--${name}` || name === PROJECT)
   return {
-    schema: { parameters: [...parameters.values()] },
+    schema: { parameters: own.map(({ parameter }) => parameter) },
     config: {
-      ...(hasOptions ? {} : { args_style: 'positional' }),
-      ...(flagNames.size > 0 ? { flag_names: Object.fromEntries(flagNames) } : {}),
+      ...(isByPlace ? { args_style: 'positional' } : {}),
+      ...(isByPlace || spelled.length === 0 ? {} : { flag_names: Object.fromEntries(spelled) }),
     },
   }
+}
+
+const PROJECT = 'project_path'
+
+/** The first of each name. */
+function declaredIn(python: PythonSource): readonly Argument[] {
+  const found = new Map<string, Argument>()
+  for (const call of [...python.code.matchAll(/\badd_argument\s*\(/g)].slice(0, MOST)) {
+    const argument = argumentOf(partsOf(python.code, call.index + call[0].length - 1), python)
+    if (argument !== null && !found.has(argument.name)) found.set(argument.name, argument)
+  }
+  return [...found.values()]
 }
 
 interface Argument {
