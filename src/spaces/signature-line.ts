@@ -15,7 +15,7 @@ export interface SignatureRead {
   readonly findings: readonly string[]
 }
 
-interface KeySignature {
+export interface KeySignature {
   readonly family: string
   readonly time: string
   readonly hash: string
@@ -26,29 +26,37 @@ interface KeySignature {
 /** Reads the lines at the top of a file, by the rules of every generation that wrote such lines. */
 export function readSignature(text: string, subject: SignatureSubject): SignatureRead {
   const { lines, spoilt, bare, shebang } = topOf(text)
-  const findings = spoilt ? ['text_on_signature_line'] : []
+  if (spoilt) return { ...UNSIGNED, state: 'unverified', findings: ['text_on_signature_line'] }
   const signed = lines.filter(({ hash }) => hash !== null)
-  const old = signed.length === 0 ? frontMatterHash(bare) : null
   const [first] = signed
-  const read = {
-    time: first?.time ?? old?.time ?? null,
-    hash: first?.hash ?? old?.hash ?? null,
-    key: signed.map(keyOf).find((key) => key !== null) ?? null,
-    findings,
-  }
-  if (first === undefined && old === null) {
-    return { ...read, state: spoilt ? 'unverified' : 'unsigned', generation: null }
-  }
-  const met =
-    old === null
-      ? signed.map((line) => generationOf(line, { text, bare, shebang, rest: text.slice(line.end), subject }))
-      : [old.isMet ? 'front-matter' : null]
-  const isWhole = !spoilt && met.every((generation) => generation !== null)
+  if (first === undefined) return subject.itemType === 'knowledge' ? readFrontMatter(bare) : UNSIGNED
+  const met = signed.map((line) => generationOf(line, { bare, shebang, rest: text.slice(line.end), subject }))
+  const isWhole = met.every((generation) => generation !== null)
   return {
-    ...read,
     state: isWhole ? 'validated' : 'unverified',
     generation: isWhole ? (met[0] ?? null) : null,
+    time: first.time,
+    hash: first.hash,
+    key: signed.map(keyOf).find((key) => key !== null) ?? null,
+    findings: [],
   }
+}
+
+const UNSIGNED: SignatureRead = {
+  state: 'unsigned',
+  generation: null,
+  time: null,
+  hash: null,
+  key: null,
+  findings: [],
+}
+
+function readFrontMatter(bare: string): SignatureRead {
+  const old = frontMatterHash(bare)
+  if (old === null) return UNSIGNED
+  const { time, hash, isMet } = old
+  const generation = isMet ? 'front-matter' : null
+  return { ...UNSIGNED, time, hash, generation, state: isMet ? 'validated' : 'unverified' }
 }
 
 /** The text without the signature lines at its top: what every hash of ours is over. */
@@ -155,7 +163,6 @@ function keyOf({ family, time, hash, signature, fingerprint }: SignatureLine): K
 }
 
 interface Parts {
-  readonly text: string
   readonly bare: string
   readonly shebang: string
   readonly rest: string
@@ -166,8 +173,10 @@ interface Parts {
 function generationOf(line: SignatureLine, parts: Parts): string | null {
   const { hash } = line
   if (hash === null) return null
-  for (const [generation, hashed] of candidateHashes(line, parts)) {
-    if (sha256(hashed).slice(0, hash.length) === hash) return generation
-  }
-  return null
+  // A rule that leaves nothing to be hashed would hold for any file.
+  const met = candidateHashes(line, parts).find(
+    ([generation, hashed]) =>
+      (hashed !== '' || generation === 'kiwi') && sha256(hashed).slice(0, hash.length) === hash,
+  )
+  return met?.[0] ?? null
 }
