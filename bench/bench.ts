@@ -14,6 +14,7 @@ import type { Figure } from './measure.ts'
 import { Figures, isMissed, ROOT } from './measure.ts'
 import type { Place } from '../test/fixtures/place.ts'
 import { makePlace } from '../test/fixtures/place.ts'
+import { spaces } from './spaces.ts'
 import { startUp } from './start-up.ts'
 
 /** What a group of figures is measured on. */
@@ -29,6 +30,7 @@ const GROUPS: Readonly<Record<string, (bed: Bed) => Promise<readonly Figure[]>>>
   chain: ({ kiwi, place }) => chain(kiwi, place.project),
   execute: ({ kiwi, client, isQuick }) => execute(kiwi, client, isQuick ? 50 : 600),
   http: ({ isQuick }) => http(isQuick ? 3 : 15),
+  spaces: ({ kiwi, client, place, isQuick }) => spaces(kiwi, client, place.project, isQuick ? 5 : 30),
   journal: ({ kiwi, isQuick }) => journal(kiwi, isQuick ? 500 : 3000),
 }
 

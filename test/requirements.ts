@@ -46,6 +46,8 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   C7: 'the merged config is checked',
   C9: 'files for the primitive',
   C14: 'what changes anywhere is seen everywhere within a second',
+  E2: 'one index of all items, fresh in the next search',
   H2: 'recorded before the effect, judged before it is recorded',
+  L1: 'spaces: project, user, builtin, registry; names and category paths',
   L8: 'large results are kept whole and paged',
 }

@@ -37,12 +37,14 @@ describe('settings', () => {
       logLevel: 'warn',
       allowHosts: [],
       grants: [],
+      watch: false,
       sources: {
         store: 'default',
         port: 'default',
         log_level: 'default',
         allow_hosts: 'default',
         grants: 'default',
+        watch: 'default',
         user_space: 'default',
       },
       environment: { HOME: home },
@@ -51,8 +53,16 @@ describe('settings', () => {
 
   test('the file gives each of them', () => {
     const grant = { tool: 'slack', hash: HASH, names: ['SLACK_TOKEN'] }
-    write({ store: 'other.db', port: 1, log_level: 'debug', allow_hosts: ['localhost'], grants: [grant] })
+    const settings = {
+      store: 'other.db',
+      port: 1,
+      log_level: 'debug',
+      allow_hosts: ['localhost'],
+      watch: true,
+    }
+    write({ ...settings, grants: [grant] })
     expect(load()).toMatchObject({
+      watch: true,
       store: join(home, '.ai', 'other.db'),
       port: 1,
       logLevel: 'debug',
@@ -93,6 +103,7 @@ describe('settings', () => {
       allow_hosts: 'file',
       store: 'default',
       grants: 'default',
+      watch: 'default',
       user_space: 'default',
     })
   })

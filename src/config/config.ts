@@ -24,6 +24,7 @@ const Settings = z.strictObject({
   log_level: z.enum(LOG_LEVELS),
   allow_hosts: z.array(z.string().min(1)),
   grants: z.array(Grant),
+  watch: z.boolean(),
 })
 type Settings = z.infer<typeof Settings>
 
@@ -41,6 +42,8 @@ export interface Config {
   readonly logLevel: LogLevel
   readonly allowHosts: readonly string[]
   readonly grants: readonly Grant[]
+  /** Whether the system is asked to report changes of item files, which spares the look at all of them. */
+  readonly watch: boolean
   /** Where each setting came from, for `kiwi doctor`. */
   readonly sources: Readonly<Sources & Record<'user_space', Source>>
   readonly environment: Environment
@@ -71,6 +74,7 @@ export function loadConfig(environment: Environment, flags: Flags = {}): Config 
     logLevel: settings.log_level,
     allowHosts: settings.allow_hosts,
     grants: settings.grants,
+    watch: settings.watch,
     sources: { ...sources, user_space: named === null ? 'default' : 'environment' },
     environment,
   }
@@ -91,13 +95,14 @@ function settle(
   store: string,
   layers: readonly (readonly [Source, Partial<Settings>])[],
 ): { settings: Settings; sources: Sources } {
-  let settings: Settings = { store, port: 7717, log_level: 'warn', allow_hosts: [], grants: [] }
+  let settings: Settings = { store, port: 7717, log_level: 'warn', allow_hosts: [], grants: [], watch: false }
   let sources: Sources = {
     store: 'default',
     port: 'default',
     log_level: 'default',
     allow_hosts: 'default',
     grants: 'default',
+    watch: 'default',
   }
   for (const [source, layer] of layers) {
     settings = { ...settings, ...layer }

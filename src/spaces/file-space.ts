@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import type { Clock } from '../shared/clock.ts'
 import { messageOf } from '../shared/errors.ts'
 import type { ItemRef } from '../shared/ids.ts'
@@ -8,6 +9,7 @@ import type { Item } from './item.ts'
 import { readItem } from './read-item.ts'
 import type { Entry } from './scan.ts'
 import { NOT_ITEMS, scan, stampAt, typeFolders } from './scan.ts'
+import { openWatch } from './watch.ts'
 
 /** A space of plain files: a project's `.ai` or the user's. */
 export interface FileSpace {
@@ -17,6 +19,8 @@ export interface FileSpace {
   readonly generation: number
   /** Looks at the files again, at most once a second unless `now`. STORE_UNAVAILABLE when they cannot be looked at. */
   freshen(now?: boolean): void
+  /** Sees everything that was saved before: by a look, or by what a watch reported. */
+  catchUp(): Promise<void>
   /** Whether the files of this item are still what was read. */
   isCurrent(item: Item): boolean
   /** One item, or null. AMBIGUOUS_ID when several fit. A file that cannot be read is an error, not an absence. */
@@ -29,6 +33,8 @@ export interface FileSpace {
   stamps(): ReadonlyMap<string, string>
   /** What was left out when the files were looked at. */
   faults(): readonly Fault[]
+  /** Ends the watch; the files are then looked at as without one. */
+  close(): void
 }
 
 /** Where a file space lies. */
@@ -37,6 +43,8 @@ interface Place {
   readonly root: string
   /** The folder that no link may lead out of; null = the user's own, who may link as they like. */
   readonly within: string | null
+  /** Given: the system is asked to report changes, and this is told when it cannot. */
+  readonly onWatchFault?: ((reason: string) => void) | undefined
 }
 
 /** A file that is no item, and why. */
@@ -46,8 +54,12 @@ export interface Fault {
 }
 
 const FRESH_MS = 1000
+/** However quiet a watch is: no system reports everything. */
+const WATCHED_MS = 30_000
 
-export function openFileSpace({ space, root, within }: Place, clock: Clock): FileSpace {
+export function openFileSpace({ space, root, within, onWatchFault }: Place, clock: Clock): FileSpace {
+  const names = new Set(typeFolders(root).map((folder) => basename(folder)))
+  const watch = onWatchFault === undefined ? null : openWatch(root, names, onWatchFault)
   let faults: readonly Fault[] = []
   let entries: ReadonlyMap<string, Entry> = new Map()
   let byStem: ReadonlyMap<string, readonly Entry[]> = new Map()
@@ -69,25 +81,34 @@ export function openFileSpace({ space, root, within }: Place, clock: Clock): Fil
     return now.item
   }
 
+  const freshen = (now = false): void => {
+    const age = clock.monotonic() - lookedAt
+    if (!now && (age < FRESH_MS || (watch?.isQuiet === true && age < WATCHED_MS))) return
+    const started = clock.monotonic()
+    const outside = within === null ? [] : linksOut(root, within)
+    const leaveOut = new Set(outside.map(({ path }) => path))
+    watch?.begin(typeFolders(root).filter((folder) => !leaveOut.has(folder)))
+    const seen = scan(root, NOT_ITEMS, leaveOut)
+    lookedAt = started
+    if (isSame(entries, seen) && reasonsOf(faults) === reasonsOf(outside)) return
+    faults = outside
+    entries = seen
+    byStem = groupByStem(seen.values())
+    byDeclaredId = null
+    generation += 1
+    for (const path of known.keys()) if (!seen.has(path)) known.delete(path)
+  }
+
   return {
     space,
     root,
     get generation() {
       return generation
     },
-    freshen(now = false) {
-      if (!now && clock.monotonic() - lookedAt < FRESH_MS) return
-      const started = clock.monotonic()
-      const outside = within === null ? [] : linksOut(root, within)
-      const seen = scan(root, NOT_ITEMS, new Set(outside.map(({ path }) => path)))
-      lookedAt = started
-      if (isSame(entries, seen) && reasonsOf(faults) === reasonsOf(outside)) return
-      faults = outside
-      entries = seen
-      byStem = groupByStem(seen.values())
-      byDeclaredId = null
-      generation += 1
-      for (const path of known.keys()) if (!seen.has(path)) known.delete(path)
+    freshen,
+    async catchUp() {
+      if (watch?.isQuiet === true) await watch.reported()
+      freshen(watch?.isQuiet !== true)
     },
     isCurrent(item) {
       const entry = item.path === null ? undefined : entries.get(item.path)
@@ -120,6 +141,7 @@ export function openFileSpace({ space, root, within }: Place, clock: Clock): Fil
     },
     stamps: () => new Map([...entries.values()].map(({ path, stamp }) => [path, stamp])),
     faults: () => faults,
+    close: () => watch?.close(),
   }
 }
 
