@@ -2,16 +2,17 @@ import type { JsonObject } from '../shared/json.ts'
 import type { ItemType, ToolType } from '../shared/tool-type.ts'
 
 /**
- * Everything Kiwi keeps that is not a plain file: the registry, the search index of all spaces, the journal.
+ * Everything Kiwi keeps that is not a plain file: the registry, the search index of all spaces, whom to trust, the journal.
  * Several processes open one store at once; nothing two of them must agree on lives in memory.
  */
 export interface Store {
   readonly registry: Registry
   readonly index: SearchIndex
+  readonly trust: Trust
   readonly journal: Journal
   /** Why nothing can be written here, or null. A store that cannot be written still answers what it can. */
   readonly readOnlyReason: string | null
-  /** A number that grows when the registry changed, in this process or another. Cheap enough for every call. */
+  /** A number that grows when the registry or what is trusted changed, in this process or another. Cheap enough for every call. */
   generation(): number
   close(): Promise<void>
 }
@@ -23,16 +24,18 @@ export interface StoreView {
   readonly count: SearchIndex['count']
   readonly records: Journal['read']
   readonly verify: Journal['verify']
+  readonly trustedProjects: Trust['projects']
   readonly readOnlyReason: string | null
 }
 
-export function viewOf({ registry, index, journal, readOnlyReason }: Store): StoreView {
+export function viewOf({ registry, index, trust, journal, readOnlyReason }: Store): StoreView {
   return {
     versions: (toolId) => registry.versions(toolId),
     search: (query) => index.search(query),
     count: (roots) => index.count(roots),
     records: (filter) => journal.read(filter),
     verify: () => journal.verify(),
+    trustedProjects: () => trust.projects(),
     readOnlyReason,
   }
 }
@@ -206,6 +209,37 @@ export interface SearchIndex {
   search(query: SearchQuery): Promise<{ readonly hits: readonly SearchHit[]; readonly total: number }>
   /** How many items there are of each type. */
   count(roots: readonly IndexedSpace[]): Promise<Readonly<Partial<Record<ToolType, number>>>>
+}
+
+/** A project whose items a person lets run. */
+export interface TrustedProject {
+  /** The folder with every link followed. */
+  readonly path: string
+  readonly trusted_at: string
+  readonly trusted_by: string
+}
+
+/** The signature of an item whose form has no room for a line. */
+export interface StoredSignature {
+  /** The path of its file; a version of the registry has a name of its own. */
+  readonly place: string
+  /** What was signed: another content there is another item. */
+  readonly content_hash: string
+  readonly time: string
+  readonly signature: string
+  readonly fingerprint: string
+}
+
+/** Every write of it grows the generation, so that other processes see it. */
+export interface Trust {
+  projects(): Promise<readonly TrustedProject[]>
+  /** The same again changes nothing. */
+  trustProject(project: TrustedProject): Promise<void>
+  /** One that is not there changes nothing. */
+  revokeProject(path: string): Promise<void>
+  signature(place: string): Promise<StoredSignature | null>
+  /** In place of the one that stood there. */
+  sign(signature: StoredSignature): Promise<void>
 }
 
 /** One record of the journal, before it has its place in the chain. */

@@ -4,6 +4,7 @@ import { journalCases, tamperCases } from './store-journal.cases.ts'
 import { latestCases, refusalCases, resolveCases, roundTripCases } from './store-registry.cases.ts'
 import { indexCases, rankCases, reachCases } from './store-search.cases.ts'
 import { protectionCases, seedCases } from './store-seed.cases.ts'
+import { trustCases } from './store-trust.cases.ts'
 
 /** What every store must do, whichever engine is below it. */
 export function storeCases(name: string, makeBed: () => Promise<StoreBed>): void {
@@ -19,6 +20,7 @@ export function storeCases(name: string, makeBed: () => Promise<StoreBed>): void
     ...reachCases,
     ...journalCases,
     ...tamperCases,
+    ...trustCases,
   }
   describe(name, () => {
     for (const [title, run] of Object.entries(cases)) {

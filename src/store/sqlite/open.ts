@@ -17,6 +17,7 @@ import { fillFromFile, refuseWrites } from './read-only.ts'
 import { createRegistry } from './registry.ts'
 import { createSearchIndex } from './search-index.ts'
 import { createSearchRows } from './search-rows.ts'
+import { createTrust } from './trust.ts'
 import { createVersions } from './versions.ts'
 
 export interface SqliteOptions {
@@ -81,10 +82,11 @@ async function openReadOnly(file: string, reason: string, options: SqliteOptions
     const said = `"${file}" cannot be written: ${reason}`
     options.log?.warn('store.read_only', { file, reason, is_read: isRead })
     const store = assemble(connection, options, said)
-    const { append, ...changes } = refuseWrites(file, said)
+    const { append, publish, remove, ...trust } = refuseWrites(file, said)
     return {
       ...store,
-      registry: { ...store.registry, ...changes },
+      registry: { ...store.registry, publish, remove },
+      trust: { ...store.trust, ...trust },
       journal: { ...store.journal, append },
     }
   } catch (error) {
@@ -112,6 +114,7 @@ function assemble(connection: Connection, options: SqliteOptions, readOnlyReason
   return {
     registry: createRegistry({ connection, clock, log, generation, searchRows, versions, files }),
     index: createSearchIndex(connection, searchRows),
+    trust: createTrust(connection, generation),
     journal: createJournal(connection, appender),
     readOnlyReason,
     generation: () => generation.current(),

@@ -1,6 +1,6 @@
 import { pathToFileURL } from 'node:url'
 import { KiwiError } from '../../shared/errors.ts'
-import type { Journal, Registry } from '../store.ts'
+import type { Journal, Registry, Trust } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { isDamaged } from './failure.ts'
 import { migrate, versionOf } from './migrate.ts'
@@ -51,6 +51,8 @@ INSERT INTO main.tools SELECT * FROM file.tools;
 INSERT INTO main.tool_versions SELECT * FROM file.tool_versions;
 INSERT INTO main.blobs SELECT * FROM file.blobs;
 INSERT INTO main.tool_version_files SELECT * FROM file.tool_version_files;
+INSERT INTO main.trusted_projects SELECT * FROM file.trusted_projects;
+INSERT INTO main.signatures SELECT * FROM file.signatures;
 DELETE FROM main.seeding;
 INSERT INTO main.search_items SELECT * FROM file.search_items WHERE space IN ('builtin', 'registry');
 INSERT INTO main.search_text (rowid, name, description, category, tags, parameters, body)
@@ -70,7 +72,12 @@ export function refuseWrites(file: string, reason: string): RefusedWrites {
     publish: refuse('publish'),
     remove: refuse('remove the item'),
     append: refuse('record the call'),
+    trustProject: refuse('trust the project'),
+    revokeProject: refuse('stop trusting the project'),
+    sign: refuse('keep the signature'),
   }
 }
 
-type RefusedWrites = Pick<Registry, 'publish' | 'remove'> & Pick<Journal, 'append'>
+type RefusedWrites = Pick<Registry, 'publish' | 'remove'> &
+  Pick<Journal, 'append'> &
+  Pick<Trust, 'trustProject' | 'revokeProject' | 'sign'>

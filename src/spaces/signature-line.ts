@@ -1,0 +1,180 @@
+import { sha256 } from '../shared/json.ts'
+import type { SignatureLine, SignatureSubject } from './signature-candidates.ts'
+import { candidateHashes, frontMatterHash, withoutFrontMatterHash } from './signature-candidates.ts'
+
+/** What the signature lines of a file say about its bytes. */
+export interface SignatureRead {
+  /** Nobody signed it, it is as it was when somebody did, or it is not (or nobody can tell). */
+  readonly state: 'unsigned' | 'validated' | 'unverified'
+  /** Whose rule of hashing was met; null when there is no line, or none was. */
+  readonly generation: string | null
+  readonly time: string | null
+  readonly hash: string | null
+  /** A signature made with a key; who made it is for others to find out. */
+  readonly key: KeySignature | null
+  readonly findings: readonly string[]
+}
+
+interface KeySignature {
+  readonly family: string
+  readonly time: string
+  readonly hash: string
+  readonly signature: string
+  readonly fingerprint: string
+}
+
+/** Reads the lines at the top of a file, by the rules of every generation that wrote such lines. */
+export function readSignature(text: string, subject: SignatureSubject): SignatureRead {
+  const { lines, spoilt, bare, shebang } = topOf(text)
+  if (spoilt) return { ...UNSIGNED, state: 'unverified', findings: ['text_on_signature_line'] }
+  const signed = lines.filter(({ hash }) => hash !== null)
+  const [first] = signed
+  if (first === undefined) return readFrontMatter(bare)
+  const met = signed.map((line) => generationOf(line, { bare, shebang, rest: text.slice(line.end), subject }))
+  const isWhole = met.every((generation) => generation !== null)
+  return {
+    state: isWhole ? 'validated' : 'unverified',
+    generation: isWhole ? (met[0] ?? null) : null,
+    time: first.time,
+    hash: first.hash,
+    key: signed.map(keyOf).find((key) => key !== null) ?? null,
+    findings: [],
+  }
+}
+
+const UNSIGNED: SignatureRead = {
+  state: 'unsigned',
+  generation: null,
+  time: null,
+  hash: null,
+  key: null,
+  findings: [],
+}
+
+function readFrontMatter(bare: string): SignatureRead {
+  const old = frontMatterHash(bare)
+  if (old === null) return UNSIGNED
+  const { time, hash, isMet } = old
+  const generation = isMet ? 'front-matter' : null
+  return { ...UNSIGNED, time, hash, generation, state: isMet ? 'validated' : 'unverified' }
+}
+
+/** The text without the signature lines at its top: what every hash of ours is over. */
+export function stripSignatures(text: string): string {
+  return topOf(text).bare
+}
+
+/** The text as it is signed: without lines, and without what knowledge once kept in its front matter instead. */
+export function unsignedText(text: string): string {
+  return withoutFrontMatterHash(withSignature(text, []))
+}
+
+/** Puts these lines where signatures stand, in place of all that stood there. */
+export function withSignature(text: string, lines: readonly string[]): string {
+  const { bare, shebang } = topOf(text)
+  const mark = bare.startsWith(BOM) ? BOM : ''
+  const end = /\r?\n/.exec(bare)?.[0] ?? '\n'
+  const head = shebang === '' || shebang.endsWith('\n') ? shebang : shebang + end
+  const written = lines.map((line) => line + end).join('')
+  return mark + head + written + bare.slice(mark.length + shebang.length)
+}
+
+/** How a line of comment is written in a file of this name; null where there are none. */
+export function commentStyle(fileName: string): ((line: string) => string) | null {
+  if (/\.json$/i.test(fileName)) return null
+  if (/\.(?:js|mjs|cjs|jsx|ts|mts|cts|tsx)$/i.test(fileName)) return (line) => `// ${line}`
+  if (/\.md$/i.test(fileName)) return (line) => `<!-- ${line} -->`
+  return (line) => `# ${line}`
+}
+
+const BOM = '\uFEFF'
+
+interface Top {
+  readonly lines: readonly SignatureLine[]
+  /** A line that would be a signature, were there not something else on it. */
+  readonly spoilt: boolean
+  readonly bare: string
+  readonly shebang: string
+}
+
+function topOf(text: string): Top {
+  const from = text.startsWith(BOM) ? 1 : 0
+  const shebang = /^#![^\n]*(?:\n|$)/.exec(text.slice(from))?.[0] ?? ''
+  const top = from + shebang.length
+  const lines: SignatureLine[] = []
+  let at = top
+  for (;;) {
+    const end = endOfLine(text, at)
+    const found = recognise(text.slice(at, end).replace(/\r?\n$/, ''))
+    if (found === null) break
+    lines.push({ ...found, isFirst: at === 0, end })
+    at = end
+  }
+  const next = text.slice(at, Math.min(endOfLine(text, at), at + LONGEST))
+  return {
+    lines,
+    // Below a line that is whole it is content like any other, and hashed with it.
+    spoilt: lines.length === 0 && [next, shebang.slice(0, LONGEST)].some((line) => LOOKS_SIGNED.test(line)),
+    bare: at === top ? text : text.slice(0, top) + text.slice(at),
+    shebang,
+  }
+}
+
+function endOfLine(text: string, at: number): number {
+  const end = text.indexOf('\n', at)
+  return end < 0 ? text.length : end + 1
+}
+
+/** No line of ours or of the others is nearly as long. */
+const LONGEST = 4096
+
+const TIME = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z`
+const LOOKS_SIGNED = new RegExp(`(?:kiwi-mcp|rye|ryeos):(?:validated|signed):${TIME}:`)
+
+const MARKED = /^(?:# (.*)|\/\/ (.*)|<!-- (.*) -->)$/
+const VALIDATED = new RegExp(`^(kiwi-mcp|rye|ryeos):(validated):(${TIME}):([0-9a-f]{64}|[0-9a-f]{12})$`)
+const SIGNED = new RegExp(
+  `^(kiwi-mcp|rye|ryeos):(signed):(${TIME}):([0-9a-f]{64}):([\\w+/-]{80,100}={0,2}):([0-9a-f]{64}|[0-9a-f]{16})(?:\\|[\\w.+-]+@[\\w.+-]+)?$`,
+)
+const PLACEHOLDER = new RegExp(
+  `^(?:(kiwi-mcp|rye|ryeos):(validated|signed):(${TIME}|placeholder)(?::placeholder)+|(rye):(unsigned))$`,
+)
+
+type Recognised = Omit<SignatureLine, 'isFirst' | 'end'>
+
+/** The whole line or nothing: whatever else stands on it could be code. */
+function recognise(line: string): Recognised | null {
+  if (line.length > LONGEST) return null
+  const [, hashMark, slashes, comment] = MARKED.exec(line) ?? []
+  const content = hashMark ?? slashes ?? comment
+  if (content === undefined) return null
+  const [, family, kind, time, hash, signature = null, fingerprint = null] =
+    VALIDATED.exec(content) ?? SIGNED.exec(content) ?? []
+  if (family !== undefined && kind !== undefined && time !== undefined && hash !== undefined) {
+    return { family, kind, time, hash, signature, fingerprint }
+  }
+  if (!PLACEHOLDER.test(content)) return null
+  return { family: 'rye', kind: 'unsigned', time: null, hash: null, signature: null, fingerprint: null }
+}
+
+function keyOf({ family, time, hash, signature, fingerprint }: SignatureLine): KeySignature | null {
+  if (time === null || hash === null || signature === null || fingerprint === null) return null
+  return { family, time, hash, signature, fingerprint }
+}
+
+interface Parts {
+  readonly bare: string
+  readonly shebang: string
+  readonly rest: string
+  readonly subject: SignatureSubject
+}
+
+/** The first rule by which the hash on the line is that of the file. */
+function generationOf(line: SignatureLine, parts: Parts): string | null {
+  const { hash } = line
+  if (hash === null) return null
+  for (const [generation, hashed] of candidateHashes(line, parts)) {
+    if (sha256(hashed).slice(0, hash.length) === hash) return generation
+  }
+  return null
+}
