@@ -1,0 +1,127 @@
+import type { JsonObject, JsonValue } from '../../shared/json.ts'
+import { isJsonObject } from '../../shared/json.ts'
+import { LIMITS } from '../../shared/limits.ts'
+import { textOf } from '../../shared/template.ts'
+import { itemTypeOf } from '../../shared/tool-type.ts'
+import type { Item } from '../item.ts'
+import { entrypointOf } from '../item.ts'
+import { readSignature } from '../signature-line.ts'
+import type { Find } from './collect-items.ts'
+
+/** What an import says about an item beside what becomes of it. */
+export interface Description {
+  readonly version: string | null
+  readonly signature: 'validated' | 'unverified' | 'unsigned' | 'signed'
+  /** Whose way of writing items it follows. */
+  readonly dialect: string
+  readonly warnings: readonly string[]
+  /** What it seems to need; nothing of it is given. */
+  readonly proposed: {
+    readonly secrets: readonly string[]
+    readonly grants: readonly string[]
+    readonly requires: readonly string[]
+  }
+  /** Older keys and places it was read from. */
+  readonly mapped_from: readonly string[]
+}
+
+export async function describeItem(item: Item, find: Find): Promise<Description> {
+  const { manifest, raw } = item
+  const texts = await textsOf(item)
+  const signed = texts[0] === undefined ? null : readSignature(texts[0], { itemType: itemTypeOf(manifest.tool_type), raw })
+  const { config } = manifest
+  const older = [...Object.keys(raw), ...olderConfig(raw), ...frontKeys(texts[0] ?? '')].filter((key) => OLDER_KEYS.has(key))
+  return {
+    version: manifest.version,
+    signature: signed === null ? 'unsigned' : signed.state === 'validated' && signed.key !== null ? 'signed' : signed.state,
+    dialect: dialectOf(item, find, texts[0] ?? ''),
+    warnings: [...item.warnings, ...(signed?.findings ?? [])],
+    proposed: {
+      secrets: sortedSet([...manifest.secrets, ...texts.flatMap(variablesIn), ...variablesOf(config)]),
+      grants: textList(config['allowed-tools']),
+      requires: textList(config['requires']),
+    },
+    mapped_from: [
+      ...new Set(older),
+      ...(find.to.startsWith('tools/') && /[/\\]scripts[/\\]/.test(find.from) ? ['scripts/'] : []),
+    ],
+  }
+}
+
+function olderConfig({ config, executor_config }: JsonObject): readonly string[] {
+  const given = config ?? executor_config
+  return isJsonObject(given) ? Object.keys(given) : []
+}
+
+/** The text signatures stand in first, then what else may name variables: the script that is started. */
+async function textsOf(item: Item): Promise<readonly string[]> {
+  const files = await item.files()
+  const entrypoint = entrypointOf(item.manifest, item.filePaths)
+  const named = [item.raw['_file'], entrypoint].flatMap((name) => files.filter(({ path }) => path === name))
+  const texts = named.map(({ content }) => Buffer.from(content).toString('utf8', 0, LIMITS.itemBytes))
+  return [...new Set([...(item.text === null ? [] : [item.text]), ...texts])]
+}
+
+/** Keys of older manifests that are read as others now. */
+const OLDER_KEYS: ReadonlySet<string> = new Set([
+  'executor_id',
+  'executor_config',
+  'required_secrets',
+  'zettel_id',
+  'validated_at',
+  'content_hash',
+  'embedding',
+  'timeout_default',
+  'response_path',
+  'mcp_tool',
+  'tool_name',
+  'retry',
+  'mutates_state',
+])
+
+function dialectOf({ raw, manifest }: Item, { from, entry }: Find, text: string): string {
+  if (entry?.kind === 'folder' && entry.place === 'directives') return 'skill'
+  const [, family] = /^(?:#!.*\n)?(?:#|\/\/|<!--) (kiwi-mcp|ryeos|rye):/m.exec(text.slice(0, 1024)) ?? []
+  if (family === 'rye' || family === 'ryeos') return family
+  if (/^rye\//.test(textOf(raw['executor'] ?? raw['executor_id']))) return 'rye'
+  if (manifest.tool_type === 'directive' && /<(?:filesystem|shell|network|environment)>/.test(text)) return 'context-kiwi'
+  if (/[/\\]\.context-kiwi[/\\]/.test(from)) return 'context-kiwi'
+  return isJsonObject(manifest.config['requires']) ? 'ryeos' : 'kiwi'
+}
+
+/** What is dropped when a document is read shows only in its text. */
+function frontKeys(text: string): readonly string[] {
+  const [, front = ''] = /^(?:<!--[^\n]*\n\s*)?---\r?\n([^]*?)\n---/.exec(text) ?? []
+  return [...front.matchAll(/^(\w+):/gm)].map(([, key = '']) => key)
+}
+
+const READS = [
+  /\bos\.(?:getenv\(|environ(?:\.get\(|\[))\s*["']([A-Za-z_]\w*)["']/g,
+  /\bprocess\.env(?:\.|\[["'])([A-Z_]\w*)/g,
+  /\bDeno\.env\.get\(\s*["']([A-Za-z_]\w*)["']/g,
+]
+/** Variables every tool sees. */
+const COMMON = new Set(['PATH', 'HOME', 'LANG', 'USER', 'SHELL', 'TERM', 'TMPDIR', 'TZ', 'PWD'])
+
+function variablesIn(text: string): readonly string[] {
+  return READS.flatMap((pattern) => [...text.matchAll(pattern)].map(([, name = '']) => name)).filter(
+    (name) => !COMMON.has(name) && !name.startsWith('KIWI_'),
+  )
+}
+
+/** `${NAME}` where a manifest reaches for variables. */
+function variablesOf({ env, headers, auth, url }: JsonObject): readonly string[] {
+  const text = JSON.stringify([env ?? null, headers ?? null, auth ?? null, url ?? null])
+  return [...text.matchAll(/\$\{([A-Z_][A-Z0-9_]*)(?::[-+][^}]*)?\}/g)]
+    .map(([, name = '']) => name)
+    .filter((name) => !COMMON.has(name))
+}
+
+function textList(given: JsonValue | undefined): readonly string[] {
+  if (typeof given === 'string') return given.split(/[\s,]+/).filter(Boolean)
+  return Array.isArray(given) ? given.map((one) => textOf(one)) : []
+}
+
+function sortedSet(names: readonly string[]): readonly string[] {
+  return [...new Set(names)].toSorted()
+}

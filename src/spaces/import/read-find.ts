@@ -1,0 +1,95 @@
+import { readdirSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { KiwiError, messageOf } from '../../shared/errors.ts'
+import { canonicalJson, sha256 } from '../../shared/json.ts'
+import { LIMITS } from '../../shared/limits.ts'
+import { itemTypeOf } from '../../shared/tool-type.ts'
+import type { ItemFile } from '../../store/store.ts'
+import { mayPass } from '../disk.ts'
+import { folderFiles } from '../folder-files.ts'
+import type { Item } from '../item.ts'
+import { readRegularFile } from '../read-file.ts'
+import { readEntry } from '../read-item.ts'
+import type { Find } from './collect-items.ts'
+import type { Description } from './describe-find.ts'
+import { describeItem } from './describe-find.ts'
+
+/** Something that was found, as far as it could be read. */
+export interface ReadFind extends Description {
+  readonly id: string
+  /** What kind of item it is; a library, or a file that another item carries, is none. */
+  readonly type: 'tool' | 'directive' | 'knowledge' | 'mcp' | 'library'
+  /** Over its bytes as they lie there. */
+  readonly hash: string
+  /** Over what it is: equal for two that differ in signature lines or layout alone. Null when it cannot be read. */
+  readonly contentHash: string | null
+  /** Why it is no item yet. */
+  readonly fault: string | null
+  readonly item: Item | null
+}
+
+/** Reads a find. Nothing of it is run. `skipped` says why it is not to be imported at all. */
+export async function readFind(find: Find): Promise<ReadFind | { readonly skipped: string }> {
+  const { entry, from } = find
+  try {
+    const hash = hashOf(readFiles(find))
+    if (entry === null) {
+      return { ...BARE, id: find.to.replace(/^tools\//, ''), type: 'library', hash, contentHash: hash, fault: null }
+    }
+    const common = { id: entry.stem, type: TYPES[entry.place], hash }
+    const links = entry.kind === 'folder' ? linksIn(from) : []
+    const read = await readEntry(entry, 'user').catch((error: unknown) => {
+      if (mayPass(error)) throw error
+      return messageOf(error)
+    })
+    if (typeof read === 'string') return { ...BARE, ...common, contentHash: null, fault: read }
+    if (!('id' in read)) return { skipped: read.skipped ?? 'a data file: it does not say what type of tool it is' }
+    const { id, manifest, contentHash } = read
+    const fault = manifest.tool_type === 'primitive' ? 'primitives are code, and part of Kiwi' : null
+    const described = await describeItem(read, find)
+    const warnings = [...described.warnings, ...links]
+    return { ...common, ...described, warnings, id, type: itemTypeOf(manifest.tool_type), contentHash, fault, item: read }
+  } catch (error) {
+    if (error instanceof KiwiError && !mayPass(error)) return { skipped: error.message }
+    throw error
+  }
+}
+
+const TYPES = { tools: 'tool', directives: 'directive', knowledge: 'knowledge' } as const
+
+const BARE = {
+  item: null,
+  version: null,
+  signature: 'unsigned',
+  dialect: 'kiwi',
+  warnings: [],
+  proposed: { secrets: [], grants: [], requires: [] },
+  mapped_from: [],
+} as const
+
+/** The files of a find as they are to be written: one, or all of a folder. */
+export function readFiles({ from, entry }: Find): readonly ItemFile[] {
+  let left: number = LIMITS.bundleBytes
+  const read = (path: string, at: string): ItemFile => {
+    const { bytes, isExecutable } = readRegularFile(at, left)
+    left -= bytes.length
+    return { path, content: bytes, isExecutable }
+  }
+  if (entry?.kind !== 'folder') return [read(basename(from), from)]
+  return folderFiles(from).map((path) => read(path, join(from, path)))
+}
+
+/** What they are, whatever the folder or file is called. */
+export function hashOf(files: readonly ItemFile[]): string {
+  const [only, another] = files
+  if (only !== undefined && another === undefined) return sha256(canonicalJson([only.isExecutable, sha256(only.content)]))
+  const listed = files.map(({ path, isExecutable, content }) => [path, isExecutable, sha256(content)] as const)
+  return sha256(canonicalJson(listed.toSorted(([a], [b]) => (a < b ? -1 : 1))))
+}
+
+/** Links inside a folder are left out, and that is said. */
+function linksIn(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isFile() && !entry.isDirectory())
+    .map((entry) => `"${join(entry.parentPath, entry.name).slice(folder.length + 1)}" is no plain file: left out`)
+}
