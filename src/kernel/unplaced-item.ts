@@ -18,6 +18,7 @@ export function unplacedItem(
   return {
     id: manifest.tool_id,
     space,
+    form: manifest.tool_type === 'knowledge' ? 'document' : files.length > 0 ? 'folder' : 'manifest',
     path: null,
     manifest,
     raw,

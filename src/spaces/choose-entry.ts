@@ -10,40 +10,41 @@ export async function pickItem(
   ref: ItemRef,
   itemType: ItemType,
   entries: readonly Entry[],
-  itemAt: (entry: Entry) => Promise<Item>,
+  itemAt: (entry: Entry) => Promise<Item | null>,
 ): Promise<Item | null> {
-  const found = await Promise.all(
-    placed(ref, itemType, entries).map(async (entry) => ({ entry, item: await itemAt(entry) })),
-  )
-  const ofType = found.filter(({ item }) => itemTypeOf(item.manifest.tool_type) === itemType)
-  const chosen = choose(
-    ref,
-    ofType.map(({ entry }) => entry),
-  )
-  return ofType.find(({ entry }) => entry === chosen)?.item ?? null
+  const found = new Map<Entry, Item>()
+  for (const entry of placed(ref, itemType, entries)) {
+    const item = await itemAt(entry)
+    if (item !== null && itemTypeOf(item.manifest.tool_type) === itemType) found.set(entry, item)
+  }
+  const chosen = choose(ref, itemType, [...found.keys()])
+  return chosen === null ? null : (found.get(chosen) ?? null)
 }
 
 /** The file that is meant by its name alone, for one that may not be readable. */
 export function fileNamed(ref: ItemRef, itemType: ItemType, entries: readonly Entry[]): Entry | null {
-  const isDocument = itemType === 'knowledge'
-  return choose(
-    ref,
-    placed(ref, itemType, entries).filter(({ kind }) => (kind === 'document') === isDocument),
-  )
+  const named = placed(ref, itemType, entries)
+  return choose(ref, itemType, itemType === 'knowledge' ? named.filter(isOwnPlace(itemType)) : named)
 }
 
-/** Those of the category asked for. A document is knowledge; what is no document may be of any type, knowledge too. */
+/** Those of the category asked for. What lies with the tools may be of any type, knowledge too. */
 function placed(ref: ItemRef, itemType: ItemType, entries: readonly Entry[]): readonly Entry[] {
+  const isOwn = isOwnPlace(itemType)
   return entries.filter(
-    ({ category, kind }) =>
-      (ref.category === null || category === ref.category) &&
-      (kind !== 'document' || itemType === 'knowledge'),
+    (entry) =>
+      (ref.category === null || entry.category === ref.category) && (entry.place === 'tools' || isOwn(entry)),
   )
 }
 
-/** The one that is meant: documents first, the root's first. */
-function choose(ref: ItemRef, entries: readonly Entry[]): Entry | null {
-  const documents = entries.filter(({ kind }) => kind === 'document')
+/** Whether an entry lies in the folder for this type of item. */
+function isOwnPlace(itemType: ItemType): (entry: Entry) => boolean {
+  const own = itemType === 'directive' ? 'directives' : itemType === 'knowledge' ? 'knowledge' : 'tools'
+  return ({ place }) => place === own
+}
+
+/** The one that is meant: what lies in the folder for its type first, the root's first. */
+function choose(ref: ItemRef, itemType: ItemType, entries: readonly Entry[]): Entry | null {
+  const documents = entries.filter(isOwnPlace(itemType))
   const near = documents.length > 0 ? documents : entries
   const atRoot = near.filter(({ category }) => category === null)
   const fitting = atRoot.length > 0 ? atRoot : near

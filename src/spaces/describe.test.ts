@@ -21,6 +21,7 @@ function itemOf(given: JsonObject, files: readonly ItemFile[] = []): Item & { re
   return {
     id: manifest.tool_id,
     space: 'project',
+    form: 'manifest',
     path: '/p/mail.yaml',
     manifest,
     raw,

@@ -1,9 +1,13 @@
 import { LIMITS } from '../shared/limits.ts'
+import { textOf } from '../shared/template.ts'
+import type { ToolType } from '../shared/tool-type.ts'
 import type { IndexEntry, ItemFile, NewVersion, SearchText } from '../store/store.ts'
 import type { Item } from './item.ts'
 import { entrypointOf } from './item.ts'
 import type { Manifest } from './manifest.ts'
 import { inputSchema } from './input-schema.ts'
+import { beginningOf } from './read-file.ts'
+import type { Entry } from './scan.ts'
 
 /** An item as the search index takes it. */
 export async function toIndexEntry(item: Item, path: string, stamp: string): Promise<IndexEntry> {
@@ -19,7 +23,34 @@ export async function toIndexEntry(item: Item, path: string, stamp: string): Pro
     tags: tagsOf(manifest),
     version: manifest.version,
     updated_at: item.updatedAt,
-    search_text: searchText(manifest, manifest.tool_type === 'knowledge' ? await item.files() : []),
+    search_text: searchText(item, isText(manifest) ? await item.files() : []),
+  }
+}
+
+const TYPES: Readonly<Record<Entry['place'], ToolType>> = {
+  tools: 'script',
+  directives: 'directive',
+  knowledge: 'knowledge',
+}
+
+/** A file that cannot be read as it is, so that whoever looks for it finds out what is wrong with it. */
+export function toRepair(
+  { path, stem, category, place, modified }: Entry,
+  reason: string,
+  stamp: string,
+): IndexEntry {
+  return {
+    path,
+    stamp,
+    item_id: stem,
+    tool_type: TYPES[place],
+    name: stem,
+    description: `needs repair: ${reason}`,
+    category,
+    tags: [],
+    version: '0.0.0',
+    updated_at: new Date(modified).toISOString(),
+    search_text: { parameters: '', body: beginningOf(path, LIMITS.itemBytes) },
   }
 }
 
@@ -42,7 +73,7 @@ export async function toNewVersion(item: Item, changelog: string | null): Promis
     changelog,
     files,
     entrypoint: entrypointOf(manifest, item.filePaths),
-    search_text: searchText(manifest, manifest.tool_type === 'knowledge' ? files : []),
+    search_text: searchText(item, isText(manifest) ? files : []),
   }
 }
 
@@ -58,14 +89,21 @@ function tagsOf({ tags, tool_type, executor }: Manifest): readonly string[] {
     : tags
 }
 
-function searchText(manifest: Manifest, files: readonly ItemFile[]): SearchText {
+function isText({ tool_type }: Manifest): boolean {
+  return tool_type === 'knowledge' || tool_type === 'directive'
+}
+
+/** What is written for readers: the text of a document, and of a script what its author says about it. */
+function searchText({ manifest, raw }: Item, files: readonly ItemFile[]): SearchText {
   const { properties } = inputSchema(manifest)
   const parameters = typeof properties === 'object' && properties !== null ? Object.entries(properties) : []
-  const [content] = files
+  const content = files.find(({ path }) => path === raw['_file']) ?? files[0]
   return {
     parameters: parameters.map(([name, schema]) => `${name} ${describe(schema)}`).join('\n'),
     body:
-      content === undefined ? '' : Buffer.from(content.content).toString('utf8').slice(0, LIMITS.itemBytes),
+      content === undefined
+        ? textOf(raw['_documentation'])
+        : Buffer.from(content.content).toString('utf8').slice(0, LIMITS.itemBytes),
   }
 }
 

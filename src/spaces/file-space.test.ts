@@ -233,9 +233,11 @@ test('a broken file is a fault by name and does not hide the others', async () =
   const good = put('tools/good.yaml', manifest('good'))
   const faulty = {
     [put('tools/broken.yaml', 'a: [')]: 'Cannot read',
-    [put('tools/untyped.json', '{"name": "x"}')]: 'tool_type',
+    [put('tools/untyped.json', '{"tool_id": "x"}')]: 'tool_type',
+    [put('tools/old.py', '__tool_type__ = "extractor"\n')]: 'never run',
     [put('knowledge/bad.md', '---\na: [\n---\n')]: 'Cannot read',
   }
+  put('tools/package.json', '{"name": "x"}')
   space.freshen(true)
   const { items, faults } = await space.read([...space.stamps().keys(), join(root, 'tools/gone.yaml')])
   expect(items.map(({ path }) => path)).toEqual([good])

@@ -1,4 +1,4 @@
-import { basename } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import type { Clock } from '../shared/clock.ts'
 import { messageOf } from '../shared/errors.ts'
 import type { ItemRef } from '../shared/ids.ts'
@@ -6,7 +6,8 @@ import type { ItemType } from '../shared/tool-type.ts'
 import { fileNamed, pickItem } from './choose-entry.ts'
 import { leadsOutTo, mayPass } from './disk.ts'
 import type { Item } from './item.ts'
-import { readItem } from './read-item.ts'
+import type { NoItem } from './read-item.ts'
+import { readEntry } from './read-item.ts'
 import type { Entry } from './scan.ts'
 import { NOT_ITEMS, scan, stampAt, typeFolders } from './scan.ts'
 import { openWatch } from './watch.ts'
@@ -51,6 +52,8 @@ interface Place {
 export interface Fault {
   readonly path: string
   readonly reason: string
+  /** Where it was found, when it would be an item if only it could be read. */
+  readonly entry?: Entry
 }
 
 const FRESH_MS = 1000
@@ -67,12 +70,12 @@ export function openFileSpace({ space, root, within, onWatchFault }: Place, cloc
   let byDeclaredId: Promise<ReadonlyMap<string, readonly Entry[]>> | null = null
   let lookedAt = -Infinity
   let generation = 0
-  const known = new Map<string, { stamp: string; item: Promise<Item> }>()
+  const known = new Map<string, { stamp: string; item: Promise<Item | NoItem> }>()
 
-  const itemAt = (entry: Entry): Promise<Item> => {
+  const readAt = (entry: Entry): Promise<Item | NoItem> => {
     const before = known.get(entry.path)
     if (before?.stamp === entry.stamp) return before.item
-    const now = { stamp: entry.stamp, item: readItem(entry, space) }
+    const now = { stamp: entry.stamp, item: readEntry(entry, space) }
     known.set(entry.path, now)
     // A fault of the item is kept with it; one of the disk is not the item's.
     now.item.catch((error: unknown) => {
@@ -97,6 +100,23 @@ export function openFileSpace({ space, root, within, onWatchFault }: Place, cloc
     byDeclaredId = null
     generation += 1
     for (const path of known.keys()) if (!seen.has(path)) known.delete(path)
+  }
+
+  /** A script beside a manifest of its name that starts it is a file of that item, and none by itself. */
+  const isCarried = async ({ kind, path, beside }: Entry): Promise<boolean> => {
+    if (kind !== 'script') return false
+    for (const name of beside) {
+      const manifest = entries.get(join(dirname(path), name))
+      const read = manifest === undefined ? null : await readAt(manifest).catch(unlessPassing)
+      if (read !== null && 'id' in read && read.filePaths.includes(basename(path))) return true
+    }
+    return false
+  }
+
+  const itemAt = async (entry: Entry): Promise<Item | null> => {
+    if (await isCarried(entry)) return null
+    const read = await readAt(entry)
+    return 'id' in read ? read : null
   }
 
   return {
@@ -131,10 +151,13 @@ export function openFileSpace({ space, root, within, onWatchFault }: Place, cloc
         const entry = entries.get(path)
         if (entry === undefined) continue
         try {
-          items.push(await itemAt(entry))
+          if (await isCarried(entry)) continue
+          const read = await readAt(entry)
+          if ('id' in read) items.push(read)
+          else if (read.skipped !== null) broken.push({ path, reason: read.skipped })
         } catch (error) {
           if (mayPass(error)) throw error
-          broken.push({ path, reason: messageOf(error) })
+          broken.push({ path, reason: messageOf(error), entry })
         }
       }
       return { items, faults: broken }
@@ -171,18 +194,23 @@ function groupByStem(entries: Iterable<Entry>): ReadonlyMap<string, readonly Ent
 
 async function readDeclaredIds(
   entries: ReadonlyMap<string, Entry>,
-  itemAt: (entry: Entry) => Promise<Item>,
+  itemAt: (entry: Entry) => Promise<Item | null>,
 ): Promise<ReadonlyMap<string, readonly Entry[]>> {
   const declared = new Map<string, Entry[]>()
   for (const entry of entries.values()) {
-    const item = await itemAt(entry).catch((error: unknown) => {
-      if (mayPass(error)) throw error
-      return null
-    })
+    // A script has no other name than that of its file.
+    if (entry.kind === 'script') continue
+    const item = await itemAt(entry).catch(unlessPassing)
     if (item === null || item.id === entry.stem) continue
     declared.set(item.id, [...(declared.get(item.id) ?? []), entry])
   }
   return declared
+}
+
+/** What is wrong with a file makes it no item; what is wrong with the disk is an error. */
+function unlessPassing(error: unknown): null {
+  if (mayPass(error)) throw error
+  return null
 }
 
 function isSame(before: ReadonlyMap<string, Entry>, after: ReadonlyMap<string, Entry>): boolean {

@@ -3,15 +3,20 @@ import type { JsonObject } from '../shared/json.ts'
 import { canonicalJson, sha256 } from '../shared/json.ts'
 import type { ItemFile, SpaceName } from '../store/store.ts'
 import type { Manifest } from './manifest.ts'
+import { stripSignatures } from './signature-line.ts'
 
 /** Anything with an id, as it was found in a space. */
 export interface Item {
   readonly id: ItemName
   readonly space: SpaceName
+  readonly form: ItemForm
   /** The manifest, script or document on disk; null in the store. */
   readonly path: string | null
   readonly manifest: Manifest
-  /** The manifest as its author wrote it, and the text it was read from. */
+  /**
+   * The manifest as its author wrote it, and the text it was read from. With `_file` it was read from that file of the
+   * item, a script or a `SKILL.md`: then there is no other text, and signature lines stand in that file.
+   */
   readonly raw: JsonObject
   readonly text: string | null
   readonly contentHash: string
@@ -24,15 +29,40 @@ export interface Item {
   readonly files: () => Promise<readonly ItemFile[]>
 }
 
+/** A manifest by itself, a folder with one, a markdown document, a single script, or a row of the store. */
+export type ItemForm = 'manifest' | 'folder' | 'document' | 'script' | 'row'
+
 /** The file that holds the text of a piece of knowledge. */
 export const BODY = 'content.md'
 
-/** Hash of what an item is: its manifest as data, and path, mode and bytes of its files. Comments and key order do not count. */
+/**
+ * Hash of what an item is: its manifest as data, and path, mode and bytes of its files. Comments and key order do not
+ * count, nor do signature lines.
+ */
 export function contentHash(raw: JsonObject, files: readonly ItemFile[]): string {
   const listed = files
-    .map(({ path, isExecutable, content }) => [path, isExecutable ? '755' : '644', sha256(content)] as const)
+    .map(({ path, isExecutable, content }) => {
+      const signed = path === raw['_file'] ? unsignedBytes(content) : content
+      return [path, isExecutable ? '755' : '644', sha256(signed)] as const
+    })
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
   return sha256(canonicalJson({ manifest: raw, files: listed }))
+}
+
+/** Bytes in which signature lines are looked for; a shebang and several of them take a tenth of it. */
+const TOP = 16 * 1024
+const BOM = Buffer.from('\uFEFF')
+
+/** The bytes of a file without the signature lines at its top. Only whole lines are looked at: the rest of one could be code. */
+function unsignedBytes(content: Uint8Array): Uint8Array {
+  const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
+  const from = bytes.subarray(0, BOM.length).equals(BOM) ? BOM.length : 0
+  const end = bytes.length <= TOP ? bytes.length : bytes.lastIndexOf('\n', TOP) + 1
+  // One character for one byte, whatever the bytes are.
+  const top = bytes.subarray(from, Math.max(from, end)).toString('latin1')
+  const bare = stripSignatures(top)
+  if (bare.length === top.length) return bytes
+  return Buffer.concat([bytes.subarray(0, from), Buffer.from(bare, 'latin1'), bytes.subarray(end)])
 }
 
 /** The file that is started: what the config names, else `main.*`, else the only file there is. */

@@ -344,14 +344,21 @@ describe('E2: the search index is made equal to the files', () => {
     expect(updates).toEqual([])
   })
 
-  test('a broken file is reported each time, left out, and taken in once it is mended', async () => {
+  test('a broken file is reported each time, found by its name and its text, and taken in once it is mended', async () => {
     const path = put('project/tools/a.yaml')
     put('project/tools/b.yaml')
     await sync()
     put('project/tools/a.yaml', '1.0.0', 'tags: [')
     expect(await sync()).toEqual([{ path, reason: expect.stringContaining(path) }])
-    expect(await search('')).toEqual(['project b'])
+    expect(await search('')).toEqual(['project a', 'project b'])
+    const { hits } = await store.index.search(sampleQuery('tags', { roots: lookup.roots }))
+    expect(hits).toMatchObject([
+      { item_id: 'a', description: expect.stringMatching(/^needs repair: Cannot read/) },
+    ])
+    put('project/tools/b.yaml', '1.0.1')
+    updates.length = 0
     expect(await sync()).toEqual([{ path, reason: expect.stringContaining(path) }])
+    expect(updates).toMatchObject([{ put: ['b'], drop: [] }])
     put('project/tools/a.yaml')
     expect(await sync()).toEqual([])
     expect(await search('')).toEqual(['project a', 'project b'])

@@ -4,7 +4,7 @@ import { ItemName } from '../shared/ids.ts'
 import type { ItemType } from '../shared/tool-type.ts'
 import type { IndexEntry, IndexedSpace, SpaceName, Store } from '../store/store.ts'
 import { SPACES } from '../store/store.ts'
-import { toIndexEntry } from './describe.ts'
+import { toIndexEntry, toRepair } from './describe.ts'
 import type { Fault, FileSpace } from './file-space.ts'
 import { findAmong } from './find-among.ts'
 import type { Item } from './item.ts'
@@ -41,7 +41,9 @@ export interface Lookup {
   readonly roots: readonly IndexedSpace[]
 }
 
-interface Broken extends Fault {
+interface Broken {
+  readonly path: string
+  readonly reason: string
   readonly space: FileSpace['space']
 }
 
@@ -113,7 +115,7 @@ async function findBroken(
     for (const space of spaces) {
       const path = space.pathOf(named, itemType)
       const [fault] = path === null ? [] : (await space.read([path])).faults
-      if (fault !== undefined) return { ...fault, space: space.space }
+      if (fault !== undefined) return { path: fault.path, reason: fault.reason, space: space.space }
     }
   }
   return null
@@ -148,7 +150,10 @@ function createSync(spaces: readonly FileSpace[], shelf: Shelf): Lookup['syncInd
   }
 }
 
-/** Reads only what the index does not know as it is now; a broken file stays out of it and is reported. */
+/** A broken file is found by its name and its text, and looked at again until it is repaired. */
+const UNREAD = 'unread '
+
+/** Reads only what the index does not know as it is now. */
 async function syncSpace(space: FileSpace, { store, reserved }: Shelf): Promise<readonly Fault[]> {
   const place: IndexedSpace = { space: space.space, root: space.root }
   const stamps = space.stamps()
@@ -156,12 +161,17 @@ async function syncSpace(space: FileSpace, { store, reserved }: Shelf): Promise<
   const changed = [...stamps].filter(([path, stamp]) => known.get(path) !== stamp).map(([path]) => path)
   const { items, faults } = await space.read(changed)
   const taken = await reserved()
-  const put = await Promise.all(
+  const readable = await Promise.all(
     items
       .filter((item) => !taken.has(item.id))
       .map((item) => toIndexEntry(item, item.path ?? '', stamps.get(item.path ?? '') ?? '')),
   )
-  const indexed = new Set(put.map(({ path }) => path))
+  const broken = faults.flatMap(({ entry, reason }) =>
+    entry === undefined || taken.has(entry.stem) ? [] : [toRepair(entry, reason, UNREAD + entry.stamp)],
+  )
+  const found = [...readable, ...broken]
+  const put = found.filter(({ path, stamp }) => known.get(path) !== stamp)
+  const indexed = new Set(found.map(({ path }) => path))
   const failed = new Set(changed.filter((path) => !indexed.has(path)))
   const drop = [...known.keys()].filter((path) => !stamps.has(path) || failed.has(path))
   const unwritten = put.length > 0 || drop.length > 0 ? await update(store, place, put, drop) : []
@@ -171,7 +181,8 @@ async function syncSpace(space: FileSpace, { store, reserved }: Shelf): Promise<
       path: item.path ?? '',
       reason: `the id "${item.id}" belongs to a tool that is shipped with Kiwi`,
     }))
-  return [...unwritten, ...space.faults(), ...faults, ...reservedFaults]
+  const told = faults.map(({ path, reason }) => ({ path, reason }))
+  return [...unwritten, ...space.faults(), ...told, ...reservedFaults]
 }
 
 /** An index that cannot be written still finds what it holds: a fault of the whole space, and no end of the search. */

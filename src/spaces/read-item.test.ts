@@ -245,7 +245,8 @@ describe('FS-07: what is no plain file is refused at once', () => {
   test('a pipe, a link and a folder in the place of a manifest', async () => {
     mkdirSync(join(root, 'tools', 'a'), { recursive: true })
     const path = join(root, 'tools', 'a', 'tool.yaml')
-    const entry = { path, stem: 'a', category: null, kind: 'folder', stamp: '', modified: 0 } as const
+    const at = { path, stem: 'a', category: null, place: 'tools', kind: 'folder' } as const
+    const entry = { ...at, beside: [], stamp: '', modified: 0 }
     const make: Readonly<Record<string, () => void>> = {
       pipe: () => void spawnSync('mkfifo', [path]),
       link: () => symlinkSync(put('real.yaml', MANIFEST), path),

@@ -1,133 +1,150 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
+import { isJsonObject } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { textOf } from '../shared/template.ts'
 import type { ItemFile } from '../store/store.ts'
-import { unreadable } from './disk.ts'
+import { readDirective, readKnowledge } from './documents.ts'
 import { folderFiles } from './folder-files.ts'
 import type { Item } from './item.ts'
 import { BODY, contentHash } from './item.ts'
 import { readManifest } from './manifest.ts'
 import { parseDocument } from './parse-document.ts'
+import { parseToml } from './parse-toml.ts'
+import { decodeText, readRegularFile } from './read-file.ts'
 import type { Entry } from './scan.ts'
+import { stripSignatures } from './signature-line.ts'
+import { readScript } from './source/script.ts'
+
+/** A file where items lie that is none of them. */
+export interface NoItem {
+  /** Why not, where somebody may have meant it as one; null for plain data. */
+  readonly skipped: string | null
+}
 
 /** Reads one item of a file space. Nothing of it is run, and a fault is a typed error that names the file. */
-export async function readItem(entry: Entry, space: 'project' | 'user' | 'builtin'): Promise<Item> {
-  const text = decode(readRegularFile(entry.path, LIMITS.itemBytes), entry.path)
-  const { raw, body } =
-    entry.kind === 'document' ? await readKnowledge(text, entry) : await readRaw(text, entry)
+export async function readItem(entry: Entry, space: FileSpaceName): Promise<Item> {
+  const read = await readEntry(entry, space)
+  if ('id' in read) return read
+  throw new KiwiError(
+    'INVALID_MANIFEST',
+    read.skipped ?? `Cannot use "${entry.path}": it is a data file, not an item`,
+  )
+}
+
+type FileSpaceName = 'project' | 'user' | 'builtin'
+
+/** The same for a file that need not be an item. */
+export async function readEntry(entry: Entry, space: FileSpaceName): Promise<Item | NoItem> {
+  const { raw, text, files, again = () => files, warnings: found = [] } = await readFiles(entry)
+  const skipped = entry.kind === 'document' ? undefined : whyNoItem(raw, entry)
+  if (skipped !== undefined) return { skipped }
   const { manifest, warnings } = readManifest(raw, { stem: entry.stem, category: entry.category })
-  const files =
-    entry.kind === 'folder' ? readFolder(dirname(entry.path)) : body === null ? [] : [contentFile(body)]
   return {
     id: manifest.tool_id,
     space,
+    form: entry.kind,
     path: entry.path,
     manifest,
     raw,
     text,
     contentHash: contentHash(raw, files),
-    warnings:
-      manifest.tool_id === entry.stem
-        ? warnings
-        : [...warnings, `its file is named "${entry.stem}", not "${manifest.tool_id}"`],
+    warnings: [
+      ...found,
+      ...warnings,
+      ...(manifest.tool_id === entry.stem
+        ? []
+        : [`its file is named "${entry.stem}", not "${manifest.tool_id}"`]),
+    ],
     isReserved: false,
     updatedAt: new Date(entry.modified).toISOString(),
     filePaths: files.map(({ path }) => path),
-    files: async () => (entry.kind === 'folder' ? readFolder(dirname(entry.path)) : files),
+    files: async () => again(),
   }
 }
 
-interface Read {
+interface ReadFiles {
   readonly raw: JsonObject
-  /** The text below the front matter of a document. */
-  readonly body: string | null
+  readonly text: string | null
+  readonly files: readonly ItemFile[]
+  /** Reads them anew: those that may be large are not kept in memory. */
+  readonly again?: () => readonly ItemFile[]
+  readonly warnings?: readonly string[]
 }
 
-async function readRaw(text: string, entry: Entry): Promise<Read> {
-  return { raw: await parseDocument(text, entry.path), body: null }
-}
-
-const FRONT_MATTER = /^\uFEFF?---[ \t]*\r?\n(?:([^]*?)\r?\n)??---[ \t]*(?:\r?\n([^]*))?$/
-
-/** A markdown file: front matter is its manifest, the rest its content. */
-async function readKnowledge(text: string, entry: Entry): Promise<Read> {
-  const matter = FRONT_MATTER.exec(text)
-  const [, front = '', rest = ''] = matter ?? []
-  const isEmpty = front.split('\n').every((line) => /^\s*(?:#|$)/.test(line))
-  // The line in front makes the lines of a fault those of the file.
-  const given = isEmpty ? {} : await parseDocument(`\n${front}`, entry.path)
-  const body = matter === null ? text : rest
-  const { entry_type = 'learning', source_type = null, source_url = null, id, title, ...kept } = given
-  const config: JsonObject = {
-    entry_type,
-    ...(source_type === null ? {} : { source_type }),
-    ...(source_url === null ? {} : { source_url }),
+async function readFiles(entry: Entry): Promise<ReadFiles> {
+  const { path, kind, place } = entry
+  if (kind === 'script') return readScriptFile(entry)
+  const text = decodeText(readRegularFile(path, LIMITS.itemBytes).bytes, path)
+  if (kind === 'document') return readDocument(text, entry)
+  const folder = dirname(path)
+  if (kind === 'folder' && place === 'directives') {
+    const { raw } = await readDirective(text, entry)
+    const again = (): readonly ItemFile[] => readFolder(folder)
+    return { raw: { ...raw, _file: basename(path) }, text: null, files: again(), again }
   }
-  const heading = /^\uFEFF?#\s+(.+)$/m.exec(body)?.[1]
-  const name = textOf(title ?? heading ?? entry.stem)
-  return {
-    raw: {
-      tool_id: id ?? entry.stem,
-      name,
-      description: name,
-      config,
-      ...kept,
-      tool_type: 'knowledge',
-      executor: null,
-    },
-    body,
+  const raw = await (path.endsWith('.toml') ? parseToml(text, path) : parseDocument(text, path))
+  const again = (): readonly ItemFile[] =>
+    kind === 'folder'
+      ? readFolder(folder).filter((file) => file.path !== basename(path))
+      : sidecarOf(raw, entry).map((name) => fileIn(folder, name))
+  return { raw, text, files: again(), again }
+}
+
+/** The script beside a manifest of the same name, when the manifest names it as what is started. */
+function sidecarOf({ config, executor_config }: JsonObject, { beside }: Entry): readonly string[] {
+  const given = config ?? executor_config
+  return isJsonObject(given) ? beside.filter((name) => name === given['entrypoint']) : []
+}
+
+async function readScriptFile({ path, stem }: Entry): Promise<ReadFiles> {
+  const fileName = basename(path)
+  const again = (): readonly ItemFile[] => [fileIn(dirname(path), fileName)]
+  const files = again()
+  const content = files[0]?.content ?? Buffer.alloc(0)
+  const head = content.subarray(0, LIMITS.itemBytes)
+  const text = decodeText(head, path, head.length === content.length)
+  const { raw, warnings } = await readScript({ stem, fileName, path, text })
+  return { raw, text: null, files, again, warnings }
+}
+
+async function readDocument(text: string, entry: Entry): Promise<ReadFiles> {
+  if (entry.place === 'knowledge') {
+    const { raw, body } = await readKnowledge(text, entry)
+    return { raw, text, files: [contentFile(BODY, body)] }
   }
+  const { raw } = await readDirective(text, entry)
+  return { raw, text, files: [contentFile('directive.md', stripSignatures(text))] }
 }
 
-function contentFile(body: string): ItemFile {
-  return { path: BODY, content: Buffer.from(body), isExecutable: false }
+/** Types of another system for which Kiwi has no use: its code, never run here. */
+const FOREIGN_TYPES = new Set(['extractor', 'parser', 'sink'])
+
+/** Undefined for an item. Without a type a file is data; one with an id or an executor was meant to be more. */
+function whyNoItem(raw: JsonObject, { path }: Entry): string | null | undefined {
+  const type = textOf(raw['tool_type'])
+  if (FOREIGN_TYPES.has(type))
+    return `Cannot use "${path}": a ${type} of another system is kept as data, never run`
+  const isMeant = ['tool_type', 'tool_id', 'executor', 'executor_id'].some((key) => raw[key] !== undefined)
+  return isMeant ? undefined : null
 }
 
-/** Everything in the folder of a `tool.yaml` but the manifest itself. */
-function readFolder(folder: string): ItemFile[] {
-  let bytes = 0
-  return folderFiles(folder)
-    .filter((path) => path !== 'tool.yaml')
-    .map((path) => {
-      const file = readRegularFile(join(folder, path), LIMITS.bundleBytes - bytes)
-      bytes += file.bytes.length
-      return { path, content: file.bytes, isExecutable: file.isExecutable }
-    })
+function contentFile(path: string, body: string): ItemFile {
+  return { path, content: Buffer.from(body), isExecutable: false }
 }
 
-/** Links are not followed and the size is known before a byte is read, so no pipe, device or giant can hold us up. */
-function readRegularFile(path: string, limit: number): { bytes: Buffer; isExecutable: boolean } {
-  try {
-    const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-    try {
-      return readOpenFile(file, path, limit)
-    } finally {
-      closeSync(file)
-    }
-  } catch (error) {
-    throw error instanceof KiwiError ? error : unreadable(path, error)
-  }
+/** Everything in the folder of an item, its manifest too. */
+function readFolder(folder: string): readonly ItemFile[] {
+  let left: number = LIMITS.bundleBytes + LIMITS.itemBytes
+  return folderFiles(folder).map((path) => {
+    const file = fileIn(folder, path, left)
+    left -= file.content.length
+    return file
+  })
 }
 
-function readOpenFile(file: number, path: string, limit: number): { bytes: Buffer; isExecutable: boolean } {
-  const stat = fstatSync(file)
-  if (!stat.isFile()) throw new KiwiError('PARSE_ERROR', `Cannot read "${path}": it is not a regular file`)
-  if (stat.size > limit) {
-    throw new KiwiError('MESSAGE_TOO_LARGE', `Cannot read "${path}": it is larger than ${limit} bytes`)
-  }
-  return { bytes: readFileSync(file), isExecutable: (stat.mode & 0o100) !== 0 }
-}
-
-/** A BOM stays in the text: what is written back is what was read. */
-const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
-function decode({ bytes }: { bytes: Buffer }, path: string): string {
-  try {
-    return UTF8.decode(bytes)
-  } catch {
-    throw new KiwiError('PARSE_ERROR', `Cannot read "${path}": it is not valid UTF-8`)
-  }
+function fileIn(folder: string, path: string, limit: number = LIMITS.bundleBytes): ItemFile {
+  const { bytes, isExecutable } = readRegularFile(join(folder, path), limit)
+  return { path, content: bytes, isExecutable }
 }

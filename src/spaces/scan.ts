@@ -1,4 +1,4 @@
-import type { Stats } from 'node:fs'
+import type { Dirent, Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { KiwiError } from '../shared/errors.ts'
 import { sha256 } from '../shared/json.ts'
@@ -11,19 +11,32 @@ export interface Entry {
   readonly stem: string
   /** Folders between the type folder and the file; null at its root. */
   readonly category: string | null
-  /** A manifest by itself, a folder with `tool.yaml`, or a markdown document. */
-  readonly kind: 'manifest' | 'folder' | 'document'
+  readonly place: PlaceName
+  /** A manifest by itself, a folder with `tool.yaml` or `SKILL.md`, a markdown document, or a script. */
+  readonly kind: 'manifest' | 'folder' | 'document' | 'script'
+  /** Names of what lies beside it under the same stem: of a manifest the scripts, of a script the manifests. */
+  readonly beside: readonly string[]
   /** Changes when a file of the item does. */
   readonly stamp: string
   readonly modified: number
 }
 
+/** What the folder an entry lies in is for. */
+type PlaceName = 'tools' | 'directives' | 'knowledge'
+
 /** Shared libraries, and what seeds of old keep their own primitives in: never items. */
 export const NOT_ITEMS: ReadonlySet<string> = new Set(['lib', 'primitives', 'node_modules', '__pycache__'])
 
-/** The two folders of a space that hold items. */
-export function typeFolders(root: string): readonly [tools: string, knowledge: string] {
-  return [join(root, 'tools'), join(root, 'knowledge')]
+/** The folders of a space that hold items; `scripts` is what `tools` was called before. */
+const TYPE_FOLDERS: readonly (readonly [folder: string, place: PlaceName])[] = [
+  ['tools', 'tools'],
+  ['scripts', 'tools'],
+  ['directives', 'directives'],
+  ['knowledge', 'knowledge'],
+]
+
+export function typeFolders(root: string): readonly string[] {
+  return TYPE_FOLDERS.map(([folder]) => join(root, folder))
 }
 
 /** Finds every item below a space's root by names and stats alone; nothing is opened. */
@@ -34,10 +47,13 @@ export function scan(
 ): ReadonlyMap<string, Entry> {
   const found = new Map<string, Entry>()
   const add = (entry: Entry): void => void found.set(entry.path, entry)
-  const [tools] = typeFolders(root)
-  for (const folder of typeFolders(root)) {
+  for (const [name, place] of TYPE_FOLDERS) {
+    const folder = join(root, name)
     if (leaveOut.has(folder)) continue
-    scanFolder({ folder, category: null, depth: 0, isTools: folder === tools, notItems }, add)
+    scanFolder(
+      { folder, category: null, depth: 0, place, notItems: place === 'tools' ? notItems : new Set() },
+      add,
+    )
   }
   return found
 }
@@ -46,25 +62,36 @@ interface Place {
   readonly folder: string
   readonly category: string | null
   readonly depth: number
-  readonly isTools: boolean
+  readonly place: PlaceName
   readonly notItems: ReadonlySet<string>
 }
 
 function scanFolder(place: Place, add: (entry: Entry) => void): void {
-  for (const found of list(place.folder)) {
+  const listed = list(place.folder)
+  const twins = place.place === 'tools' ? twinsAmong(listed) : NO_TWINS
+  for (const found of listed) {
     if (found.name.startsWith('.')) continue
     if (found.isDirectory()) enterFolder(place, found.name, add)
-    else if (found.isFile()) addFile(place, found.name, add)
+    else if (found.isFile()) addFile(place, found.name, twins, add)
   }
 }
 
+/** The file that makes a folder an item of its own, with everything below it. */
+const FOLDER_MANIFESTS: Readonly<Record<PlaceName, string | null>> = {
+  tools: 'tool.yaml',
+  directives: 'SKILL.md',
+  knowledge: null,
+}
+
 function enterFolder(place: Place, name: string, add: (entry: Entry) => void): void {
-  const { folder, category, depth, isTools, notItems } = place
-  if (depth >= DEEPEST || (isTools && notItems.has(name))) return
+  const { folder, category, depth, notItems } = place
+  if (depth >= DEEPEST || notItems.has(name)) return
   const path = join(folder, name)
+  const manifest = FOLDER_MANIFESTS[place.place]
   // Whatever it is: reading says what is wrong with one that is no plain file.
-  if (isTools && statOf(join(path, 'tool.yaml'))?.isDirectory() === false) {
-    add({ path: join(path, 'tool.yaml'), stem: name, category, kind: 'folder', ...folderStamp(path) })
+  if (manifest !== null && statOf(join(path, manifest))?.isDirectory() === false) {
+    const at = { path: join(path, manifest), stem: name, category, place: place.place }
+    add({ ...at, kind: 'folder', beside: [], ...folderStamp(path) })
     return
   }
   scanFolder(
@@ -73,33 +100,74 @@ function enterFolder(place: Place, name: string, add: (entry: Entry) => void): v
   )
 }
 
-function addFile({ folder, category, isTools }: Place, name: string, add: (entry: Entry) => void): void {
-  const [, stem, ending] = /^(.+)\.(yaml|yml|json|md)$/.exec(name) ?? []
-  if (stem === undefined || (ending === 'md') === isTools) return
+const NAME = /^(.+)\.(?:(yaml|yml|json|toml)|(py|sh|js|mjs|cjs|ts)|(md))$/
+/** Marks of a package and declarations of types: parts of something else. */
+const NEVER = /^__\w+__\.py$|\.d\.ts$/
+
+function kindOf(name: string): readonly [stem: string, kind: 'manifest' | 'script' | 'document'] | null {
+  const [, stem, manifest, script] = NAME.exec(name) ?? []
+  if (stem === undefined || NEVER.test(name)) return null
+  return [stem, manifest !== undefined ? 'manifest' : script !== undefined ? 'script' : 'document']
+}
+
+function addFile(
+  { folder, category, place }: Place,
+  name: string,
+  twins: Twins,
+  add: (entry: Entry) => void,
+): void {
+  const [stem, kind] = kindOf(name) ?? []
+  if (stem === undefined || kind === undefined || (kind !== 'document') !== (place === 'tools')) return
   // The manifest of a folder; at the root there is no folder that would be the item.
-  if (isTools && name === 'tool.yaml') return
+  if (name === FOLDER_MANIFESTS[place]) return
   const path = join(folder, name)
   const stat = statOf(path)
   if (stat === null) return
-  add({
-    path,
-    stem,
-    category,
-    kind: isTools ? 'manifest' : 'document',
-    stamp: stampOf(stat),
-    modified: stat.mtimeMs,
-  })
+  const beside = twins.get(stem)?.filter((other) => kindOf(other)?.[1] !== kind) ?? []
+  const at = { path, stem, category, place, kind, beside } as const
+  add({ ...at, stamp: stampOf(stat) + besideStamp(at), modified: stat.mtimeMs })
+}
+
+/** Stems under which a manifest and a script lie, with the names of all of them. */
+type Twins = ReadonlyMap<string, readonly string[]>
+const NO_TWINS: Twins = new Map()
+
+function twinsAmong(listed: readonly Dirent[]): Twins {
+  const manifests = new Map<string, string[]>()
+  const scripts: (readonly [string, string])[] = []
+  for (const { name } of listed) {
+    const [stem, kind] = kindOf(name) ?? []
+    if (stem === undefined) continue
+    if (kind === 'manifest') manifests.set(stem, [...(manifests.get(stem) ?? []), name])
+    else if (kind === 'script') scripts.push([stem, name])
+  }
+  const twins = new Map<string, string[]>()
+  for (const [stem, name] of manifests.size === 0 ? [] : scripts) {
+    const beside = manifests.get(stem)
+    if (beside !== undefined) twins.set(stem, [...(twins.get(stem) ?? beside), name])
+  }
+  return twins
 }
 
 /** The stamp of one path, to see whether it is still what was read; null when it is gone. */
-export function stampAt(entry: Pick<Entry, 'path' | 'kind'>): string | null {
+export function stampAt(entry: Pick<Entry, 'path' | 'kind' | 'beside'>): string | null {
   if (entry.kind === 'folder') return folderStamp(dirname(entry.path)).stamp
   const stat = statOf(entry.path)
-  return stat === null ? null : stampOf(stat)
+  return stat === null ? null : stampOf(stat) + besideStamp(entry)
 }
 
 function stampOf({ mtimeMs, size, ino, mode }: Stats): string {
   return `${mtimeMs}:${size}:${ino}:${mode}`
+}
+
+/** Whether a manifest carries the script beside it is up to both of them. */
+function besideStamp({ path, beside }: Pick<Entry, 'path' | 'beside'>): string {
+  return beside
+    .map((name) => {
+      const stat = statOf(join(dirname(path), name))
+      return `,${name}=${stat === null ? '' : stampOf(stat)}`
+    })
+    .join('')
 }
 
 /** What cannot be read as an item has its reason for a stamp: no file in it counts until there is an end to them. */

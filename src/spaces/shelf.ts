@@ -52,6 +52,7 @@ function storedItem(stored: StoredVersion, store: Store): Item {
   return {
     id: ItemName.parse(stored.tool_id),
     space: stored.is_official ? 'builtin' : 'registry',
+    form: 'row',
     path: null,
     manifest,
     raw: stored.manifest,

@@ -1,0 +1,23 @@
+import type { JsonObject } from '../shared/json.ts'
+import { parseDocument } from './parse-document.ts'
+import { stripSignatures } from './signature-line.ts'
+
+interface Document {
+  readonly given: JsonObject
+  readonly body: string
+}
+
+/** `---` around it, or a fence of YAML as one generation wrote it. */
+const MATTER = /^(\uFEFF?(?:\s*\n)?---[ \t]*\r?\n)(?:([^]*?)\r?\n)??---[ \t]*(?:\r?\n([^]*))?$/
+const FENCE = /^(\uFEFF?\s*```yaml[ \t]*\r?\n)(?:([^]*?)\r?\n)??```[ \t]*(?:\r?\n([^]*))?$/
+
+/** Takes a markdown text apart: what stands at its top as data, and the rest. Signature lines are part of neither. */
+export async function readFrontMatter(text: string, where: string): Promise<Document> {
+  const bare = stripSignatures(text)
+  const [, open = '', front = '', rest = ''] = MATTER.exec(bare) ?? FENCE.exec(bare) ?? []
+  if (open === '') return { given: {}, body: bare }
+  if (front.split('\n').every((line) => /^\s*(?:#|$)/.test(line))) return { given: {}, body: rest }
+  // As many lines in front as in the file make the lines of a fault those of the file.
+  const before = text.slice(0, text.length - bare.length + open.length).split('\n').length - 1
+  return { given: await parseDocument('\n'.repeat(before) + front, where), body: rest }
+}
