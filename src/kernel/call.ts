@@ -50,6 +50,8 @@ export type Wish =
       readonly destination: 'project' | 'user'
       readonly overwrite: boolean
     }
+  | { readonly kind: 'import'; readonly path: string; readonly to: 'project' | 'user' }
+  | { readonly kind: 'undo_import'; readonly batch: string }
 
 export interface Understood {
   readonly wish: Wish

@@ -14,7 +14,7 @@ import { recognise } from '../spaces/import/recognise.ts'
 import type { Survey } from '../spaces/import/survey.ts'
 import { survey } from '../spaces/import/survey.ts'
 import type { Lookup } from '../spaces/lookup.ts'
-import { writeItem } from '../spaces/write.ts'
+import { writeItem } from '../spaces/write-next.ts'
 import type { Ticket, Wish, Work } from './call.ts'
 import { assertPerson } from './assert-person.ts'
 import type { Means } from './means.ts'
@@ -79,10 +79,14 @@ export function placeOf(to: 'user' | 'project', { projectPath }: Lookup, { userS
 /** A space holds its own items already. */
 function assertElsewhere({ path }: Source, root: string): void {
   if (leadsOutTo(path, root) !== null || !existsSync(root)) return
-  throw new KiwiError('INVALID_PARAMETERS', `Cannot import "${path}": it is part of the space it would go to`, {
-    hint: 'Give a folder outside of the space, or another --to',
-    details: { missing: [], invalid: [{ name: 'path', reason: 'inside the space it would go to' }] },
-  })
+  throw new KiwiError(
+    'INVALID_PARAMETERS',
+    `Cannot import "${path}": it is part of the space it would go to`,
+    {
+      hint: 'Give a folder outside of the space, or another --to',
+      details: { missing: [], invalid: [{ name: 'path', reason: 'inside the space it would go to' }] },
+    },
+  )
 }
 
 /** What earlier imports wrote and did not take back: the newest word on each path. */
@@ -103,7 +107,9 @@ export function isWritten({ state }: BatchItem): boolean {
 }
 
 function typesIn(steps: readonly Step[]): readonly string[] {
-  return [...new Set(steps.filter(({ line }) => isWritten(line)).map(({ line }) => line.to.split('/')[0] ?? ''))]
+  return [
+    ...new Set(steps.filter(({ line }) => isWritten(line)).map(({ line }) => line.to.split('/')[0] ?? '')),
+  ]
 }
 
 function batchOf(
@@ -136,7 +142,14 @@ function totalsOf(items: readonly BatchItem[], left: number): Batch['totals'] {
   return { ...ZERO, ...totals, skipped: count('skipped') + left }
 }
 
-const ZERO: Batch['totals'] = { imported: 0, updated: 0, unchanged: 0, conflict: 0, needs_repair: 0, skipped: 0 }
+const ZERO: Batch['totals'] = {
+  imported: 0,
+  updated: 0,
+  unchanged: 0,
+  conflict: 0,
+  needs_repair: 0,
+  skipped: 0,
+}
 
 function foldersToMake(root: string, items: readonly BatchItem[]): readonly string[] {
   const folders = new Set<string>()
@@ -166,16 +179,26 @@ async function carryOut(planned: Batch, steps: readonly Step[], carry: CarryMean
   return done
 }
 
-async function carryOutStep(batch: string, step: Step, { place, means, signal }: CarryMeans): Promise<BatchItem> {
+async function carryOutStep(
+  batch: string,
+  step: Step,
+  { place, means, signal }: CarryMeans,
+): Promise<BatchItem> {
   const { find, line, stamp } = step
   try {
     if (signal?.aborted === true) return { ...line, state: 'skipped', reason: 'the import was cancelled' }
     const files = readFiles(find)
-    if (hashOf(files) !== line.hash) return { ...line, state: 'skipped', reason: 'it was changed while it was imported' }
+    if (hashOf(files) !== line.hash)
+      return { ...line, state: 'skipped', reason: 'it was changed while it was imported' }
     const write = { ...line, files }
     if (line.state === 'updated') {
       const before = readFiles({ ...find, from: join(place.root, line.to) })
-      await put({ ...line, files: before }, { root: keptAt(means.userSpace, batch), within: null }, 'nothing', means)
+      await put(
+        { ...line, files: before },
+        { root: keptAt(means.userSpace, batch), within: null },
+        'nothing',
+        means,
+      )
     }
     await put(write, place, line.state === 'updated' ? { stamp } : 'nothing', means)
     return line
@@ -190,7 +213,9 @@ export function keptAt(userSpace: string, batch: string): string {
   return join(userSpace, 'imports', batch)
 }
 
-type Files = Pick<BatchItem, 'id' | 'to' | 'type' | 'is_folder'> & { readonly files: ReturnType<typeof readFiles> }
+type Files = Pick<BatchItem, 'id' | 'to' | 'type' | 'is_folder'> & {
+  readonly files: ReturnType<typeof readFiles>
+}
 
 export async function put(
   { id, to, type, is_folder, files }: Files,
@@ -198,7 +223,8 @@ export async function put(
   replaces: 'nothing' | 'any' | { readonly stamp: string | null },
   { store }: Means,
 ): Promise<void> {
-  const isManifest = ({ path }: (typeof files)[number]): boolean => !is_folder || path === 'tool.yaml' || path === 'SKILL.md'
+  const isManifest = ({ path }: (typeof files)[number]): boolean =>
+    !is_folder || path === 'tool.yaml' || path === 'SKILL.md'
   const manifest = files.find(isManifest)
   if (manifest === undefined) throw new TypeError('an item without a file came to be written')
   const rest = files.filter((file) => file !== manifest)

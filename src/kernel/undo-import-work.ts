@@ -8,7 +8,7 @@ import { readBatch } from '../spaces/import/batch.ts'
 import { hashOf, readFiles } from '../spaces/import/read-find.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { stampAt } from '../spaces/scan.ts'
-import { removeEmptyFolder, removeItem } from '../spaces/write.ts'
+import { removeEmptyFolder, removeItem } from '../spaces/write-next.ts'
 import { assertPerson } from './assert-person.ts'
 import type { Ticket, Wish, Work } from './call.ts'
 import { isWritten, keepBatch, keptAt, put } from './import-work.ts'
@@ -43,7 +43,11 @@ export async function undoImportWork(
     isReadOnly: false,
     parameters: { batch: id, items: items.length },
     redact: keepAll,
-    preview: () => reportOf(batch, items.map((item) => ({ ...lineOf(item), state: judge(batch, item) }))),
+    preview: () =>
+      reportOf(
+        batch,
+        items.map((item) => ({ ...lineOf(item), state: judge(batch, item) })),
+      ),
     warnings: [],
     async perform() {
       const lines: UndoLine[] = []
@@ -89,14 +93,23 @@ function hashAt(path: string, item: BatchItem): string | null {
 }
 
 function findAt(from: string, { to, is_folder }: BatchItem): Parameters<typeof readFiles>[0] {
-  const entry = { path: from, stem: '', category: null, place: 'tools', beside: [], stamp: '', modified: 0 } as const
+  const entry = {
+    path: from,
+    stem: '',
+    category: null,
+    place: 'tools',
+    beside: [],
+    stamp: '',
+    modified: 0,
+  } as const
   return { from, to, entry: is_folder ? { ...entry, kind: 'folder' } : null }
 }
 
 async function takeBack(batch: Batch, item: BatchItem, means: Means): Promise<UndoLine> {
   const line = lineOf(item)
   const state = judge(batch, item)
-  if (state === 'conflict') return { ...line, state, reason: 'it was changed since the import: left as it is' }
+  if (state === 'conflict')
+    return { ...line, state, reason: 'it was changed since the import: left as it is' }
   if (state === 'gone') return { ...line, state }
   try {
     const path = join(batch.root, item.to)
@@ -121,6 +134,8 @@ function manifestOf({ to }: BatchItem): string {
 
 function reportOf({ batch, source, root }: Batch, lines: readonly UndoLine[]): JsonObject {
   const states: readonly UndoState[] = ['removed', 'restored', 'gone', 'conflict', 'failed']
-  const totals = Object.fromEntries(states.map((state) => [state, lines.filter((line) => line.state === state).length]))
+  const totals = Object.fromEntries(
+    states.map((state) => [state, lines.filter((line) => line.state === state).length]),
+  )
   return { batch, source, root, totals, items: lines.map((line) => ({ ...line })) }
 }

@@ -2,8 +2,10 @@ import type { Arrival, Ticket, Understood, Work } from './call.ts'
 import { copyWork } from './copy-work.ts'
 import { createWork } from './create-work.ts'
 import { deleteWork } from './delete-work.ts'
+import { importWork } from './import-work.ts'
 import type { Means } from './means.ts'
 import { runWork } from './run-work.ts'
+import { undoImportWork } from './undo-import-work.ts'
 
 /** From what a request means to what it would do. */
 export async function workOut(understood: Understood, ticket: Ticket, means: Means): Promise<Arrival> {
@@ -20,5 +22,9 @@ function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Pro
       return deleteWork(wish, lookup, means)
     case 'copy':
       return copyWork(wish, lookup, means)
+    case 'import':
+      return importWork(wish, lookup, ticket, means)
+    case 'undo_import':
+      return undoImportWork(wish, lookup, ticket, means)
   }
 }

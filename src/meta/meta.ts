@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path'
-import type { Caller, Ticket } from '../kernel/call.ts'
+import type { Caller, Ticket, Wish } from '../kernel/call.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import { understand } from '../items/understand.ts'
 import type { Clock } from '../shared/clock.ts'
@@ -28,6 +28,17 @@ export interface Client extends Caller {
 /** The four tools: arguments in, the one reply out. It never throws. */
 export interface Meta {
   call(tool: string, args: unknown, client: Client, signal?: AbortSignal): Promise<Reply>
+  /** What a person asks for at the command line, through the same gate. No tool leads here. */
+  act(act: Act, client: Client, signal?: AbortSignal): Promise<Reply>
+}
+
+/** A wish that no tool can express. */
+export interface Act {
+  readonly wish: Wish
+  /** As it is recorded. */
+  readonly operation: string
+  readonly subject: string
+  readonly isDryRun?: boolean
 }
 
 interface MetaMeans {
@@ -54,6 +65,27 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
       const call: MetaCall = { ticket, kernel, store, lookupAt }
       try {
         return await answer(name, args, call, stamp)
+      } catch (error) {
+        return errorReply(error, stamp())
+      }
+    },
+    async act({ wish, operation, subject, isDryRun = false }, client, signal) {
+      const started = clock.monotonic()
+      const ticket: Ticket = {
+        callId: ids(),
+        operation,
+        subject: subject.slice(0, 256),
+        parameters: {},
+        caller: { principal: client.principal, session: client.session, kind: client.kind },
+        ...(signal === undefined ? {} : { signal }),
+      }
+      const stamp = (): Stamp => ({
+        call_id: ticket.callId,
+        duration_ms: Math.round(clock.monotonic() - started),
+      })
+      try {
+        const lookup = atDefault(spaces, await client.defaultProject())
+        return outcomeReply(await kernel.admit(ticket, async () => ({ wish, lookup, isDryRun })), stamp())
       } catch (error) {
         return errorReply(error, stamp())
       }

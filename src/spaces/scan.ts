@@ -22,7 +22,7 @@ export interface Entry {
 }
 
 /** What the folder an entry lies in is for. */
-type PlaceName = 'tools' | 'directives' | 'knowledge'
+export type PlaceName = 'tools' | 'directives' | 'knowledge'
 
 /** Shared libraries, and what seeds of old keep their own primitives in: never items. */
 export const NOT_ITEMS: ReadonlySet<string> = new Set(['lib', 'primitives', 'node_modules', '__pycache__'])
@@ -77,7 +77,7 @@ function scanFolder(place: Place, add: (entry: Entry) => void): void {
 }
 
 /** The file that makes a folder an item of its own, with everything below it. */
-const FOLDER_MANIFESTS: Readonly<Record<PlaceName, string | null>> = {
+export const FOLDER_MANIFESTS: Readonly<Record<PlaceName, string | null>> = {
   tools: 'tool.yaml',
   directives: 'SKILL.md',
   knowledge: null,
@@ -104,7 +104,9 @@ const NAME = /^(.+)\.(?:(yaml|yml|json|toml)|(py|sh|js|mjs|cjs|ts)|(md))$/
 /** Marks of a package and declarations of types: parts of something else. */
 const NEVER = /^__\w+__\.py$|\.d\.ts$/
 
-function kindOf(name: string): readonly [stem: string, kind: 'manifest' | 'script' | 'document'] | null {
+export function kindOf(
+  name: string,
+): readonly [stem: string, kind: 'manifest' | 'script' | 'document'] | null {
   const [, stem, manifest, script] = NAME.exec(name) ?? []
   if (stem === undefined || NEVER.test(name)) return null
   return [stem, manifest !== undefined ? 'manifest' : script !== undefined ? 'script' : 'document']
@@ -132,7 +134,7 @@ function addFile(
 type Twins = ReadonlyMap<string, readonly string[]>
 const NO_TWINS: Twins = new Map()
 
-function twinsAmong(listed: readonly Dirent[]): Twins {
+export function twinsAmong(listed: readonly Dirent[]): Twins {
   const manifests = new Map<string, string[]>()
   const scripts: (readonly [string, string])[] = []
   for (const { name } of listed) {

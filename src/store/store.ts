@@ -14,6 +14,8 @@ export interface Store {
   readonly readOnlyReason: string | null
   /** A number that grows when the registry or what is trusted changed, in this process or another. Cheap enough for every call. */
   generation(): number
+  /** Runs something at once, while no other process that shares the store can do the same. */
+  exclusively<T>(work: () => T): Promise<T>
   close(): Promise<void>
 }
 

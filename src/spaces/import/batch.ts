@@ -94,7 +94,8 @@ function parsed(file: string): unknown {
     return JSON.parse(readRegularFile(file, LIMITS.bundleBytes).bytes.toString('utf8'))
   } catch (error) {
     if (error instanceof KiwiError && error.code === 'PARSE_ERROR') return null
-    if (error instanceof SyntaxError) throw new KiwiError('PARSE_ERROR', `Cannot read "${file}": ${messageOf(error)}`)
+    if (error instanceof SyntaxError)
+      throw new KiwiError('PARSE_ERROR', `Cannot read "${file}": ${messageOf(error)}`)
     throw error
   }
 }

@@ -74,7 +74,8 @@ function collect(bag: Bag, way: Way): void {
     const fault = notPlain(found) ?? (found.isDirectory() ? null : notItem(way.place, found.name))
     if (fault !== null) bag.left.push({ path, reason: fault })
     else if (found.isDirectory()) enter(bag, way, found.name)
-    else bag.finds.push({ from: path, to: `${way.to}/${found.name}`, entry: fileEntry(way, found.name, twins) })
+    else
+      bag.finds.push({ from: path, to: `${way.to}/${found.name}`, entry: fileEntry(way, found.name, twins) })
   }
 }
 

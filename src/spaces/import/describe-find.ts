@@ -28,12 +28,20 @@ export interface Description {
 export async function describeItem(item: Item, find: Find): Promise<Description> {
   const { manifest, raw } = item
   const texts = await textsOf(item)
-  const signed = texts[0] === undefined ? null : readSignature(texts[0], { itemType: itemTypeOf(manifest.tool_type), raw })
+  const signed =
+    texts[0] === undefined ? null : readSignature(texts[0], { itemType: itemTypeOf(manifest.tool_type), raw })
   const { config } = manifest
-  const older = [...Object.keys(raw), ...olderConfig(raw), ...frontKeys(texts[0] ?? '')].filter((key) => OLDER_KEYS.has(key))
+  const older = [...Object.keys(raw), ...olderConfig(raw), ...frontKeys(texts[0] ?? '')].filter((key) =>
+    OLDER_KEYS.has(key),
+  )
   return {
     version: manifest.version,
-    signature: signed === null ? 'unsigned' : signed.state === 'validated' && signed.key !== null ? 'signed' : signed.state,
+    signature:
+      signed === null
+        ? 'unsigned'
+        : signed.state === 'validated' && signed.key !== null
+          ? 'signed'
+          : signed.state,
     dialect: dialectOf(item, find, texts[0] ?? ''),
     warnings: [...item.warnings, ...(signed?.findings ?? [])],
     proposed: {
@@ -84,7 +92,8 @@ function dialectOf({ raw, manifest }: Item, { from, entry }: Find, text: string)
   const [, family] = /^(?:#!.*\n)?(?:#|\/\/|<!--) (kiwi-mcp|ryeos|rye):/m.exec(text.slice(0, 1024)) ?? []
   if (family === 'rye' || family === 'ryeos') return family
   if (/^rye\//.test(textOf(raw['executor'] ?? raw['executor_id']))) return 'rye'
-  if (manifest.tool_type === 'directive' && /<(?:filesystem|shell|network|environment)>/.test(text)) return 'context-kiwi'
+  if (manifest.tool_type === 'directive' && /<(?:filesystem|shell|network|environment)>/.test(text))
+    return 'context-kiwi'
   if (/[/\\]\.context-kiwi[/\\]/.test(from)) return 'context-kiwi'
   return isJsonObject(manifest.config['requires']) ? 'ryeos' : 'kiwi'
 }

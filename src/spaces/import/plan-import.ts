@@ -38,7 +38,9 @@ export async function planImport(finds: readonly Find[], target: Target): Promis
   const steps: Step[] = []
   const batch: Batch = { taken: new Set(), carried: new Set(), ids: new Map() }
   // A manifest says whether it carries the script beside it, so it is read first.
-  const inOrder = finds.toSorted((a, b) => Number(a.entry?.kind === 'script') - Number(b.entry?.kind === 'script'))
+  const inOrder = finds.toSorted(
+    (a, b) => Number(a.entry?.kind === 'script') - Number(b.entry?.kind === 'script'),
+  )
   for (const find of inOrder) {
     const read = await readFind(find)
     if ('skipped' in read) steps.push(skippedStep(find, read.skipped))
@@ -69,7 +71,13 @@ async function stepOf(find: Find, read: ReadFind, target: Target, batch: Batch):
   const rival = isItem && place.state !== 'unchanged' ? await rivalOf(read, place.to, target, batch) : null
   if (isItem) batch.ids.set(`${read.type} ${read.id}`, { contentHash: read.contentHash, to: place.to })
   const isSettled = place.state === 'unchanged' || place.state === 'updated'
-  const state = isSettled ? place.state : read.fault !== null ? 'needs_repair' : rival === null ? place.state : 'conflict'
+  const state = isSettled
+    ? place.state
+    : read.fault !== null
+      ? 'needs_repair'
+      : rival === null
+        ? place.state
+        : 'conflict'
   const { item: _item, contentHash, fault, ...said } = read
   return {
     find,
@@ -94,7 +102,10 @@ function skippedStep(find: Find, reason: string): Step {
     stamp: null,
     line: {
       id: entry?.stem ?? basename(from),
-      type: entry === null ? 'library' : ({ tools: 'tool', directives: 'directive', knowledge: 'knowledge' } as const)[entry.place],
+      type:
+        entry === null
+          ? 'library'
+          : ({ tools: 'tool', directives: 'directive', knowledge: 'knowledge' } as const)[entry.place],
       state: 'skipped',
       from,
       to,
@@ -154,7 +165,10 @@ function folded(path: string): string {
 /** What lies at a path already: null when nothing does, or a hash that nothing else has. */
 async function standingAt(path: string, find: Find): Promise<Pick<ReadFind, 'hash' | 'contentHash'> | null> {
   if (statOf(path) === null) return null
-  const entry = find.entry === null ? null : { ...find.entry, path: find.entry.kind === 'folder' ? manifestIn(path, find) : path }
+  const entry =
+    find.entry === null
+      ? null
+      : { ...find.entry, path: find.entry.kind === 'folder' ? manifestIn(path, find) : path }
   const read = await readFind({ from: path, to: find.to, entry })
   return 'skipped' in read ? { hash: '', contentHash: null } : read
 }
@@ -168,15 +182,22 @@ function isSame(there: Pick<ReadFind, 'hash' | 'contentHash'>, { hash, contentHa
 }
 
 /** An earlier import wrote it from the same place, and nobody has changed it since; signing is no change. */
-function isOurs(there: Pick<ReadFind, 'hash' | 'contentHash'>, find: Find, earlier: Earlier | undefined): boolean {
+function isOurs(
+  there: Pick<ReadFind, 'hash' | 'contentHash'>,
+  find: Find,
+  earlier: Earlier | undefined,
+): boolean {
   if (earlier === undefined || earlier.from !== find.from) return false
-  return there.hash === earlier.hash || (earlier.contentHash !== null && there.contentHash === earlier.contentHash)
+  return (
+    there.hash === earlier.hash || (earlier.contentHash !== null && there.contentHash === earlier.contentHash)
+  )
 }
 
 /** Another item that has the same id and is something else: both stay, each under its path. */
 async function rivalOf(read: ReadFind, to: string, target: Target, batch: Batch): Promise<string | null> {
   const within = batch.ids.get(`${read.type} ${read.id}`)
-  const says = (path: string): string => `"${read.id}" is also at "${path}": call each by its category and name`
+  const says = (path: string): string =>
+    `"${read.id}" is also at "${path}": call each by its category and name`
   if (within !== undefined && within.contentHash !== read.contentHash) return says(within.to)
   if (read.type === 'library') return null
   try {

@@ -34,7 +34,14 @@ export async function readFind(find: Find): Promise<ReadFind | { readonly skippe
   try {
     const hash = hashOf(readFiles(find))
     if (entry === null) {
-      return { ...BARE, id: find.to.replace(/^tools\//, ''), type: 'library', hash, contentHash: hash, fault: null }
+      return {
+        ...BARE,
+        id: find.to.replace(/^tools\//, ''),
+        type: 'library',
+        hash,
+        contentHash: hash,
+        fault: null,
+      }
     }
     const common = { id: entry.stem, type: TYPES[entry.place], hash }
     const links = entry.kind === 'folder' ? linksIn(from) : []
@@ -43,12 +50,22 @@ export async function readFind(find: Find): Promise<ReadFind | { readonly skippe
       return messageOf(error)
     })
     if (typeof read === 'string') return { ...BARE, ...common, contentHash: null, fault: read }
-    if (!('id' in read)) return { skipped: read.skipped ?? 'a data file: it does not say what type of tool it is' }
+    if (!('id' in read))
+      return { skipped: read.skipped ?? 'a data file: it does not say what type of tool it is' }
     const { id, manifest, contentHash } = read
     const fault = manifest.tool_type === 'primitive' ? 'primitives are code, and part of Kiwi' : null
     const described = await describeItem(read, find)
     const warnings = [...described.warnings, ...links]
-    return { ...common, ...described, warnings, id, type: itemTypeOf(manifest.tool_type), contentHash, fault, item: read }
+    return {
+      ...common,
+      ...described,
+      warnings,
+      id,
+      type: itemTypeOf(manifest.tool_type),
+      contentHash,
+      fault,
+      item: read,
+    }
   } catch (error) {
     if (error instanceof KiwiError && !mayPass(error)) return { skipped: error.message }
     throw error
@@ -82,8 +99,11 @@ export function readFiles({ from, entry }: Find): readonly ItemFile[] {
 /** What they are, whatever the folder or file is called. */
 export function hashOf(files: readonly ItemFile[]): string {
   const [only, another] = files
-  if (only !== undefined && another === undefined) return sha256(canonicalJson([only.isExecutable, sha256(only.content)]))
-  const listed = files.map(({ path, isExecutable, content }) => [path, isExecutable, sha256(content)] as const)
+  if (only !== undefined && another === undefined)
+    return sha256(canonicalJson([only.isExecutable, sha256(only.content)]))
+  const listed = files.map(
+    ({ path, isExecutable, content }) => [path, isExecutable, sha256(content)] as const,
+  )
   return sha256(canonicalJson(listed.toSorted(([a], [b]) => (a < b ? -1 : 1))))
 }
 
@@ -91,5 +111,8 @@ export function hashOf(files: readonly ItemFile[]): string {
 function linksIn(folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => !entry.isFile() && !entry.isDirectory())
-    .map((entry) => `"${join(entry.parentPath, entry.name).slice(folder.length + 1)}" is no plain file: left out`)
+    .map(
+      (entry) =>
+        `"${join(entry.parentPath, entry.name).slice(folder.length + 1)}" is no plain file: left out`,
+    )
 }

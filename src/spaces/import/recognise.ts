@@ -28,7 +28,10 @@ export function recognise(given: string): Source {
   }
   throw new KiwiError('INVALID_PARAMETERS', `Cannot import "${given}": nothing in it is known to Kiwi`, {
     hint: 'Give a folder with .ai in it, an .ai folder, an older store such as ~/.script-kiwi, a folder with SKILL.md or tool.yaml, or one file',
-    details: { missing: [], invalid: [{ name: 'path', reason: 'not a folder or file that can be imported' }] },
+    details: {
+      missing: [],
+      invalid: [{ name: 'path', reason: 'not a folder or file that can be imported' }],
+    },
   })
 }
 

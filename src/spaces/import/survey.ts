@@ -6,14 +6,7 @@ import { beginningOf } from '../read-file.ts'
 import type { PlaceName } from '../scan.ts'
 import { kindOf } from '../scan.ts'
 import type { Bag, Find, Left } from './collect-items.ts'
-import {
-  LEFT_FOLDERS,
-  collectFile,
-  collectFolder,
-  collectItems,
-  listed,
-  notPlain,
-} from './collect-items.ts'
+import { LEFT_FOLDERS, collectFile, collectFolder, collectItems, listed, notPlain } from './collect-items.ts'
 import type { Source } from './recognise.ts'
 import { placeInSpace } from './recognise.ts'
 
@@ -53,7 +46,9 @@ export function survey({ layout, path }: Source): Survey {
 function surveySkills(bag: Bag, path: string): Survey {
   collectItems(bag, path, 'directives')
   const isSkill = ({ entry }: Find): boolean => entry?.kind === 'folder'
-  const others = bag.finds.filter((find) => !isSkill(find)).map(({ from }) => ({ path: from, reason: 'no part of a skill' }))
+  const others = bag.finds
+    .filter((find) => !isSkill(find))
+    .map(({ from }) => ({ path: from, reason: 'no part of a skill' }))
   return { finds: bag.finds.filter(isSkill), left: [...bag.left, ...others], history: {}, secrets: [] }
 }
 
@@ -124,7 +119,9 @@ function placeOf(kind: 'manifest' | 'script' | 'document', path: string): PlaceN
 }
 
 function variablesIn(text: string): readonly string[] {
-  const names = [...text.matchAll(/^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=/gm)].map(([, name = '']) => name)
+  const names = [...text.matchAll(/^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=/gm)].map(
+    ([, name = '']) => name,
+  )
   return [...new Set(names)].toSorted()
 }
 

@@ -118,9 +118,23 @@ function assemble(connection: Connection, options: SqliteOptions, readOnlyReason
     journal: createJournal(connection, appender),
     readOnlyReason,
     generation: () => generation.current(),
+    async exclusively(work) {
+      // What it throws is not the store's, and must not be taken for it.
+      const end = await connection.write(() => attempt(work))
+      if ('error' in end) throw end.error
+      return end.value
+    },
     async close() {
       await appender.drain()
       await connection.close()
     },
+  }
+}
+
+function attempt<T>(work: () => T): { readonly value: T } | { readonly error: unknown } {
+  try {
+    return { value: work() }
+  } catch (error) {
+    return { error }
   }
 }
