@@ -103,6 +103,17 @@ function createProgram(ends: (run: Promise<number>) => Promise<void>): Command {
     .option('--id <id>', 'its id, when the manifest has none')
     .option('--dry-run', 'check everything, write nothing')
     .action(async (source, options) => ends((await import('./create.ts')).createCommand(source, options)))
+  inProject('import', 'take over items from an older or other folder')
+    .argument(
+      '[path]',
+      'an .ai folder or one that holds it, ~/.script-kiwi and the like, a skill, or one file',
+    )
+    .option('--to <space>', 'user or project', 'user')
+    .option('--dry-run', 'show what would be imported, write nothing')
+    .option('--undo <batch>', 'take an import back')
+    .option('--yes', 'take it back without asking')
+    .option('--list', 'show the imports so far')
+    .action(async (path, options) => ends((await import('./import.ts')).importCommand(path, options)))
   inProject('audit', 'show the record of calls, newest first')
     .option('--limit <number>', 'how many records', wholeNumber('--limit'), 20)
     .option('--tool <id>', 'only of this item')

@@ -5,6 +5,7 @@ import { readEnvironment } from '../config/environment.ts'
 import type { Kiwi } from '../kiwi.ts'
 import { openKiwi } from '../kiwi.ts'
 import type { MetaTool } from '../meta/arguments.ts'
+import type { Act } from '../meta/meta.ts'
 import { createIds } from '../shared/ids.ts'
 import type { Reply } from '../shared/reply.ts'
 
@@ -19,6 +20,8 @@ export interface Session {
   readonly kiwi: Kiwi
   readonly project: string
   readonly call: (tool: MetaTool, args: Readonly<Record<string, unknown>>) => Promise<Reply>
+  /** What no tool can express. */
+  readonly act: (act: Act) => Promise<Reply>
 }
 
 export async function withKiwi<T>(
@@ -40,6 +43,7 @@ export async function withKiwi<T>(
       kiwi,
       project: folder,
       call: (tool, args) => kiwi.call(tool, args, client, cancel.signal),
+      act: (act) => kiwi.act(act, client, cancel.signal),
     })
   } finally {
     await kiwi.close()

@@ -4,14 +4,14 @@ import type { JsonObject } from '../shared/json.ts'
 import { keepAll } from '../shared/redact.ts'
 import { statOf } from '../spaces/disk.ts'
 import type { Batch, BatchItem } from '../spaces/import/batch.ts'
-import { readBatch } from '../spaces/import/batch.ts'
+import { isWritten, manifestIn, readBatch } from '../spaces/import/batch.ts'
 import { hashOf, readFiles } from '../spaces/import/read-find.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { stampAt } from '../spaces/scan.ts'
 import { removeEmptyFolder, removeItem } from '../spaces/write-next.ts'
 import { assertPerson } from './assert-person.ts'
 import type { Ticket, Wish, Work } from './call.ts'
-import { isWritten, keepBatch, keptAt, put } from './import-work.ts'
+import { keepBatch, keptAt, put } from './carry-out-import.ts'
 import type { Means } from './means.ts'
 
 /** What an import wrote and nobody has touched since goes again; what it replaced comes back. */
@@ -54,11 +54,18 @@ export async function undoImportWork(
       for (const item of items.toReversed()) lines.push(await takeBack(batch, item, means))
       for (const folder of batch.folders.toReversed()) await removeEmptyFolder(join(batch.root, folder))
       const isWhole = lines.every(({ state }) => state !== 'failed')
-      if (isWhole) await keepBatch({ ...batch, undone_at: new Date(means.clock.now()).toISOString() }, means)
+      if (isWhole) await settle(batch, means)
       lookup.freshen(true)
       return { data: reportOf(batch, lines.toReversed()), warnings: [] }
     },
   }
+}
+
+/** It is on its record that it was undone, and what it had replaced is no longer needed beside it. */
+async function settle(batch: Batch, means: Means): Promise<void> {
+  await keepBatch({ ...batch, undone_at: new Date(means.clock.now()).toISOString() }, means)
+  const kept = keptAt(means.userSpace, batch.batch)
+  if (statOf(kept) !== null) await removeItem(kept, null)
 }
 
 /** Taken away, put back as it was before, gone already, changed since and so left, or not to be had. */
@@ -113,7 +120,7 @@ async function takeBack(batch: Batch, item: BatchItem, means: Means): Promise<Un
   if (state === 'gone') return { ...line, state }
   try {
     const path = join(batch.root, item.to)
-    const manifest = item.is_folder ? join(path, manifestOf(item)) : path
+    const manifest = item.is_folder ? join(path, manifestIn(item.to)) : path
     const within = batch.to === 'user' ? null : join(batch.root, '..')
     if (state === 'removed') {
       const [remains = null] = await removeItem(manifest, within)
@@ -126,10 +133,6 @@ async function takeBack(batch: Batch, item: BatchItem, means: Means): Promise<Un
   } catch (error) {
     return { ...line, state: 'failed', reason: messageOf(error) }
   }
-}
-
-function manifestOf({ to }: BatchItem): string {
-  return to.startsWith('directives/') ? 'SKILL.md' : 'tool.yaml'
 }
 
 function reportOf({ batch, source, root }: Batch, lines: readonly UndoLine[]): JsonObject {

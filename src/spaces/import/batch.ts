@@ -32,7 +32,7 @@ const BatchItem = z.object({
 /** One line of the report. */
 export type BatchItem = Readonly<z.infer<typeof BatchItem>>
 
-const Batch = z.object({
+export const BatchShape = z.object({
   batch: z.string(),
   time: z.string(),
   source: z.string(),
@@ -49,7 +49,17 @@ const Batch = z.object({
   undone_at: z.string().nullable(),
 })
 /** What an import did, as it is kept and printed. */
-export type Batch = Readonly<z.infer<typeof Batch>>
+export type Batch = Readonly<z.infer<typeof BatchShape>>
+
+/** Whether a line stands for files that the batch put there. */
+export function isWritten({ state }: BatchItem): boolean {
+  return state === 'imported' || state === 'updated' || state === 'conflict' || state === 'needs_repair'
+}
+
+/** The file that makes a folder an item, by where the folder goes. */
+export function manifestIn(to: string): string {
+  return to.startsWith('directives/') ? 'SKILL.md' : 'tool.yaml'
+}
 
 const ID = /^[0-9A-HJKMNP-TV-Z]{26}$/
 
@@ -84,7 +94,7 @@ export function readBatch(userSpace: string, batch: string): Batch {
       hint: 'kiwi import --list shows all imports',
     })
   }
-  const read = Batch.safeParse(value)
+  const read = BatchShape.safeParse(value)
   if (read.success) return read.data
   throw new KiwiError('PARSE_ERROR', `Cannot read "${file}": ${read.error.issues[0]?.message ?? 'broken'}`)
 }

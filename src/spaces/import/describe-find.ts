@@ -91,7 +91,7 @@ function dialectOf({ raw, manifest }: Item, { from, entry }: Find, text: string)
   if (entry?.kind === 'folder' && entry.place === 'directives') return 'skill'
   const [, family] = /^(?:#!.*\n)?(?:#|\/\/|<!--) (kiwi-mcp|ryeos|rye):/m.exec(text.slice(0, 1024)) ?? []
   if (family === 'rye' || family === 'ryeos') return family
-  if (/^rye\//.test(textOf(raw['executor'] ?? raw['executor_id']))) return 'rye'
+  if (textOf(raw['executor'] ?? raw['executor_id']).startsWith('rye/')) return 'rye'
   if (manifest.tool_type === 'directive' && /<(?:filesystem|shell|network|environment)>/.test(text))
     return 'context-kiwi'
   if (/[/\\]\.context-kiwi[/\\]/.test(from)) return 'context-kiwi'

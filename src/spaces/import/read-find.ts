@@ -5,11 +5,13 @@ import { canonicalJson, sha256 } from '../../shared/json.ts'
 import { LIMITS } from '../../shared/limits.ts'
 import { itemTypeOf } from '../../shared/tool-type.ts'
 import type { ItemFile } from '../../store/store.ts'
+import { checkBundle } from '../bundle.ts'
 import { mayPass } from '../disk.ts'
 import { folderFiles } from '../folder-files.ts'
 import type { Item } from '../item.ts'
 import { readRegularFile } from '../read-file.ts'
 import { readEntry } from '../read-item.ts'
+import type { Entry } from '../scan.ts'
 import type { Find } from './collect-items.ts'
 import type { Description } from './describe-find.ts'
 import { describeItem } from './describe-find.ts'
@@ -32,7 +34,8 @@ export interface ReadFind extends Description {
 export async function readFind(find: Find): Promise<ReadFind | { readonly skipped: string }> {
   const { entry, from } = find
   try {
-    const hash = hashOf(readFiles(find))
+    const files = readFiles(find)
+    const hash = hashOf(files)
     if (entry === null) {
       return {
         ...BARE,
@@ -43,6 +46,7 @@ export async function readFind(find: Find): Promise<ReadFind | { readonly skippe
         fault: null,
       }
     }
+    if (entry.kind === 'folder') checkFolder(entry, files)
     const common = { id: entry.stem, type: TYPES[entry.place], hash }
     const links = entry.kind === 'folder' ? linksIn(from) : []
     const read = await readEntry(entry, 'user').catch((error: unknown) => {
@@ -70,6 +74,15 @@ export async function readFind(find: Find): Promise<ReadFind | { readonly skippe
     if (error instanceof KiwiError && !mayPass(error)) return { skipped: error.message }
     throw error
   }
+}
+
+/** Before anything is promised: what could not be written, or not be read again, is not imported. */
+function checkFolder({ path, stem }: Entry, files: readonly ItemFile[]): void {
+  const manifest = basename(path)
+  const others = files.filter((file) => file.path !== manifest)
+  if (others.length === files.length)
+    throw new KiwiError('PARSE_ERROR', `Cannot read "${path}": it is not a regular file`)
+  checkBundle(stem, others)
 }
 
 const TYPES = { tools: 'tool', directives: 'directive', knowledge: 'knowledge' } as const

@@ -74,12 +74,15 @@ interface Kept {
   change(place: IndexedSpace, put: readonly IndexEntry[], drop: readonly string[]): void
 }
 
+function keyOf({ space, root }: IndexedSpace): string {
+  return `${space} ${root}`
+}
+
 /** Good until another process writes to the store, whatever it writes. */
 function createKept(connection: Connection): Kept {
   const dataVersion = connection.prepare('PRAGMA data_version')
   const byPlace = new Map<string, ReadonlyMap<string, string>>()
   let seen = ''
-  const keyOf = ({ space, root }: IndexedSpace): string => `${space} ${root}`
   return {
     stamps(place, read) {
       const now = JSON.stringify(dataVersion.get())
