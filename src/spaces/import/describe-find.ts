@@ -31,9 +31,7 @@ export async function describeItem(item: Item, find: Find): Promise<Description>
   const signed =
     texts[0] === undefined ? null : readSignature(texts[0], { itemType: itemTypeOf(manifest.tool_type), raw })
   const { config } = manifest
-  const older = [...Object.keys(raw), ...olderConfig(raw), ...frontKeys(texts[0] ?? '')].filter((key) =>
-    OLDER_KEYS.has(key),
-  )
+  const older = [...Object.keys(raw), ...frontKeys(texts[0] ?? '')].filter((key) => OLDER_KEYS.has(key))
   return {
     version: manifest.version,
     signature:
@@ -50,7 +48,7 @@ export async function describeItem(item: Item, find: Find): Promise<Description>
       requires: textList(config['requires']),
     },
     mapped_from: [
-      ...new Set(older),
+      ...new Set([...older, ...olderConfig(raw)]),
       ...(find.to.startsWith('tools/') && /[/\\]scripts[/\\]/.test(find.from) ? ['scripts/'] : []),
     ],
   }
@@ -58,7 +56,7 @@ export async function describeItem(item: Item, find: Find): Promise<Description>
 
 function olderConfig({ config, executor_config }: JsonObject): readonly string[] {
   const given = config ?? executor_config
-  return isJsonObject(given) ? Object.keys(given) : []
+  return isJsonObject(given) ? Object.keys(given).filter((key) => OLDER_CONFIG_KEYS.has(key)) : []
 }
 
 /** The text signatures stand in first, then what else may name variables: the script that is started. */
@@ -79,6 +77,8 @@ const OLDER_KEYS: ReadonlySet<string> = new Set([
   'validated_at',
   'content_hash',
   'embedding',
+])
+const OLDER_CONFIG_KEYS: ReadonlySet<string> = new Set([
   'timeout_default',
   'response_path',
   'mcp_tool',

@@ -43,9 +43,12 @@ export function survey({ layout, path }: Source): Survey {
   return { finds: bag.finds, left: bag.left, history: {}, secrets: [] }
 }
 
+function isSkill({ entry }: Find): boolean {
+  return entry?.kind === 'folder'
+}
+
 function surveySkills(bag: Bag, path: string): Survey {
   collectItems(bag, path, 'directives')
-  const isSkill = ({ entry }: Find): boolean => entry?.kind === 'folder'
   const others = bag.finds
     .filter((find) => !isSkill(find))
     .map(({ from }) => ({ path: from, reason: 'no part of a skill' }))

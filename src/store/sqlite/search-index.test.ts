@@ -1,4 +1,4 @@
-import { array, assert, asyncProperty, constantFrom, nat, record } from 'fast-check'
+import * as fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { textField } from '../../../test/fixtures/field.ts'
 import type { StoreFolder } from '../../../test/fixtures/store-folder.ts'
@@ -36,9 +36,9 @@ test('E2: what is known is what is there, whoever of two wrote it and in which o
   const raw = await place.raw()
   const user = { space: 'user', root: '/u' } as const
   const there = raw.prepare('SELECT path, stamp FROM search_items WHERE space = ? ORDER BY path')
-  await assert(
-    asyncProperty(
-      array(record({ by: nat(1), id: constantFrom('a', 'b', 'c'), stamp: nat(3) })),
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.record({ by: fc.nat(1), id: fc.constantFrom('a', 'b', 'c'), stamp: fc.nat(3) })),
       async (steps) => {
         for (const { by, id, stamp } of steps) {
           const entry = sampleEntry({ item_id: id, path: `tools/${id}.yaml`, stamp: String(stamp) })
