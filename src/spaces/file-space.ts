@@ -1,4 +1,4 @@
-import { basename, dirname, join } from 'node:path'
+import { basename } from 'node:path'
 import type { Clock } from '../shared/clock.ts'
 import { messageOf } from '../shared/errors.ts'
 import type { ItemRef } from '../shared/ids.ts'
@@ -6,8 +6,8 @@ import type { ItemType } from '../shared/tool-type.ts'
 import { fileNamed, pickItem } from './choose-entry.ts'
 import { leadsOutTo, mayPass } from './disk.ts'
 import type { Item } from './item.ts'
-import type { NoItem } from './read-item.ts'
-import { readEntry } from './read-item.ts'
+import type { Readings } from './readings.ts'
+import { openReadings, unlessPassing } from './readings.ts'
 import type { Entry } from './scan.ts'
 import { NOT_ITEMS, scan, stampAt, typeFolders } from './scan.ts'
 import { openWatch } from './watch.ts'
@@ -70,20 +70,7 @@ export function openFileSpace({ space, root, within, onWatchFault }: Place, cloc
   let byDeclaredId: Promise<ReadonlyMap<string, readonly Entry[]>> | null = null
   let lookedAt = -Infinity
   let generation = 0
-  const known = new Map<string, { stamp: string; item: Promise<Item | NoItem> }>()
-
-  const readAt = (entry: Entry): Promise<Item | NoItem> => {
-    const before = known.get(entry.path)
-    if (before?.stamp === entry.stamp) return before.item
-    const now = { stamp: entry.stamp, item: readEntry(entry, space) }
-    known.set(entry.path, now)
-    // A fault of the item is kept with it; one of the disk is not the item's.
-    now.item.catch((error: unknown) => {
-      if (mayPass(error) && known.get(entry.path) === now) known.delete(entry.path)
-    })
-    return now.item
-  }
-
+  const readings = openReadings(space, (path) => entries.get(path))
   const freshen = (now = false): void => {
     const age = clock.monotonic() - lookedAt
     if (!now && (age < FRESH_MS || (watch?.isQuiet === true && age < WATCHED_MS))) return
@@ -99,24 +86,7 @@ export function openFileSpace({ space, root, within, onWatchFault }: Place, cloc
     byStem = groupByStem(seen.values())
     byDeclaredId = null
     generation += 1
-    for (const path of known.keys()) if (!seen.has(path)) known.delete(path)
-  }
-
-  /** A script beside a manifest of its name that starts it is a file of that item, and none by itself. */
-  const isCarried = async ({ kind, path, beside }: Entry): Promise<boolean> => {
-    if (kind !== 'script') return false
-    for (const name of beside) {
-      const manifest = entries.get(join(dirname(path), name))
-      const read = manifest === undefined ? null : await readAt(manifest).catch(unlessPassing)
-      if (read !== null && 'id' in read && read.filePaths.includes(basename(path))) return true
-    }
-    return false
-  }
-
-  const itemAt = async (entry: Entry): Promise<Item | null> => {
-    if (await isCarried(entry)) return null
-    const read = await readAt(entry)
-    return 'id' in read ? read : null
+    readings.keep((path) => seen.has(path))
   }
 
   return {
@@ -135,37 +105,44 @@ export function openFileSpace({ space, root, within, onWatchFault }: Place, cloc
       return entry !== undefined && stampAt(entry) === entry.stamp
     },
     async find(ref, itemType) {
-      const named = await pickItem(ref, itemType, byStem.get(ref.name) ?? [], itemAt)
+      const named = await pickItem(ref, itemType, byStem.get(ref.name) ?? [], readings.itemAt)
       if (named !== null) return named
-      byDeclaredId ??= readDeclaredIds(entries, itemAt).catch((error: unknown) => {
+      byDeclaredId ??= readDeclaredIds(entries, readings.itemAt).catch((error: unknown) => {
         byDeclaredId = null
         throw error
       })
-      return pickItem(ref, itemType, (await byDeclaredId).get(ref.name) ?? [], itemAt)
+      return pickItem(ref, itemType, (await byDeclaredId).get(ref.name) ?? [], readings.itemAt)
     },
     pathOf: (ref, itemType) => fileNamed(ref, itemType, byStem.get(ref.name) ?? [])?.path ?? null,
-    async read(paths) {
-      const items: Item[] = []
-      const broken: Fault[] = []
-      for (const path of paths) {
-        const entry = entries.get(path)
-        if (entry === undefined) continue
-        try {
-          if (await isCarried(entry)) continue
-          const read = await readAt(entry)
-          if ('id' in read) items.push(read)
-          else if (read.skipped !== null) broken.push({ path, reason: read.skipped })
-        } catch (error) {
-          if (mayPass(error)) throw error
-          broken.push({ path, reason: messageOf(error), entry })
-        }
-      }
-      return { items, faults: broken }
-    },
+    read: (paths) =>
+      readAll(
+        paths.flatMap((path) => entries.get(path) ?? []),
+        readings,
+      ),
     stamps: () => new Map([...entries.values()].map(({ path, stamp }) => [path, stamp])),
     faults: () => faults,
     close: () => watch?.close(),
   }
+}
+
+/** One that cannot be read does not stand in the way of the others. */
+async function readAll(
+  entries: readonly Entry[],
+  { readAt }: Readings,
+): Promise<{ items: readonly Item[]; faults: readonly Fault[] }> {
+  const items: Item[] = []
+  const faults: Fault[] = []
+  for (const entry of entries) {
+    try {
+      const read = await readAt(entry)
+      if ('id' in read) items.push(read)
+      else if (read.skipped !== null) faults.push({ path: entry.path, reason: read.skipped })
+    } catch (error) {
+      if (mayPass(error)) throw error
+      faults.push({ path: entry.path, reason: messageOf(error), entry })
+    }
+  }
+  return { items, faults }
 }
 
 /** The type folders that a link leads out of `within`: what a project brings along must not show what lies beside it. */
@@ -205,12 +182,6 @@ async function readDeclaredIds(
     declared.set(item.id, [...(declared.get(item.id) ?? []), entry])
   }
   return declared
-}
-
-/** What is wrong with a file makes it no item; what is wrong with the disk is an error. */
-function unlessPassing(error: unknown): null {
-  if (mayPass(error)) throw error
-  return null
 }
 
 function isSame(before: ReadonlyMap<string, Entry>, after: ReadonlyMap<string, Entry>): boolean {

@@ -5,8 +5,10 @@ import { ItemName } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { ToolType } from '../shared/tool-type.ts'
 import { TOOL_TYPES } from '../shared/tool-type.ts'
-import type { Manifest, Origin } from './manifest.ts'
-import { checkExecutor, invalidManifest, PARAMETER_TYPES, readManifest } from './manifest.ts'
+import type { Manifest } from './manifest.ts'
+import { checkExecutor, invalidManifest, readManifest } from './manifest.ts'
+import type { Origin } from './normalise-manifest.ts'
+import { PARAMETER_TYPES } from './parameter-types.ts'
 
 const NOWHERE: Origin = { stem: null, category: null }
 const PLAIN: JsonObject = {

@@ -1,7 +1,7 @@
 import type { Document, LineCounter, Node } from 'yaml'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
-import { assertPlain, isObject } from '../shared/json.ts'
+import { assertPlain, isObject, isUnsafeKey } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { textOf } from '../shared/template.ts'
 
@@ -37,13 +37,14 @@ async function compose(text: string, where: string): Promise<{ document: Documen
   lines.addNewLine(0)
   const parser = new Parser(lines.addNewLine)
   const tokens = []
+  let read = 0
   for (const lexeme of new Lexer().lex(text)) {
     for (const token of parser.next(lexeme)) tokens.push(token)
+    if (!MARKS.has(lexeme)) read += lexeme.length
     if (stackOf(parser).length > LIMITS.nesting + 2) {
-      throw new KiwiError(
-        'TOO_DEEP',
-        `Cannot read "${where}": it is nested deeper than ${LIMITS.nesting} levels`,
-      )
+      const { line, col } = lines.linePos(read)
+      const reason = `it is nested deeper than ${LIMITS.nesting} levels (line ${line}, column ${col})`
+      throw new KiwiError('TOO_DEEP', `Cannot read "${where}": ${reason}`)
     }
   }
   for (const token of parser.end()) tokens.push(token)
@@ -53,6 +54,9 @@ async function compose(text: string, where: string): Promise<{ document: Documen
     throw parseError(where, 'it holds more than one document')
   return { document, lines }
 }
+
+/** What the lexer says beside what it read: a document begins, a value follows, a bracket was missing. */
+const MARKS: ReadonlySet<string> = new Set(['\u0002', '\u001F', '\u0018'])
 
 /** The stack is there at run time and missing from the package's types. */
 function stackOf(parser: object): readonly unknown[] {
@@ -83,6 +87,7 @@ async function findFault(document: Document): Promise<DocumentFault | null> {
         if (isNode(key) && !isScalar(key)) return add('a key is not a plain text', key)
         const name = textOf(isScalar(key) ? key.value : key)
         if (isNode(key) && seen.has(name)) return add(`the key "${name}" is there twice`, key)
+        if (isNode(key) && isUnsafeKey(name)) return add(`"${name}" is not allowed as a key`, key)
         seen.add(name)
       }
       return undefined

@@ -10,6 +10,7 @@ import { folderFiles } from './folder-files.ts'
 import type { Item } from './item.ts'
 import { BODY, contentHash } from './item.ts'
 import { readManifest } from './manifest.ts'
+import { isServerFile } from './normalise-manifest.ts'
 import { parseDocument } from './parse-document.ts'
 import { parseToml } from './parse-toml.ts'
 import { decodeText, readRegularFile } from './read-file.ts'
@@ -122,12 +123,12 @@ async function readDocument(text: string, entry: Entry): Promise<ReadFiles> {
 const FOREIGN_TYPES = new Set(['extractor', 'parser', 'sink'])
 
 /** Undefined for an item. Without a type a file is data; one with an id or an executor was meant to be more. */
-function whyNoItem(raw: JsonObject, { path }: Entry): string | null | undefined {
+function whyNoItem(raw: JsonObject, { path, stem, category }: Entry): string | null | undefined {
   const type = textOf(raw['tool_type'])
   if (FOREIGN_TYPES.has(type))
     return `Cannot use "${path}": a ${type} of another system is kept as data, never run`
   const isMeant = ['tool_type', 'tool_id', 'executor', 'executor_id'].some((key) => raw[key] !== undefined)
-  return isMeant ? undefined : null
+  return isMeant || isServerFile({ stem, category }, raw['config']) ? undefined : null
 }
 
 function contentFile(path: string, body: string): ItemFile {

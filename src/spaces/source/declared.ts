@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '../../shared/json.ts'
 import { isJsonObject } from '../../shared/json.ts'
-import { PARAMETER_TYPES } from '../manifest.ts'
+import { textOf } from '../../shared/template.ts'
+import { PARAMETER_TYPES } from '../parameter-types.ts'
 
 /** What a source says about the tool it is; what is not there was not said. */
 export interface Declared {
@@ -53,7 +54,7 @@ export function readSchema(given: JsonValue): JsonObject | null {
   if (!entries.every(([, each]) => isJsonObject(each) || typeof each === 'string')) return null
   return {
     parameters: entries.map(([name, each]) =>
-      isJsonObject(each) ? { name, ...each, ...typeIn(each) } : { name, type: typeOf(String(each)) },
+      isJsonObject(each) ? { name, ...each, ...typeIn(each) } : { name, type: typeOf(textOf(each)) },
     ),
   }
 }
@@ -78,6 +79,54 @@ export function readParameterLine(line: string): JsonObject | null {
     ...(description === undefined || description === '' ? {} : { description }),
   }
 }
+
+/** A key that is there only when there is something to say. */
+export function keyOf(name: string, value: JsonValue | undefined): JsonObject {
+  return value === undefined ? {} : { [name]: value }
+}
+
+/** What the constants of a module say beside its metadata; the same names in every language that has them. */
+export function readConstants(constants: JsonObject, style: JsonObject): ConstantsRead {
+  const { CONFIG, CONFIG_SCHEMA, ENV_CONFIG, VALIDATION, requires, mutates_state } = constants
+  const config = isJsonObject(CONFIG) ? CONFIG : {}
+  const schema = CONFIG_SCHEMA === undefined ? null : readSchema(CONFIG_SCHEMA)
+  return {
+    ...keyOf('mutates_state', mutates_state ?? config['mutates_state']),
+    config: { ...style, ...keyOf('requires', requires), ...config },
+    schema,
+    more: {
+      ...keyOf('env_config', isJsonObject(ENV_CONFIG) ? ENV_CONFIG : undefined),
+      ...keyOf('validation', isJsonObject(VALIDATION) ? VALIDATION : undefined),
+    },
+    warnings:
+      schema === null && CONFIG_SCHEMA !== undefined
+        ? ['CONFIG_SCHEMA has none of the forms a schema can have']
+        : [],
+  }
+}
+
+type ConstantsRead = Pick<Declared, 'mutates_state' | 'config' | 'schema' | 'more' | 'warnings'>
+
+/** Constants that tell something, in every language that has constants. */
+export const CONSTANT_NAMES =
+  '__version__|__tool_type__|__executor_id__|__category__|__tool_description__|CONFIG|CONFIG_SCHEMA|ENV_CONFIG|VALIDATION|requires|mutates_state'
+
+/** `__version__` and the like; null says nothing. */
+export function metadataOf(constants: JsonObject): Partial<Declared> {
+  const found: Record<string, JsonValue> = {}
+  for (const [name, key] of METADATA) {
+    const value = constants[`__${name}__`]
+    if (value !== undefined && value !== null) found[key] = value
+  }
+  return found
+}
+
+const METADATA = [
+  ['version', 'version'],
+  ['tool_type', 'tool_type'],
+  ['executor_id', 'executor'],
+  ['category', 'category'],
+] as const
 
 /** Anything goes: the source does not tell what it takes. */
 export const OPEN_SCHEMA: JsonObject = { input_schema: { type: 'object', additionalProperties: true } }

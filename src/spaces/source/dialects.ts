@@ -1,4 +1,4 @@
-import type { Dialect, Literal } from './literal.ts'
+import type { Dialect, Text } from './literal.ts'
 import { endOfPythonString, endOfQuoted } from './mask.ts'
 
 export const PYTHON: Dialect = {
@@ -9,8 +9,7 @@ export const PYTHON: Dialect = {
     ['None', null],
   ]),
   string: readPythonString,
-  hasTuples: true,
-  hasBareKeys: false,
+  isPython: true,
 }
 
 export const JAVASCRIPT: Dialect = {
@@ -22,14 +21,13 @@ export const JAVASCRIPT: Dialect = {
     ['undefined', null],
   ]),
   string: readJavascriptString,
-  hasTuples: false,
-  hasBareKeys: true,
+  isPython: false,
 }
 
 /** Any prefix but `f`, whose text is computed. */
 const PREFIX = /(?:[rR][bB]?|[bB][rR]?|[uU])?(?="|')/y
 
-function readPythonString(source: string, at: number): Literal | null {
+function readPythonString(source: string, at: number): Text | null {
   PREFIX.lastIndex = at
   const [prefix] = PREFIX.exec(source) ?? []
   if (prefix === undefined) return null
@@ -70,7 +68,7 @@ function character(hex: string): string {
   return code <= 0x10_ff_ff ? String.fromCodePoint(code) : '\uFFFD'
 }
 
-function readJavascriptString(source: string, at: number): Literal | null {
+function readJavascriptString(source: string, at: number): Text | null {
   const quote = source.charAt(at)
   if (quote !== '"' && quote !== "'" && quote !== '`') return null
   const end = endOfQuoted(source, at)

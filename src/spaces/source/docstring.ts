@@ -2,14 +2,15 @@ import { KiwiError } from '../../shared/errors.ts'
 import type { JsonObject } from '../../shared/json.ts'
 import { parsePlain } from '../../shared/json.ts'
 import { parseDocument } from '../parse-document.ts'
-import { readParameterLine, readSchema } from './declared.ts'
+import type { Declared } from './declared.ts'
+import { metadataOf, readParameterLine, readSchema } from './declared.ts'
 
 /** What the text at the top of a module says. */
 export interface Docstring {
   readonly description: string
   readonly schema: JsonObject | null
   /** Metadata as lines of the text, for files that have no constants. */
-  readonly metadata: JsonObject
+  readonly metadata: Partial<Declared>
   readonly text: string
   readonly warnings: readonly string[]
 }
@@ -77,11 +78,13 @@ async function readSection(section: readonly string[]): Promise<JsonObject | nul
 const METADATA =
   /^\s*(?:__)?(version|tool_type|executor_id|category)(?:__)?\s*[:=]\s*["']?([\w./-]+)["']?\s*$/i
 
-function metadataIn(lines: readonly string[]): JsonObject {
-  return Object.fromEntries(
-    lines.flatMap((line) => {
-      const [, name, value] = METADATA.exec(line) ?? []
-      return name === undefined || value === undefined ? [] : [[name.toLowerCase(), value]]
-    }),
+function metadataIn(lines: readonly string[]): Partial<Declared> {
+  return metadataOf(
+    Object.fromEntries(
+      lines.flatMap((line) => {
+        const [, name, value] = METADATA.exec(line) ?? []
+        return name === undefined || value === undefined ? [] : [[`__${name.toLowerCase()}__`, value]]
+      }),
+    ),
   )
 }

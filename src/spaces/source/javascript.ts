@@ -1,7 +1,6 @@
 import type { JsonObject, JsonValue } from '../../shared/json.ts'
-import { isJsonObject } from '../../shared/json.ts'
 import type { Declared } from './declared.ts'
-import { OPEN_SCHEMA, readSchema, typeOf } from './declared.ts'
+import { CONSTANT_NAMES, OPEN_SCHEMA, metadataOf, readConstants, typeOf } from './declared.ts'
 import { JAVASCRIPT } from './dialects.ts'
 import type { Literals } from './literal.ts'
 import { createLiterals } from './literal.ts'
@@ -11,42 +10,29 @@ import { maskJavascript } from './mask.ts'
 /** Reads what a JavaScript or TypeScript file says about itself: constants at its top level, else tags of its first comment. */
 export function readJavascript(source: string, where: string): Declared {
   const masked = maskJavascript(source.replace(/^(\uFEFF?)#![^\n]*/, (shebang) => ' '.repeat(shebang.length)))
-  const { constants, warnings } = readConstants(masked, createLiterals(masked.source, JAVASCRIPT, where))
+  const { constants, warnings } = assignedIn(masked, createLiterals(masked.source, JAVASCRIPT, where))
   const comment = readComment(masked)
-  const config = isJsonObject(constants['CONFIG']) ? constants['CONFIG'] : {}
-  const declared = readSchema(constants['CONFIG_SCHEMA'] ?? null)
-  const given = constants['__tool_description__']
-  const description = typeof given === 'string' ? given : comment.description
-  const mutates = constants['mutates_state'] ?? config['mutates_state']
+  const read = readConstants(constants, styleOf(masked.code))
+  const description = constants['__tool_description__'] ?? (comment.description || undefined)
   return {
     ...comment.metadata,
     ...metadataOf(constants),
-    ...(description === '' ? {} : { description }),
-    ...(mutates === undefined ? {} : { mutates_state: mutates }),
-    config: {
-      ...styleOf(masked.code),
-      ...(constants['requires'] === undefined ? {} : { requires: constants['requires'] }),
-      ...config,
-    },
-    schema: declared ?? (comment.parameters.length > 0 ? { parameters: comment.parameters } : OPEN_SCHEMA),
-    more: {
-      ...(isJsonObject(constants['ENV_CONFIG']) ? { env_config: constants['ENV_CONFIG'] } : {}),
-      ...(isJsonObject(constants['VALIDATION']) ? { validation: constants['VALIDATION'] } : {}),
-    },
+    ...(typeof description === 'string' ? { description } : {}),
+    ...read,
+    schema: read.schema ?? (comment.parameters.length > 0 ? { parameters: comment.parameters } : OPEN_SCHEMA),
     documentation: comment.text,
-    warnings:
-      declared === null && constants['CONFIG_SCHEMA'] !== undefined
-        ? [...warnings, 'CONFIG_SCHEMA has none of the forms a schema can have']
-        : warnings,
+    warnings: [...warnings, ...read.warnings],
   }
 }
 
-const CONSTANT =
-  /^(?:export[ \t]+)?const[ \t]+(__version__|__tool_type__|__executor_id__|__category__|__tool_description__|CONFIG|CONFIG_SCHEMA|ENV_CONFIG|VALIDATION|requires|mutates_state)[ \t]*(?::[^=\n]*)?=(?!=)/gm
+const CONSTANT = new RegExp(
+  `^(?:export[ \\t]+)?const[ \\t]+(${CONSTANT_NAMES})[ \\t]*(?::[^=\\n]*)?=(?!=)`,
+  'gm',
+)
 /** What may follow a value: nothing, or what is about its type only. */
 const REST = /^[ \t]*(?:;|\r?\n|$|as[ \t]|satisfies[ \t])/
 
-function readConstants(
+function assignedIn(
   { code }: Masked,
   literals: Literals,
 ): { readonly constants: JsonObject; readonly warnings: readonly string[] } {
@@ -59,15 +45,6 @@ function readConstants(
     else warnings.push(`${name} is computed when the file runs: it is not read`)
   }
   return { constants: Object.fromEntries(constants), warnings }
-}
-
-function metadataOf(constants: JsonObject): Partial<Declared> {
-  const found: Record<string, JsonValue> = {}
-  for (const name of ['version', 'tool_type', 'executor_id', 'category'] as const) {
-    const value = constants[`__${name}__`]
-    if (value !== undefined && value !== null) found[name === 'executor_id' ? 'executor' : name] = value
-  }
-  return found
 }
 
 interface Comment {

@@ -2,6 +2,7 @@ import { KiwiError } from '../../shared/errors.ts'
 import type { JsonValue } from '../../shared/json.ts'
 import { isUnsafeKey } from '../../shared/json.ts'
 import { LIMITS } from '../../shared/limits.ts'
+import { textOf } from '../../shared/template.ts'
 
 /** How the literals of a language are spelled. Patterns are sticky. */
 export interface Dialect {
@@ -9,11 +10,9 @@ export interface Dialect {
   readonly gap: RegExp
   readonly words: ReadonlyMap<string, JsonValue>
   /** A string at this place; null when there is none, or one that is computed. */
-  readonly string: (source: string, at: number) => Literal | null
-  /** `(a, b)` is a list, `(a)` is a. */
-  readonly hasTuples: boolean
-  /** `{a: 1}` has the key "a", and strings side by side are not one. */
-  readonly hasBareKeys: boolean
+  readonly string: (source: string, at: number) => Text | null
+  /** `(a, b)` is a list, `(a)` is a, and strings side by side are one. */
+  readonly isPython: boolean
 }
 
 export interface Literal {
@@ -21,119 +20,142 @@ export interface Literal {
   readonly end: number
 }
 
+export interface Text extends Literal {
+  readonly value: string
+}
+
 /** Reads the value that is written at a place of a source; null when it is computed, which is never done. */
 export type Literals = (at: number) => Literal | null
 
-const NUMBER =
-  /([+-]?)\s*(0[xX][\da-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:[eE][+-]?\d[\d_]*)?)(?![\w.])/y
-const WORD = /[A-Za-z_$][\w$]*/y
-const CLOSING: Readonly<Record<string, string>> = { '[': ']', '(': ')', '{': '}' }
-
 /** One pass, no recursion deeper than the limit of every document, nothing evaluated. A key that is there twice is a fault. */
 export function createLiterals(source: string, dialect: Dialect, where: string): Literals {
-  const fault = (reason: string, at: number): KiwiError => {
-    const before = source.slice(0, at)
-    const line = before.split('\n').length
-    const column = at - before.lastIndexOf('\n')
-    return new KiwiError('PARSE_ERROR', `Cannot read "${where}": ${reason} (line ${line}, column ${column})`)
-  }
-  const match = (pattern: RegExp, at: number): RegExpExecArray | null => {
-    pattern.lastIndex = at
-    return pattern.exec(source)
-  }
-  const skip = (at: number): number => at + (match(dialect.gap, at)?.[0].length ?? 0)
+  return (at) => read({ source, dialect, where }, at, 0)
+}
 
-  const read = (start: number, depth: number): Literal | null => {
-    const at = skip(start)
-    const first = source.charAt(at)
-    if (first === '[' || first === '{' || (first === '(' && dialect.hasTuples)) {
-      if (depth >= LIMITS.nesting) {
-        throw new KiwiError(
-          'TOO_DEEP',
-          `Cannot read "${where}": it is nested deeper than ${LIMITS.nesting} levels`,
-        )
-      }
-      return first === '{' ? readObject(at, depth + 1) : readList(at, depth + 1)
+interface Writing {
+  readonly source: string
+  readonly dialect: Dialect
+  readonly where: string
+}
+
+function read(writing: Writing, start: number, depth: number): Literal | null {
+  const { source, dialect, where } = writing
+  const at = skip(writing, start)
+  const first = source.charAt(at)
+  if (first !== '[' && first !== '{' && !(first === '(' && dialect.isPython)) {
+    return readText(writing, at) ?? readNumber(source, at) ?? readWord(writing, at)
+  }
+  if (depth >= LIMITS.nesting) {
+    const reason = `it is nested deeper than ${LIMITS.nesting} levels`
+    throw new KiwiError('TOO_DEEP', `Cannot read "${where}": ${reason} (${placeOf(source, at)})`)
+  }
+  return first === '{' ? readObject(writing, at, depth + 1) : readList(writing, at, depth + 1)
+}
+
+function matchAt(pattern: RegExp, source: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at
+  return pattern.exec(source)
+}
+
+function skip({ source, dialect }: Writing, at: number): number {
+  return at + (matchAt(dialect.gap, source, at)?.[0].length ?? 0)
+}
+
+function readText(writing: Writing, at: number): Text | null {
+  const { source, dialect } = writing
+  const first = dialect.string(source, at)
+  if (first === null || !dialect.isPython) return first
+  const parts = [first.value]
+  let { end } = first
+  for (;;) {
+    const next = dialect.string(source, skip(writing, end))
+    if (next === null) return { value: parts.join(''), end }
+    parts.push(next.value)
+    end = next.end
+  }
+}
+
+const NUMBER =
+  /([+-]?)\s*(0[xX][\da-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:[eE][+-]?\d[\d_]*)?)(?![\w.])/y
+
+/** A number that could not be kept exactly is taken for one that is computed. */
+function readNumber(source: string, at: number): Literal | null {
+  const [whole, sign, digits] = matchAt(NUMBER, source, at) ?? []
+  if (whole === undefined || digits === undefined) return null
+  const size = Number(digits.replaceAll('_', ''))
+  const value = sign === '-' && size !== 0 ? -size : size
+  const isKept = Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))
+  return isKept ? { value, end: at + whole.length } : null
+}
+
+const WORD = /[A-Za-z_$][\w$]*/y
+
+function readWord({ source, dialect }: Writing, at: number): Literal | null {
+  const [word] = matchAt(WORD, source, at) ?? []
+  const value = word === undefined ? undefined : dialect.words.get(word)
+  return word === undefined || value === undefined ? null : { value, end: at + word.length }
+}
+
+function readList(writing: Writing, open: number, depth: number): Literal | null {
+  const { source } = writing
+  const close = source.charAt(open) === '[' ? ']' : ')'
+  const items: JsonValue[] = []
+  let hasComma = false
+  let at = skip(writing, open + 1)
+  while (source.charAt(at) !== close) {
+    const item = read(writing, at, depth)
+    const next = item === null ? null : afterComma(writing, item.end, close)
+    if (item === null || next === null) return null
+    items.push(item.value)
+    hasComma = source.charAt(skip(writing, item.end)) === ','
+    at = next
+  }
+  const [only = null] = items
+  const isGroup = close === ')' && items.length === 1 && !hasComma
+  return { value: isGroup ? only : items, end: at + 1 }
+}
+
+function readObject(writing: Writing, open: number, depth: number): Literal | null {
+  const { source, where } = writing
+  const entries = new Map<string, JsonValue>()
+  let at = skip(writing, open + 1)
+  while (source.charAt(at) !== '}') {
+    const key = readKey(writing, at)
+    const colon = key === null ? 0 : skip(writing, key.end)
+    if (key === null || source.charAt(colon) !== ':') return null
+    const isTwice = entries.has(key.value)
+    if (isTwice || isUnsafeKey(key.value)) {
+      const reason = isTwice
+        ? `the key "${key.value}" is there twice`
+        : `"${key.value}" is not allowed as a key`
+      throw new KiwiError('PARSE_ERROR', `Cannot read "${where}": ${reason} (${placeOf(source, at)})`)
     }
-    return readStrings(at) ?? readNumber(at) ?? readWord(at)
+    const item = read(writing, colon + 1, depth)
+    const next = item === null ? null : afterComma(writing, item.end, '}')
+    if (item === null || next === null) return null
+    entries.set(key.value, item.value)
+    at = next
   }
+  return { value: Object.fromEntries(entries), end: at + 1 }
+}
 
-  /** Strings side by side are one. */
-  const readStrings = (at: number): Literal | null => {
-    const first = dialect.string(source, at)
-    if (first === null || dialect.hasBareKeys) return first
-    const parts = [first.value]
-    let { end } = first
-    for (
-      let next = dialect.string(source, skip(end));
-      next !== null;
-      next = dialect.string(source, skip(end))
-    ) {
-      parts.push(next.value)
-      end = next.end
-    }
-    return { value: parts.join(''), end }
-  }
+/** Where the next value begins, or the bracket that closes; null when something else follows. */
+function afterComma(writing: Writing, end: number, close: string): number | null {
+  const at = skip(writing, end)
+  const mark = writing.source.charAt(at)
+  if (mark === ',') return skip(writing, at + 1)
+  return mark === close ? at : null
+}
 
-  const readNumber = (at: number): Literal | null => {
-    const [whole, sign, digits] = match(NUMBER, at) ?? []
-    if (whole === undefined || digits === undefined) return null
-    const value = Number(digits.replaceAll('_', '')) * (sign === '-' ? -1 : 1)
-    const isKept = Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))
-    return isKept ? { value: value === 0 ? 0 : value, end: at + whole.length } : null
-  }
+function readKey(writing: Writing, at: number): Text | null {
+  const { source, dialect } = writing
+  const [bare] = (dialect.isPython ? null : matchAt(WORD, source, at)) ?? []
+  if (bare !== undefined) return { value: bare, end: at + bare.length }
+  const key = readText(writing, at) ?? readNumber(source, at)
+  return key === null ? null : { value: textOf(key.value), end: key.end }
+}
 
-  const readWord = (at: number): Literal | null => {
-    const [word] = match(WORD, at) ?? []
-    const value = word === undefined ? undefined : dialect.words.get(word)
-    return word === undefined || value === undefined ? null : { value, end: at + word.length }
-  }
-
-  /** `[a, b]`, and `(a, b)` where `(a)` is what it holds. */
-  const readList = (open: number, depth: number): Literal | null => {
-    const close = CLOSING[source.charAt(open)]
-    const items: JsonValue[] = []
-    let hasComma = false
-    for (let at = skip(open + 1); ;) {
-      if (source.charAt(at) === close) {
-        const [only = null] = items
-        const isGroup = close === ')' && items.length === 1 && !hasComma
-        return { value: isGroup ? only : items, end: at + 1 }
-      }
-      const item = read(at, depth)
-      if (item === null) return null
-      items.push(item.value)
-      at = skip(item.end)
-      if (source.charAt(at) === ',') {
-        hasComma = true
-        at = skip(at + 1)
-      } else if (source.charAt(at) !== close) return null
-    }
-  }
-
-  const readObject = (open: number, depth: number): Literal | null => {
-    const entries = new Map<string, JsonValue>()
-    for (let at = skip(open + 1); ;) {
-      if (source.charAt(at) === '}') return { value: Object.fromEntries(entries), end: at + 1 }
-      const key = readKey(at)
-      if (key === null || source.charAt(skip(key.end)) !== ':') return null
-      if (isUnsafeKey(key.name)) throw fault(`"${key.name}" is not allowed as a key`, at)
-      if (entries.has(key.name)) throw fault(`the key "${key.name}" is there twice`, at)
-      const item = read(skip(key.end) + 1, depth)
-      if (item === null) return null
-      entries.set(key.name, item.value)
-      at = skip(item.end)
-      if (source.charAt(at) === ',') at = skip(at + 1)
-      else if (source.charAt(at) !== '}') return null
-    }
-  }
-
-  const readKey = (at: number): { name: string; end: number } | null => {
-    const [bare] = (dialect.hasBareKeys ? match(WORD, at) : null) ?? []
-    if (bare !== undefined) return { name: bare, end: at + bare.length }
-    const key = readStrings(at) ?? readNumber(at)
-    return key === null ? null : { name: String(key.value), end: key.end }
-  }
-
-  return (at) => read(at, 0)
+function placeOf(source: string, at: number): string {
+  const before = source.slice(0, at)
+  return `line ${before.split('\n').length}, column ${at - before.lastIndexOf('\n')}`
 }

@@ -44,26 +44,37 @@ interface Argument {
   readonly parameter: JsonObject
 }
 
-function argumentOf(parts: readonly Part[], { source, literals }: PythonSource): Argument | null {
+function argumentOf(parts: readonly Part[], python: PythonSource): Argument | null {
+  const { words, named, type } = wordsOf(parts, python)
+  const flag =
+    words.find((word) => word.startsWith('--')) ?? words.find((word) => word.startsWith('-')) ?? null
+  const dest = named.get('dest')
+  const name =
+    typeof dest === 'string' ? dest : (flag ?? words[0] ?? '').replace(/^-+/, '').replaceAll('-', '_')
+  if (name === '' || named.get('action') === 'version') return null
+  return { name, flag, parameter: parameterOf(name, named, type, flag === null) }
+}
+
+interface Words {
+  readonly words: readonly string[]
+  readonly named: ReadonlyMap<string, JsonValue | undefined>
+  /** The name of what makes a value of the text. */
+  readonly type: string | null
+}
+
+function wordsOf(parts: readonly Part[], { source, literals }: PythonSource): Words {
   const named = new Map<string, JsonValue | undefined>()
   const words: string[] = []
   let type: string | null = null
   for (const { start, text } of parts) {
-    const [whole, keyword] = /^(\w+)\s*=\s*/.exec(text) ?? []
-    const literal = literals(start + (whole?.length ?? 0))
-    if (keyword === undefined) {
-      if (typeof literal?.value === 'string') words.push(literal.value)
-    } else if (keyword === 'type') {
-      type = source.slice(start + (whole?.length ?? 0)).match(/^[\w.]+/)?.[0] ?? null
-    } else named.set(keyword, literal?.value)
+    const [whole = '', keyword] = /^(\w+)\s*=\s*/.exec(text) ?? []
+    const at = start + whole.length
+    const value = literals(at)?.value
+    if (keyword === 'type') type = /^[\w.]+/.exec(source.slice(at, at + 64))?.[0] ?? null
+    else if (keyword !== undefined) named.set(keyword, value)
+    else if (typeof value === 'string') words.push(value)
   }
-  const flag =
-    words.find((word) => word.startsWith('--')) ?? words.find((word) => word.startsWith('-')) ?? null
-  const [first] = words
-  const dest = named.get('dest')
-  const name = typeof dest === 'string' ? dest : (flag ?? first)?.replace(/^-+/, '').replaceAll('-', '_')
-  if (name === undefined || name === '' || named.get('action') === 'version') return null
-  return { name, flag, parameter: parameterOf(name, named, type, flag === null) }
+  return { words, named, type }
 }
 
 function parameterOf(
@@ -87,22 +98,21 @@ function parameterOf(
   }
 }
 
+/** What an action of argparse makes of an option, and what it is without it. */
+const ACTIONS: ReadonlyMap<unknown, { readonly kind: string; readonly usual?: JsonValue }> = new Map([
+  ['store_true', { kind: 'boolean', usual: false }],
+  ['store_false', { kind: 'boolean', usual: true }],
+  ['count', { kind: 'integer' }],
+  ['append', { kind: 'array' }],
+  ['extend', { kind: 'array' }],
+])
+
 function kindOf(
   named: ReadonlyMap<string, JsonValue | undefined>,
   type: string | null,
 ): { readonly kind: string; readonly usual?: JsonValue } {
-  switch (named.get('action')) {
-    case 'store_true':
-      return { kind: 'boolean', usual: false }
-    case 'store_false':
-      return { kind: 'boolean', usual: true }
-    case 'count':
-      return { kind: 'integer' }
-    case 'append':
-    case 'extend':
-      return { kind: 'array' }
-    default:
-  }
+  const action = ACTIONS.get(named.get('action'))
+  if (action !== undefined) return action
   const nargs = named.get('nargs')
   if (nargs === '+' || nargs === '*' || typeof nargs === 'number') return { kind: 'array' }
   if (type === null) return { kind: 'string' }

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../../shared/json.ts'
+import { textOf } from '../../shared/template.ts'
 import { OPEN_SCHEMA, typeOf } from './declared.ts'
 import type { Line, PythonSource } from './python-lines.ts'
 
@@ -51,7 +52,7 @@ function signatureOf({ start, code: head }: Line, python: PythonSource): JsonObj
   const isOpen = parts.some(({ text }) => /^\*\s*\*?\s*\w/.test(text))
   if (!isOpen) return { parameters }
   const properties = parameters.map(({ name, required: _required, type, ...rest }) => [
-    String(name),
+    textOf(name),
     { ...(type === 'any' ? {} : { type: type ?? 'string' }), ...rest },
   ])
   const required = parameters.filter((each) => each['required'] === true).map((each) => each['name'] ?? null)

@@ -1,16 +1,15 @@
 import type { JsonObject, JsonValue } from '../../shared/json.ts'
-import { isJsonObject } from '../../shared/json.ts'
 import type { Declared } from './declared.ts'
-import { readSchema } from './declared.ts'
+import { CONSTANT_NAMES, metadataOf, readConstants } from './declared.ts'
 import { PYTHON } from './dialects.ts'
 import type { Docstring } from './docstring.ts'
 import { readDocstring } from './docstring.ts'
 import { createLiterals } from './literal.ts'
 import { maskPython } from './mask.ts'
+import { readArguments } from './python-arguments.ts'
 import { readEntry } from './python-entry.ts'
 import type { PythonSource } from './python-lines.ts'
 import { pythonLines } from './python-lines.ts'
-import { readArguments } from './python-arguments.ts'
 
 /** Reads what a Python file says about itself. It is never run; what it computes is reported, not worked out. */
 export async function readPython(source: string, where: string): Promise<Declared> {
@@ -20,49 +19,34 @@ export async function readPython(source: string, where: string): Promise<Declare
     lines: pythonLines(masked),
     literals: createLiterals(source, PYTHON, where),
   }
-  const { constants, warnings } = readConstants(python)
+  const { constants, warnings } = assignedIn(python)
   const document = await docstringOf(python)
   const entry = readEntry(python)
-  const config = isJsonObject(constants['CONFIG']) ? constants['CONFIG'] : {}
-  const declared = readSchema(constants['CONFIG_SCHEMA'] ?? null)
-  const { schema, config: style } = readArguments(python)
+  const { schema, config } = readArguments(python)
+  const read = readConstants(constants, { ...entry.config, ...config })
+  const metadata = metadataOf(constants)
+  const description = constants['__tool_description__'] ?? (document.description || undefined)
   return {
-    ...metadataOf(constants, document),
-    ...mutationOf(constants, config),
-    config: {
-      ...entry.config,
-      ...style,
-      ...(constants['requires'] === undefined ? {} : { requires: constants['requires'] }),
-      ...config,
-    },
-    schema: declared ?? document?.schema ?? schema ?? entry.schema,
-    more: {
-      ...(isJsonObject(constants['ENV_CONFIG']) ? { env_config: constants['ENV_CONFIG'] } : {}),
-      ...(isJsonObject(constants['VALIDATION']) ? { validation: constants['VALIDATION'] } : {}),
-    },
-    documentation: document?.text ?? '',
-    warnings: [
-      ...warnings,
-      ...(document?.warnings ?? []),
-      ...(declared === null && constants['CONFIG_SCHEMA'] !== undefined
-        ? ['CONFIG_SCHEMA has none of the forms a schema can have']
-        : []),
-    ],
+    ...(Object.keys(metadata).length > 0 ? metadata : document.metadata),
+    ...(typeof description === 'string' ? { description } : {}),
+    ...read,
+    schema: read.schema ?? document.schema ?? schema ?? entry.schema,
+    documentation: document.text,
+    warnings: [...warnings, ...document.warnings, ...read.warnings],
   }
 }
 
-const CONSTANTS =
-  /^(__version__|__tool_type__|__executor_id__|__category__|__tool_description__|CONFIG|CONFIG_SCHEMA|ENV_CONFIG|VALIDATION|requires|mutates_state)\s*(?::[^=]*)?=(?!=)/
+const CONSTANT = new RegExp(`^(${CONSTANT_NAMES})\\s*(?::[^=]*)?=(?!=)`)
 
 /** Assignments of literals at the top level; the last one counts, as it would when the file is run. */
-function readConstants({ lines, code, literals }: PythonSource): {
+function assignedIn({ lines, code, literals }: PythonSource): {
   readonly constants: JsonObject
   readonly warnings: readonly string[]
 } {
   const constants = new Map<string, JsonValue>()
   const warnings: string[] = []
   for (const { start, end, indent, code: text } of lines) {
-    const [whole, name] = indent > 0 ? [] : (CONSTANTS.exec(text) ?? [])
+    const [whole, name] = indent > 0 ? [] : (CONSTANT.exec(text) ?? [])
     if (whole === undefined || name === undefined) continue
     const literal = literals(start + whole.length)
     if (literal !== null && code.slice(literal.end, end).trim() === '') constants.set(name, literal.value)
@@ -71,27 +55,9 @@ function readConstants({ lines, code, literals }: PythonSource): {
   return { constants: Object.fromEntries(constants), warnings }
 }
 
-async function docstringOf({ lines, code, literals }: PythonSource): Promise<Docstring | null> {
+async function docstringOf({ lines, code, literals }: PythonSource): Promise<Docstring> {
   const [first] = lines
   const literal = first === undefined ? null : literals(first.start)
-  if (first === undefined || literal === null || typeof literal.value !== 'string') return null
-  return code.slice(literal.end, first.end).trim() === '' ? readDocstring(literal.value) : null
-}
-
-function metadataOf(constants: JsonObject, document: Docstring | null): Partial<Declared> {
-  const names = ['version', 'tool_type', 'executor_id', 'category'] as const
-  const isInModule = names.some((name) => constants[`__${name}__`] !== undefined)
-  const found: Record<string, JsonValue> = {}
-  for (const name of names) {
-    const value = isInModule ? constants[`__${name}__`] : document?.metadata[name]
-    if (value !== undefined && value !== null) found[name === 'executor_id' ? 'executor' : name] = value
-  }
-  const { __tool_description__: given } = constants
-  const description = typeof given === 'string' ? given : document?.description
-  return { ...found, ...(description === undefined || description === '' ? {} : { description }) }
-}
-
-function mutationOf({ mutates_state }: JsonObject, config: JsonObject): Partial<Declared> {
-  const given = mutates_state ?? config['mutates_state']
-  return given === undefined ? {} : { mutates_state: given }
+  const isAlone = first !== undefined && literal !== null && code.slice(literal.end, first.end).trim() === ''
+  return readDocstring(isAlone && typeof literal.value === 'string' ? literal.value : '')
 }

@@ -1,11 +1,11 @@
 import { extname } from 'node:path'
-import type { JsonObject, JsonValue } from '../../shared/json.ts'
+import type { JsonObject } from '../../shared/json.ts'
 import { assertPlain } from '../../shared/json.ts'
 import { textOf } from '../../shared/template.ts'
 import { invalidManifest } from '../manifest.ts'
 import { stripSignatures } from '../signature-line.ts'
 import type { Declared } from './declared.ts'
-import { OPEN_SCHEMA } from './declared.ts'
+import { OPEN_SCHEMA, keyOf } from './declared.ts'
 import { readJavascript } from './javascript.ts'
 import { readPython } from './python.ts'
 import { readShell } from './shell.ts'
@@ -44,10 +44,10 @@ export async function readScript(script: Script): Promise<ReadScript> {
   const raw: JsonObject = {
     tool_id: stem,
     tool_type: declared.tool_type ?? 'script',
-    ...given('executor', executor),
+    ...keyOf('executor', executor),
     version: declared.version ?? '1.0.0',
-    ...given('description', declared.description),
-    ...given('category', declared.category),
+    ...keyOf('description', declared.description),
+    ...keyOf('category', declared.category),
     config: isScript ? { ...config, entrypoint: fileName } : config,
     ...(schema ?? OPEN_SCHEMA),
     // Unknown means yes.
@@ -71,10 +71,6 @@ function withoutSignatures(text: string): string {
   const shebang = /^\uFEFF?(?:#![^\n]*\n)?/.exec(bare)?.[0].length ?? 0
   const gone = text.slice(shebang, shebang + text.length - bare.length)
   return bare.slice(0, shebang) + '\n'.repeat(gone.split('\n').length - 1) + bare.slice(shebang)
-}
-
-function given(name: string, value: JsonValue | undefined): JsonObject {
-  return value === undefined ? {} : { [name]: value }
 }
 
 /** Types that are run from their own source; the others are data that happens to be written in one. */

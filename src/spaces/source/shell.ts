@@ -1,45 +1,42 @@
 import type { JsonObject, JsonValue } from '../../shared/json.ts'
 import { parsePlain } from '../../shared/json.ts'
 import type { Declared } from './declared.ts'
-import { OPEN_SCHEMA, readParameterLine } from './declared.ts'
+import { OPEN_SCHEMA, keyOf, readParameterLine } from './declared.ts'
 
-const KEYS: Readonly<Record<string, keyof Declared>> = {
-  version: 'version',
-  category: 'category',
-  tool_type: 'tool_type',
-  executor: 'executor',
-  executor_id: 'executor',
-  mutates_state: 'mutates_state',
-}
 const METADATA = /^(?:__)?([a-z_]+?)(?:__)?\s*[:=]\s*(.+)$/
+const KEYS: ReadonlyMap<string, string> = new Map([
+  ['version', 'version'],
+  ['category', 'category'],
+  ['tool_type', 'tool_type'],
+  ['executor', 'executor'],
+  ['executor_id', 'executor'],
+  ['mutates_state', 'mutates_state'],
+  ['requires', 'requires'],
+])
 
 /** Reads what a shell script says about itself in the comments at its top. */
 export function readShell(source: string): Declared {
-  const found: Record<string, JsonValue> = {}
+  const found = new Map<string, JsonValue>()
   const parameters: JsonObject[] = []
-  const config: Record<string, JsonValue> = {}
-  const blocks: string[][] = [[]]
+  const prose: string[] = []
   for (const line of headOf(source)) {
     const [, name = '', value = ''] = METADATA.exec(line) ?? []
     const parameter = line.startsWith('param ') ? readParameterLine(line.slice('param '.length)) : null
-    const key = Object.hasOwn(KEYS, name) ? KEYS[name] : undefined
+    const key = KEYS.get(name)
     if (parameter !== null) parameters.push(parameter)
-    else if (key !== undefined) found[key] ??= valueOf(value)
-    else if (name === 'requires') config['requires'] = value.split(',').map((each) => each.trim())
-    else if (line === '') blocks.push([])
-    else blocks.at(-1)?.push(line)
+    else if (key === undefined) prose.push(line)
+    else if (!found.has(key)) found.set(key, valueOf(value))
   }
-  const description = blocks.find((block) => block.length > 0)?.join(' ')
+  const { requires, ...declared } = Object.fromEntries(found)
+  const documentation = prose.join('\n').trim()
+  const [description = ''] = documentation.split('\n\n')
   return {
-    ...found,
-    ...(description === undefined ? {} : { description }),
-    config,
+    ...declared,
+    ...keyOf('description', description.replaceAll('\n', ' ') || undefined),
+    config: keyOf('requires', typeof requires === 'string' ? requires.split(/\s*,\s*/) : undefined),
     schema: parameters.length > 0 ? { parameters } : OPEN_SCHEMA,
     more: {},
-    documentation: blocks
-      .map((block) => block.join('\n'))
-      .join('\n\n')
-      .trim(),
+    documentation,
     warnings: [],
   }
 }

@@ -1,0 +1,86 @@
+import { readFile } from 'node:fs/promises'
+import { builtinModules } from 'node:module'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { JAVASCRIPT } from './source/dialects.ts'
+import { maskJavascript, maskPython } from './source/mask.ts'
+import { pythonImports } from './source/python-imports.ts'
+import { parseDocument } from './parse-document.ts'
+
+/** What turns the imports of a source into names of packages. */
+export interface PackageTable {
+  /** Packages a source needs: without the standard library, what lies beside it, and what it can do without. */
+  importsOf(
+    language: 'python' | 'node',
+    source: string,
+    local: ReadonlySet<string>,
+  ): Promise<readonly string[]>
+}
+
+const Table = z.object({ standard: z.array(z.string()), packages: z.record(z.string(), z.string()) })
+
+/** The table is data that is shipped, read when it is first needed. */
+export function openPackageTable(builtinFolder: string): PackageTable {
+  let table: Promise<Names> | null = null
+  return {
+    async importsOf(language, source, local) {
+      if (language === 'node') return nodePackages(source, local)
+      table ??= readTable(join(builtinFolder, 'config', 'python-packages.yaml'))
+      return pythonPackages(source, local, await table)
+    },
+  }
+}
+
+interface Names {
+  readonly standard: ReadonlySet<string>
+  /** Names of modules that are not those of their packages. */
+  readonly packages: ReadonlyMap<string, string>
+}
+
+async function readTable(path: string): Promise<Names> {
+  const { standard, packages } = Table.parse(await parseDocument(await readFile(path, 'utf8'), path))
+  return { standard: new Set(standard), packages: new Map(Object.entries(packages)) }
+}
+
+function pythonPackages(
+  source: string,
+  local: ReadonlySet<string>,
+  { standard, packages }: Names,
+): readonly string[] {
+  const needed = pythonImports(maskPython(source)).flatMap((path) => {
+    const [module = ''] = path.split('.')
+    if (module.startsWith('_') || module === 'lib' || standard.has(module) || local.has(module)) return []
+    // The longest name counts: a namespace may hold the modules of several packages.
+    const parts = path.split('.')
+    const known = parts.map((_, at) => packages.get(parts.slice(0, parts.length - at).join('.')))
+    return [known.find((name) => name !== undefined) ?? module]
+  })
+  return [...new Set(needed)]
+}
+
+const SPECIFIER = /(?<![.\w$])(?:from\s*|import\s*\(?\s*|require\s*\(\s*)(?=")/g
+const BUILTIN: ReadonlySet<string> = new Set(builtinModules)
+/** Names in front of `from` are hardly ever more. */
+const LONGEST_CLAUSE = 2000
+
+function nodePackages(source: string, local: ReadonlySet<string>): readonly string[] {
+  const { code } = maskJavascript(source)
+  const needed: string[] = []
+  for (const found of code.matchAll(SPECIFIER)) {
+    const at = found.index + found[0].length
+    const name = JAVASCRIPT.string(source, at)?.value ?? ''
+    const isType = found[0].startsWith('from') && isTypeClause(code, found.index)
+    const [scope = '', second = ''] = name.split('/')
+    const isForeign = name === '' || /^[./#]|:/.test(name)
+    if (isType || isForeign || BUILTIN.has(scope) || local.has(scope)) continue
+    needed.push(scope.startsWith('@') ? `${scope}/${second}` : scope)
+  }
+  return [...new Set(needed)]
+}
+
+/** Types are gone before anything is run. */
+function isTypeClause(code: string, from: number): boolean {
+  const before = code.slice(Math.max(0, from - LONGEST_CLAUSE), from)
+  const start = Math.max(before.lastIndexOf('import'), before.lastIndexOf('export'))
+  return /^(?:import|export)\s+type\b(?!\s*,|\s+from)/.test(before.slice(Math.max(start, 0)))
+}

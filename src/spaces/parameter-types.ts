@@ -1,0 +1,2 @@
+/** What a parameter can be. */
+export const PARAMETER_TYPES = ['string', 'number', 'integer', 'boolean', 'array', 'object', 'any'] as const
