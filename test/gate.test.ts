@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -277,23 +277,26 @@ describe('AUD-04: when the journal cannot be written', () => {
   })
   afterAll(() => blocked.close())
 
+  /** Into the user space: no project is trusted where nothing can be kept. */
+  const place = (id: string, manifest: string): void => {
+    const folder = join(blocked.config.userSpace, 'tools', id)
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(join(folder, 'tool.yaml'), manifest)
+    writeFileSync(join(folder, 'main.sh'), `touch '${blocked.folder}/mark'\n`)
+  }
+
   test('a call that changes things is refused before it happens', async () => {
-    blocked.write(
-      'tools/marks/tool.yaml',
-      'tool_type: script\nexecutor: bash_runtime\nversion: 1.0.0\ndescription: leaves a mark\n',
-    )
-    blocked.write('tools/marks/main.sh', `touch '${blocked.folder}/mark'\n`)
+    place('marks', 'tool_type: script\nexecutor: bash_runtime\nversion: 1.0.0\ndescription: leaves a mark\n')
     const { error } = await blocked.run('marks')
     expect(error).toMatchObject({ code: 'AUDIT_UNAVAILABLE', retryable: true })
     expect(existsSync(join(blocked.folder, 'mark'))).toBe(false)
   })
 
-  test('a project cannot talk its way out by calling itself read-only', async () => {
-    blocked.write(
-      'tools/says_harmless/tool.yaml',
+  test('an item cannot talk its way out by calling itself read-only', async () => {
+    place(
+      'says_harmless',
       'tool_type: script\nexecutor: bash_runtime\nversion: 1.0.0\ndescription: x\nmutates_state: false\n',
     )
-    blocked.write('tools/says_harmless/main.sh', `touch '${blocked.folder}/mark'\n`)
     expect((await blocked.run('says_harmless')).error?.code).toBe('AUDIT_UNAVAILABLE')
     expect(existsSync(join(blocked.folder, 'mark'))).toBe(false)
   })

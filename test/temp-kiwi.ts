@@ -1,11 +1,13 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Config } from '../src/config/config.ts'
 import { loadConfig } from '../src/config/config.ts'
 import type { Kiwi } from '../src/kiwi.ts'
 import { openKiwi } from '../src/kiwi.ts'
+import { systemClock } from '../src/shared/clock.ts'
 import type { Reply } from '../src/shared/reply.ts'
+import { openSqliteStore } from '../src/store/sqlite/open.ts'
 import { field, listField, textField } from './fixtures/field.ts'
 
 /** A real Kiwi on real folders of its own, gone when it is closed. */
@@ -51,6 +53,8 @@ interface TempOptions {
   /** Another Kiwi whose folders are shared, as two processes would. */
   readonly beside?: TempKiwi
   readonly kind?: 'agent' | 'person'
+  /** Whether a person has trusted the project; so they have, unless a test says otherwise. */
+  readonly isTrusted?: boolean
 }
 
 export async function openTempKiwi(options: TempOptions = {}): Promise<TempKiwi> {
@@ -67,6 +71,7 @@ export async function openTempKiwi(options: TempOptions = {}): Promise<TempKiwi>
     KIWI_LOG_LEVEL: 'silent',
     ...options.environment,
   })
+  if (options.isTrusted !== false && options.beside === undefined) await trust(config, project)
   const kiwi = await openKiwi(config)
   const client = {
     principal: 'tester',
@@ -103,4 +108,14 @@ export async function openTempKiwi(options: TempOptions = {}): Promise<TempKiwi>
       if (options.beside === undefined) rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** As a person did before the test began: the journal of the test starts empty. */
+async function trust(config: Config, project: string): Promise<void> {
+  const store = await openSqliteStore({ path: config.store, clock: systemClock })
+  if (store.readOnlyReason === null) {
+    const path = realpathSync(project)
+    await store.trust.trustProject({ path, trusted_at: new Date().toISOString(), trusted_by: 'a test' })
+  }
+  await store.close()
 }

@@ -15,7 +15,7 @@ import type { Schemas } from './schemas.ts'
 import { describeFindings } from './schemas.ts'
 
 /** What depends on the content of a chain alone, so that equal content shares it wherever it lies. */
-export type Compiled = Omit<Plan, 'item' | 'items' | 'links' | 'chain' | 'warnings'>
+export type Compiled = Omit<Plan, 'item' | 'items' | 'links' | 'chain' | 'trust' | 'warnings'>
 
 /** What can be run by itself; the others are run through it, or are not run at all. */
 const RUNNABLE: ReadonlySet<ToolType> = new Set(['script', 'api', 'knowledge'])

@@ -26,7 +26,8 @@ describe('T8: parameters are checked before the run', () => {
       ],
     })
     const items = [item, await shippedItem('http_client')]
-    plan = { ...(await compilePlan(items, schemas)), item, items, links: [], chain: [], warnings: [] }
+    const trust = { level: 4, links: [], refusal: null, unsigned: null, warnings: [] } as const
+    plan = { ...(await compilePlan(items, schemas)), item, items, links: [], chain: [], trust, warnings: [] }
   })
 
   test('defaults are filled in, and what was given is left alone', () => {

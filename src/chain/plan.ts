@@ -5,6 +5,7 @@ import type { Item } from '../spaces/item.ts'
 import type { CommandTemplate } from './command-template.ts'
 import type { RequestTemplate } from './request-template.ts'
 import type { Check } from './schemas.ts'
+import type { Trust } from './trust.ts'
 
 /** One link of a plan, leaf first. */
 export interface PlanLink {
@@ -30,6 +31,8 @@ export interface Plan {
   readonly items: readonly Item[]
   readonly links: readonly PlanLink[]
   readonly chain: readonly string[]
+  /** How far what it is made of is trusted; what stands against it is said when it is run. */
+  readonly trust: Trust
   readonly config: JsonObject
   /** Whether the item carries files that a run needs on disk. */
   readonly hasFiles: boolean

@@ -10,6 +10,7 @@ import { compilePlan, shortfalls } from './compile-plan.ts'
 import { createCurrent } from './current.ts'
 import type { Plan } from './plan.ts'
 import type { Schemas } from './schemas.ts'
+import type { Judge } from './trust.ts'
 import { toLinks, walk } from './walk.ts'
 
 /** Turns ids into plans, and keeps them. */
@@ -40,7 +41,7 @@ const MOST_COMPILED = 2000
 /** Ids of one look-up whose plans are kept: a version can be asked for in endless ways. */
 const MOST_KEPT = 10_000
 
-export function openResolver(schemas: Schemas): Resolver {
+export function openResolver(schemas: Schemas, { judge }: Pick<Judge, 'judge'>): Resolver {
   const kept = new WeakMap<Lookup, { generation: number; plans: Map<string, Plan> }>()
   const compiled = new Map<string, Compiled>()
 
@@ -67,8 +68,9 @@ export function openResolver(schemas: Schemas): Resolver {
     const links = deepFreeze(toLinks(items))
     const chain = Object.freeze(links.map(({ tool_id }) => tool_id))
     const content = await compile(items)
+    const trust = await judge(items, lookup.projectPath)
     const warnings = Object.freeze([...item.warnings, ...shortfalls(content.config)])
-    return Object.freeze({ ...content, item, items, links, chain, warnings })
+    return Object.freeze({ ...content, item, items, links, chain, trust, warnings })
   }
 
   const make = async (ref: ItemRef, lookup: Lookup, itemType: ItemType): Promise<Plan> => {
@@ -76,6 +78,8 @@ export function openResolver(schemas: Schemas): Resolver {
     const item = await lookup.find(ref, itemType)
     if (item === null) throw notFound(ref, itemType)
     const made = await plan(item, lookup)
+    // What stands against it may pass with nothing but time, and nobody waits for a refusal.
+    if (made.trust.refusal !== null) return made
     if (plans.size >= MOST_KEPT) plans.clear()
     plans.set(keyOf(ref, itemType), made)
     return made

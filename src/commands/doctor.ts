@@ -7,7 +7,10 @@ import { readToken } from '../server/token.ts'
 import type { ErrorCode } from '../shared/errors.ts'
 import { ERRORS } from '../shared/errors.ts'
 import { VERSION } from '../shared/version.ts'
+import { openOwnKey } from '../spaces/signing-key.ts'
+import { projectItems } from './project-items.ts'
 import { openTerminal, table } from './terminal.ts'
+import { isTrusted } from './trust.ts'
 import type { CommonOptions, Session } from './with-kiwi.ts'
 import { withKiwi } from './with-kiwi.ts'
 
@@ -30,7 +33,7 @@ export async function doctorCommand(options: CommonOptions): Promise<number> {
   const findings = [nodeFinding()]
   const config = readConfig(findings)
   if (config !== null) {
-    findings.push(await tokenFinding(config))
+    findings.push(await tokenFinding(config), keyFinding(config))
     try {
       findings.push(...(await withKiwi(options, look)))
     } catch (error) {
@@ -85,7 +88,32 @@ async function tokenFinding({ token }: Config): Promise<Finding> {
   }
 }
 
-async function look({ kiwi, project, call }: Session): Promise<readonly Finding[]> {
+function keyFinding(config: Config): Finding {
+  const name = 'key'
+  const stat = statSync(config.key, { throwIfNoEntry: false })
+  if (stat === undefined) return { name, state: 'ok', detail: 'made at the first create or sign' }
+  if ((stat.mode & 0o077) !== 0) {
+    const detail = `${config.key} can be read by others`
+    return { name, state: 'fail', code: 'INVALID_CONFIG', detail, fix: `chmod 600 ${config.key}` }
+  }
+  try {
+    return { name, state: 'ok', detail: `${openOwnKey(config).read()?.fingerprint} in ${config.key}` }
+  } catch (error) {
+    return failure(name, error)
+  }
+}
+
+async function trustFinding(session: Session): Promise<Finding> {
+  const name = 'trust'
+  if (await isTrusted(session)) return { name, state: 'ok', detail: `${session.project} is trusted` }
+  const { count } = await projectItems(session.kiwi.spaces.at(session.project))
+  if (count === 0) return { name, state: 'ok', detail: `${session.project} brings no items` }
+  const detail = `${session.project} is not trusted: its ${count} items do not run`
+  return { name, state: 'warn', detail, fix: 'Review them, then run kiwi trust' }
+}
+
+async function look(session: Session): Promise<readonly Finding[]> {
+  const { kiwi, project, call } = session
   const { store, config, spaces } = kiwi
   const findings: Finding[] = []
   const { records, brokenAt } = await store.verify()
@@ -122,6 +150,7 @@ async function look({ kiwi, project, call }: Session): Promise<readonly Finding[
         : { name, state: 'warn', detail: error.message, fix },
     )
   }
+  findings.push(await trustFinding(session))
   const lookup = spaces.at(project)
   const faults = await lookup.syncIndex()
   const counts = Object.values(await store.count(lookup.roots)).reduce((sum, count) => sum + count, 0)
@@ -167,6 +196,11 @@ function settingsOf(config: Config): readonly { name: string; value: string; fro
       name: 'grants',
       value: config.grants.map(({ tool, names }) => `${tool}: ${names.join(', ')}`).join('; ') || '-',
       from: sources.grants,
+    },
+    {
+      name: 'publishers',
+      value: config.publishers.map(({ name, namespace }) => `${name}: ${namespace}`).join('; ') || '-',
+      from: sources.publishers,
     },
   ]
 }

@@ -22,6 +22,8 @@ export interface Session {
   readonly call: (tool: MetaTool, args: Readonly<Record<string, unknown>>) => Promise<Reply>
   /** What no tool can express. */
   readonly act: (act: Act) => Promise<Reply>
+  /** The person's word for the project, or its end. */
+  readonly trust: (isRevoked: boolean) => Promise<Reply>
 }
 
 export async function withKiwi<T>(
@@ -44,6 +46,7 @@ export async function withKiwi<T>(
       project: folder,
       call: (tool, args) => kiwi.call(tool, args, client, cancel.signal),
       act: (act) => kiwi.act(act, client, cancel.signal),
+      trust: (isRevoked) => kiwi.trust(folder, isRevoked, client),
     })
   } finally {
     await kiwi.close()

@@ -17,6 +17,17 @@ const Grant = z.strictObject({
 })
 export type Grant = z.infer<typeof Grant>
 
+/** A key whose signatures a person accepts for the items of one namespace. */
+const Publisher = z.strictObject({
+  name: z.string().min(1),
+  key: z
+    .string()
+    .refine((key) => [32, 44].includes(Buffer.from(key, 'base64').length), 'not an Ed25519 key in base64'),
+  namespace: z.string().min(1),
+  revoked: z.boolean().default(false),
+})
+export type Publisher = z.infer<typeof Publisher>
+
 /** The settings a person may give, in `kiwi.json` of the user space. A project's file may never widen them. */
 const Settings = z.strictObject({
   store: z.string().min(1),
@@ -25,6 +36,7 @@ const Settings = z.strictObject({
   allow_hosts: z.array(z.string().min(1)),
   grants: z.array(Grant),
   watch: z.boolean(),
+  publishers: z.array(Publisher),
 })
 type Settings = z.infer<typeof Settings>
 
@@ -37,6 +49,9 @@ export interface Config {
   readonly cache: string
   readonly file: string
   readonly token: string
+  /** The person's own signing key, and its public half to hand out. */
+  readonly key: string
+  readonly publicKey: string
   readonly store: string
   readonly port: number
   readonly logLevel: LogLevel
@@ -44,6 +59,7 @@ export interface Config {
   readonly grants: readonly Grant[]
   /** Whether the system is asked to report changes of item files, which spares the look at all of them. */
   readonly watch: boolean
+  readonly publishers: readonly Publisher[]
   /** Where each setting came from, for `kiwi doctor`. */
   readonly sources: Readonly<Sources & Record<'user_space', Source>>
   readonly environment: Environment
@@ -69,12 +85,15 @@ export function loadConfig(environment: Environment, flags: Flags = {}): Config 
     cache: join(cacheHome(environment) ?? join(home, '.cache'), 'kiwi'),
     file,
     token: join(userSpace, 'kiwi.token'),
+    key: join(userSpace, 'kiwi.key'),
+    publicKey: join(userSpace, 'kiwi.pub'),
     store: resolve(userSpace, expandHome(settings.store, home)),
     port: settings.port,
     logLevel: settings.log_level,
     allowHosts: settings.allow_hosts,
     grants: settings.grants,
     watch: settings.watch,
+    publishers: settings.publishers,
     sources: { ...sources, user_space: named === null ? 'default' : 'environment' },
     environment,
   }
@@ -95,7 +114,15 @@ function settle(
   store: string,
   layers: readonly (readonly [Source, Partial<Settings>])[],
 ): { settings: Settings; sources: Sources } {
-  let settings: Settings = { store, port: 7717, log_level: 'warn', allow_hosts: [], grants: [], watch: false }
+  let settings: Settings = {
+    store,
+    port: 7717,
+    log_level: 'warn',
+    allow_hosts: [],
+    grants: [],
+    publishers: [],
+    watch: false,
+  }
   let sources: Sources = {
     store: 'default',
     port: 'default',
@@ -103,6 +130,7 @@ function settle(
     allow_hosts: 'default',
     grants: 'default',
     watch: 'default',
+    publishers: 'default',
   }
   for (const [source, layer] of layers) {
     settings = { ...settings, ...layer }

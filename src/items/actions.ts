@@ -6,14 +6,14 @@ export type Kind = ItemType | 'thread'
 
 /** What can be done with each kind of item; `call` is another word for `run`. */
 const ACTIONS = {
-  tool: ['run', 'create', 'delete'],
-  directive: ['create', 'delete'],
-  knowledge: ['run', 'create', 'delete'],
-  mcp: ['create', 'delete'],
-  thread: ['create', 'delete'],
+  tool: ['run', 'create', 'sign', 'delete'],
+  directive: ['create', 'sign', 'delete'],
+  knowledge: ['run', 'create', 'sign', 'delete'],
+  mcp: ['create', 'sign', 'delete'],
+  thread: ['create', 'sign', 'delete'],
 } as const satisfies Record<Kind, readonly Action[]>
 
-export type Action = 'run' | 'create' | 'delete'
+export type Action = 'run' | 'create' | 'sign' | 'delete'
 
 export function readAction(kind: Kind, given: string): Action {
   const wanted = given === 'call' ? 'run' : given

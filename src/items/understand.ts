@@ -1,6 +1,9 @@
+import { z } from 'zod'
 import type { Wish } from '../kernel/call.ts'
 import { KiwiError } from '../shared/errors.ts'
-import { parseItemRef } from '../shared/ids.ts'
+import { IN_WORDS, fieldFaults } from '../shared/field-faults.ts'
+import { isGlob } from '../shared/glob.ts'
+import { Category, parseItemRef } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { SpaceName } from '../store/store.ts'
 import { SPACES } from '../store/store.ts'
@@ -23,8 +26,12 @@ export async function understand(order: Order): Promise<Wish> {
   const action = readAction(kind, order.action)
   if (action === 'create') return { kind: 'create', ...(await readNewItem(kind, itemId, parameters)) }
   if (itemId === undefined) throw wrong(`Cannot ${action}: "item_id" is missing`, ['item_id'], [])
-  const ref = parseItemRef(itemId, version)
   const itemType = kind === 'thread' ? 'tool' : kind
+  if (action === 'sign' && isGlob(itemId)) {
+    return { kind: 'sign', target: { pattern: itemId }, itemType, ...readSign(itemId, parameters) }
+  }
+  const ref = parseItemRef(itemId, version)
+  if (action === 'sign') return { kind: 'sign', target: ref, itemType, ...readSign(itemId, parameters) }
   if (action === 'run') return { kind: 'run', ref, itemType, parameters }
   if (ref.version !== null) {
     throw wrong(
@@ -34,6 +41,22 @@ export async function understand(order: Order): Promise<Wish> {
     )
   }
   return { kind: 'delete', ref, itemType, source: readDelete(kind, itemId, parameters) }
+}
+
+const SignParameters = z.strictObject({
+  location: z.enum(['project', 'user', 'registry']).nullable().default(null),
+  category: Category.nullable().default(null),
+})
+
+function readSign(itemId: string, given: JsonObject): z.infer<typeof SignParameters> {
+  const parsed = SignParameters.safeParse(given, IN_WORDS)
+  if (parsed.success) return parsed.data
+  const invalid = fieldFaults(parsed.error.issues)
+  const faults = invalid.map(({ name, reason }) => `"${name}" ${reason}`).join('; ')
+  throw new KiwiError('INVALID_PARAMETERS', `Cannot sign "${itemId}": ${faults}`, {
+    hint: 'sign takes location (project, user or registry) and category',
+    details: { missing: [], invalid },
+  })
 }
 
 /** The space to delete from, or null for the one the id leads to. Without a yes nothing is deleted. */

@@ -52,6 +52,15 @@ export type Wish =
     }
   | { readonly kind: 'import'; readonly path: string; readonly to: 'project' | 'user' }
   | { readonly kind: 'undo_import'; readonly batch: string }
+  | {
+      readonly kind: 'sign'
+      /** One item, or every item whose id or path fits. */
+      readonly target: ItemRef | { readonly pattern: string }
+      readonly itemType: ItemType
+      readonly location: Location | null
+      readonly category: string | null
+    }
+  | { readonly kind: 'trust'; readonly isRevoked: boolean }
 
 export interface Understood {
   readonly wish: Wish
@@ -89,6 +98,8 @@ export interface Work {
   readonly isReadOnly: boolean
   /** What it was asked to do it with; null when that is what the request says. */
   readonly parameters: JsonObject | null
+  /** How far what it runs is trusted, for the record. */
+  readonly trust?: number
   /** Takes live secrets out of what is recorded and shown of it. */
   readonly redact: Redact
   /** What a dry run shows. */

@@ -13,6 +13,7 @@ import type { Lookup } from '../spaces/lookup.ts'
 import type { Manifest } from '../spaces/manifest.ts'
 import { checkExecutor, invalidManifest, readManifest } from '../spaces/manifest.ts'
 import { readyCall } from '../spaces/ready-call.ts'
+import type { SignedBy } from '../spaces/statement.ts'
 import type { ItemWrite } from '../spaces/write.ts'
 import { targetOf, writeItem } from '../spaces/write.ts'
 import type { ItemFile } from '../store/store.ts'
@@ -26,6 +27,7 @@ export async function createWork(
   { item: given, location }: Extract<Wish, { kind: 'create' }>,
   lookup: Lookup,
   means: Means,
+  by: SignedBy,
 ): Promise<Work> {
   const { raw, files } = given
   const { manifest, warnings } = readManifest(raw, { stem: null, category: null })
@@ -62,8 +64,12 @@ export async function createWork(
     }),
     warnings,
     async perform() {
-      if (write === null) await means.store.registry.publish(await toNewVersion(item, null))
-      else await writeItem(write)
+      const placedItem = { ...item, path: write === null ? null : targetOf(write) }
+      const signed = await means.signer.sign(placedItem, plan.chain.slice(1), by)
+      const signedText = signed.text ?? text
+      if (write === null)
+        await means.store.registry.publish(await toNewVersion({ ...item, text: signedText }, null))
+      else await writeItem({ ...write, text: signedText })
       lookup.freshen(true)
       const ref = {
         name: item.id,
@@ -71,7 +77,7 @@ export async function createWork(
         version: location === 'registry' ? manifest.version : null,
       }
       const placed = await lookup.find(ref, itemTypeOf(manifest.tool_type), location)
-      return { data: createdData(placed ?? item, location), warnings: [] }
+      return { data: createdData(placed ?? item, location), warnings: signed.warnings }
     },
   }
 }

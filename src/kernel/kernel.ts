@@ -8,7 +8,9 @@ import type { JsonObject } from '../shared/json.ts'
 import type { Log } from '../shared/log.ts'
 import type { Page } from '../shared/page.ts'
 import type { Item } from '../spaces/item.ts'
+import { openHarness } from '../spaces/harness.ts'
 import type { Lookup } from '../spaces/lookup.ts'
+import { openOwnKey } from '../spaces/signing-key.ts'
 import type { Store } from '../store/store.ts'
 import type { Performed } from '../chain/perform.ts'
 import type { Arrival, Outcome, Ticket, Understood } from './call.ts'
@@ -18,6 +20,9 @@ import type { Means } from './means.ts'
 import { machineLayer } from './policy/machine-layer.ts'
 import { readWork } from './read-work.ts'
 import { openResults } from './results.ts'
+import type { ShownTrust } from './shown-trust.ts'
+import { shownTrust } from './shown-trust.ts'
+import { openSigner } from './signer.ts'
 import { workOut } from './work-out.ts'
 
 /** What stands between a wish and its effect. Nobody outside holds a handle that leads past it. */
@@ -26,11 +31,8 @@ export interface Kernel {
   admit(ticket: Ticket, understand: () => Promise<Understood>): Promise<Outcome>
   /** The same for a question: `understand` gives what answers it, and the answer changes nothing. */
   read(ticket: Ticket, understand: () => () => Promise<Performed>): Promise<Outcome>
-  /** The links an item would run through, and the hash a grant for it is bound to. */
-  chainOf(
-    item: Item,
-    lookup: Lookup,
-  ): Promise<{ readonly links: readonly PlanLink[]; readonly digest: string }>
+  /** The links an item would run through, how far each is trusted, and the hash a grant for it is bound to. */
+  chainOf(item: Item, lookup: Lookup): Promise<ShownChain>
   /** What the reply shows of an answer; what is too large is kept whole for a while. */
   fit(ticket: Ticket, data: JsonObject): Promise<JsonObject>
   /** A page of a result that was too large for its reply. */
@@ -42,6 +44,11 @@ export interface Kernel {
   close(): Promise<void>
 }
 
+interface ShownChain extends ShownTrust {
+  readonly links: readonly PlanLink[]
+  readonly digest: string
+}
+
 interface KernelMeans {
   readonly config: Config
   readonly store: Store
@@ -50,10 +57,13 @@ interface KernelMeans {
 }
 
 export function openKernel({ config, store, clock, log }: KernelMeans): Kernel {
-  const chain = openChain(config, clock)
+  const chain = openChain(config, clock, store)
   const results = openResults(config.cache)
-  const layers = [machineLayer({ store: config.store, token: config.token, config: config.file })]
-  const means: Means = { chain, store, results, clock, log, layers, userSpace: config.userSpace }
+  const { token, key, publicKey, userSpace } = config
+  const layers = [machineLayer({ store: config.store, token, config: config.file, key, publicKey })]
+  const signer = openSigner(openOwnKey(config), clock)
+  const harness = openHarness(userSpace)
+  const means: Means = { chain, store, results, clock, log, layers, userSpace, signer, harness }
   const pass = (ticket: Ticket, workOutHere: () => Promise<Arrival>): Promise<Outcome> =>
     gate(
       {
@@ -73,7 +83,8 @@ export function openKernel({ config, store, clock, log }: KernelMeans): Kernel {
       pass(ticket, async () => ({ work: readWork(ticket, understand()), isDryRun: false })),
     async chainOf(item, lookup) {
       const items = await walk(item, lookup)
-      return { links: toLinks(items), digest: digestOf(items) }
+      const trust = await chain.judge.judge(items, lookup.projectPath)
+      return { links: toLinks(items), digest: digestOf(items), ...shownTrust(trust) }
     },
     fit: ({ callId, subject }, data) => results.fitAnswer(callId, subject, data),
     resultPage: (callId, offset, limit) => results.page(callId, offset, limit),

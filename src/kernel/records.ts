@@ -29,7 +29,7 @@ export function decisionRecord(call: Call, wall: number, refusal?: KiwiError): N
   }
 }
 
-function workBody({ item, chain, demands, redact }: Work): JsonObject {
+function workBody({ item, chain, demands, redact, trust }: Work): JsonObject {
   const { id, version, space } = item
   return {
     tool: id,
@@ -37,6 +37,7 @@ function workBody({ item, chain, demands, redact }: Work): JsonObject {
     space,
     chain: chain.map((link) => `${link.id}${link.version === null ? '' : `@${link.version}`} ${link.space}`),
     demands: redact(demands.map((demand) => `${demand.op} ${resourceOf(demand)}`)),
+    ...(trust === undefined ? {} : { trust }),
   }
 }
 

@@ -1,5 +1,7 @@
 import type { Draft } from '../chain/draft.ts'
 import type { Plan } from '../chain/plan.ts'
+import { unsignedRefusal } from '../chain/trust-refusals.ts'
+import { TRUST_NAMES } from '../chain/trust.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Lookup } from '../spaces/lookup.ts'
@@ -12,9 +14,10 @@ export async function runWork(
   wish: Extract<Wish, { kind: 'run' }>,
   lookup: Lookup,
   ticket: Ticket,
-  { chain, results }: Means,
+  means: Means,
 ): Promise<Work> {
-  const plan = await chain.resolver.current(wish.ref, lookup, wish.itemType)
+  const { chain, results } = means
+  const plan = await trustedPlan(wish, lookup, means)
   const { projectPath } = lookup
   const fit = (data: JsonObject): Promise<JsonObject> => results.fit(ticket.callId, plan.item.id, data)
   const draft = chain.draft(plan, { callId: ticket.callId, parameters: wish.parameters, projectPath })
@@ -26,9 +29,10 @@ export async function runWork(
     isRepeatable: plan.isRepeatable,
     isReadOnly: plan.isReadOnly,
     parameters: draft.parameters,
+    trust: plan.trust.level,
     redact: draft.redact,
     preview: () => previewOf(draft),
-    warnings: [...plan.warnings, ...draft.warnings],
+    warnings: [...plan.warnings, ...plan.trust.warnings, ...draft.warnings],
     async perform(signal) {
       try {
         const { data, warnings } = await chain.perform(draft, signal)
@@ -38,6 +42,24 @@ export async function runWork(
       }
     },
   }
+}
+
+/** What stands against a run may have passed a moment ago: a person has trusted the project, or signed the item. */
+async function trustedPlan(
+  { ref, itemType }: Extract<Wish, { kind: 'run' }>,
+  lookup: Lookup,
+  { chain, harness }: Means,
+): Promise<Plan> {
+  const kept = await chain.resolver.current(ref, lookup, itemType)
+  if (kept.trust.refusal !== null) lookup.freshen(true)
+  const plan = kept.trust.refusal === null ? kept : await chain.resolver.current(ref, lookup, itemType)
+  const { refusal, unsigned } = plan.trust
+  if (refusal !== null) throw refusal
+  const { signatureRequiredBy } = await harness(lookup.projectPath)
+  if (signatureRequiredBy !== null && unsigned !== null) {
+    throw unsignedRefusal(plan.item, unsigned, signatureRequiredBy)
+  }
+  return plan
 }
 
 export function linksOf({ links }: Plan): readonly Link[] {
@@ -64,6 +86,7 @@ function previewOf({ plan, effect, redact }: Draft): JsonObject {
   return {
     executor_chain: plan.chain,
     tool_type: plan.item.manifest.tool_type,
+    trust: { level: plan.trust.level, name: TRUST_NAMES[plan.trust.level] },
     ...effectPreview(plan, effect, redact),
   }
 }

@@ -6,6 +6,8 @@ import { importWork } from './import-work.ts'
 import type { Means } from './means.ts'
 import { runWork } from './run-work.ts'
 import { undoImportWork } from './undo-import-work.ts'
+import { signWork } from './sign-work.ts'
+import { trustWork } from './trust-work.ts'
 
 /** From what a request means to what it would do. */
 export async function workOut(understood: Understood, ticket: Ticket, means: Means): Promise<Arrival> {
@@ -17,7 +19,7 @@ function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Pro
     case 'run':
       return runWork(wish, lookup, ticket, means)
     case 'create':
-      return createWork(wish, lookup, means)
+      return createWork(wish, lookup, means, ticket.caller.kind)
     case 'delete':
       return deleteWork(wish, lookup, means)
     case 'copy':
@@ -26,5 +28,9 @@ function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Pro
       return importWork(wish, lookup, ticket, means)
     case 'undo_import':
       return undoImportWork(wish, lookup, ticket, means)
+    case 'sign':
+      return signWork(wish, lookup, ticket, means)
+    case 'trust':
+      return trustWork(wish, lookup, ticket, means)
   }
 }

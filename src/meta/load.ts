@@ -74,6 +74,7 @@ async function show(item: Item, lookup: Lookup, { kernel, store }: MetaCall): Pr
     warnings.push(messageOf(error))
     return null
   })
+  if (chain !== null && chain.refusal !== null) warnings.push(chain.refusal)
   const versions = await store.versions(item.id)
   return {
     data: {
@@ -97,8 +98,8 @@ async function show(item: Item, lookup: Lookup, { kernel, store }: MetaCall): Pr
       chain: chain === null ? null : chain.links.map((link) => objectOf({ ...link })),
       content_hash: item.contentHash,
       grant_hash: chain?.digest ?? null,
-      trust: item.space === 'builtin' ? 'builtin' : 'local',
-      signature: 'unsigned',
+      trust: chain?.trust ?? null,
+      signature: chain?.signature ?? null,
       call_example: readyCall(manifest),
       destination: null,
     },

@@ -30,6 +30,8 @@ export interface Meta {
   call(tool: string, args: unknown, client: Client, signal?: AbortSignal): Promise<Reply>
   /** What a person asks for at the command line, through the same gate. No tool leads here. */
   act(act: Act, client: Client, signal?: AbortSignal): Promise<Reply>
+  /** A person's word for a project, or its end: an agent cannot vouch for what it works in. */
+  trust(projectPath: string, isRevoked: boolean, client: Client): Promise<Reply>
 }
 
 /** A wish that no tool can express. */
@@ -38,6 +40,8 @@ export interface Act {
   /** As it is recorded. */
   readonly operation: string
   readonly subject: string
+  /** The project to work in, where it is not the client's. */
+  readonly projectPath?: string
   readonly isDryRun?: boolean
 }
 
@@ -50,14 +54,39 @@ interface MetaMeans {
 }
 
 export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta {
+  const stampOf = ({ callId }: Ticket): (() => Stamp) => {
+    const started = clock.monotonic()
+    return () => ({ call_id: callId, duration_ms: Math.round(clock.monotonic() - started) })
+  }
+  const act: Meta['act'] = async (asked, client, signal) => {
+    const { wish, operation, subject, projectPath, isDryRun = false } = asked
+    const ticket: Ticket = {
+      callId: ids(),
+      operation,
+      subject: subject.slice(0, 256),
+      parameters: {},
+      caller: callerOf(client),
+      ...(signal === undefined ? {} : { signal }),
+    }
+    const stamp = stampOf(ticket)
+    try {
+      const outcome = await kernel.admit(ticket, async () => ({
+        wish,
+        lookup:
+          projectPath === undefined
+            ? atDefault(spaces, await client.defaultProject())
+            : spaces.at(projectPath),
+        isDryRun,
+      }))
+      return outcomeReply(outcome, stamp())
+    } catch (error) {
+      return errorReply(error, stamp())
+    }
+  }
   return {
     async call(name, args, client, signal) {
-      const started = clock.monotonic()
       const ticket = ticketOf({ callId: ids(), name, args, client, signal })
-      const stamp = (): Stamp => ({
-        call_id: ticket.callId,
-        duration_ms: Math.round(clock.monotonic() - started),
-      })
+      const stamp = stampOf(ticket)
       const lookupAt = async (projectPath: string | undefined): Promise<Lookup> =>
         projectPath === undefined
           ? atDefault(spaces, await client.defaultProject())
@@ -69,28 +98,22 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
         return errorReply(error, stamp())
       }
     },
-    async act({ wish, operation, subject, isDryRun = false }, client, signal) {
-      const started = clock.monotonic()
-      const ticket: Ticket = {
-        callId: ids(),
-        operation,
-        subject: subject.slice(0, 256),
-        parameters: {},
-        caller: { principal: client.principal, session: client.session, kind: client.kind },
-        ...(signal === undefined ? {} : { signal }),
-      }
-      const stamp = (): Stamp => ({
-        call_id: ticket.callId,
-        duration_ms: Math.round(clock.monotonic() - started),
-      })
-      try {
-        const lookup = atDefault(spaces, await client.defaultProject())
-        return outcomeReply(await kernel.admit(ticket, async () => ({ wish, lookup, isDryRun })), stamp())
-      } catch (error) {
-        return errorReply(error, stamp())
-      }
-    },
+    act,
+    trust: (projectPath, isRevoked, client) =>
+      act(
+        {
+          wish: { kind: 'trust', isRevoked },
+          operation: isRevoked ? 'trust.revoke' : 'trust',
+          subject: projectPath,
+          projectPath,
+        },
+        client,
+      ),
   }
+}
+
+function callerOf({ principal, session, kind }: Client): Caller {
+  return { principal, session, kind }
 }
 
 async function answer(tool: string, args: unknown, call: MetaCall, stamp: () => Stamp): Promise<Reply> {
@@ -170,7 +193,7 @@ function ticketOf(given: {
     operation: `${name.slice(0, 32)}${action}`,
     subject: typeof subject === 'string' ? subject.slice(0, 256) : '',
     parameters: name === 'execute' ? fields['parameters'] : fields,
-    caller: { principal: client.principal, session: client.session, kind: client.kind },
+    caller: callerOf(client),
     ...(signal === undefined ? {} : { signal }),
   }
 }

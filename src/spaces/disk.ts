@@ -41,7 +41,8 @@ export function leadsOutTo(folder: string, within: string): string | null {
   return root !== null && real.startsWith(root.endsWith('/') ? root : `${root}/`) ? null : real
 }
 
-function realPathOf(path: string): string | null {
+/** With every link followed; null when it is not there. */
+export function realPathOf(path: string): string | null {
   return unlessAbsent(path, () => realpathSync.native(path)) ?? null
 }
 

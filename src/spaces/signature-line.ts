@@ -15,7 +15,7 @@ export interface SignatureRead {
   readonly findings: readonly string[]
 }
 
-interface KeySignature {
+export interface KeySignature {
   readonly family: string
   readonly time: string
   readonly hash: string

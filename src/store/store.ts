@@ -214,7 +214,7 @@ export interface SearchIndex {
 }
 
 /** A project whose items a person lets run. */
-export interface TrustedProject {
+interface TrustedProject {
   /** The folder with every link followed. */
   readonly path: string
   readonly trusted_at: string
@@ -222,7 +222,7 @@ export interface TrustedProject {
 }
 
 /** The signature of an item whose form has no room for a line. */
-export interface StoredSignature {
+interface StoredSignature {
   /** The path of its file; a version of the registry has a name of its own. */
   readonly place: string
   /** What was signed: another content there is another item. */

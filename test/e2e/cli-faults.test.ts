@@ -97,6 +97,7 @@ test('a property of a schema may be true or false: load shows it, run takes it',
     code: 0,
     stdout: expect.stringMatching(/a +any/),
   })
+  await kiwi(place, ['trust', '--yes'])
   const { stdout } = await kiwi(place, ['run', 'loose', 'a=1', 'n=2'])
   expect(JSON.parse(stdout)).toEqual({ a: '1', n: 2 })
 })

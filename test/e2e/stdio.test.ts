@@ -12,7 +12,7 @@ import { field, textField } from '../fixtures/field.ts'
 import { isAlive } from '../fixtures/probe.ts'
 import type { Place } from '../fixtures/place.ts'
 import { makePlace } from '../fixtures/place.ts'
-import { CLI } from './temp-server.ts'
+import { CLI, kiwi } from './temp-server.ts'
 
 let place: Place
 beforeAll(() => {
@@ -101,6 +101,7 @@ test("S11: the project is the client's root when it declares one, else where the
     'tool_type: script\nexecutor: bash_runtime\nversion: 1.0.0\ndescription: x\n',
   )
   writeFileSync(join(root, '.ai/tools/where/main.sh'), 'printf %s "$KIWI_PROJECT_PATH"')
+  await kiwi(place, ['trust', '--yes', '--project', root])
   await client.connect(new StdioClientTransport(launch()))
   try {
     const result = await client.callTool({

@@ -52,7 +52,7 @@ describe.skipIf(!canMount)('R-04, R-05: a disk that gives out', () => {
       mkdir -p full && mount -t tmpfs -o size=1m tmpfs full
       export KIWI_USER_SPACE='${place.folder}/full/user' XDG_CACHE_HOME='${place.folder}/cache'
       cd '${place.project}'
-      "$NODE" "$CLI" run hello_bash
+      "$NODE" "$CLI" trust --yes
       head -c 2000000 /dev/zero > '${place.folder}/full/filler' 2>/dev/null || true
       mkdir -p .ai/tools/marks
       printf 'tool_type: bash\\nversion: 1.0.0\\ndescription: x\\n' > .ai/tools/marks/tool.yaml

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Reply } from '../../src/shared/reply.ts'
 import { TOOL_TYPES } from '../../src/shared/tool-type.ts'
+import { stripSignatures } from '../../src/spaces/signature-line.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
 import { BASH, openTempKiwi, resultsOf } from '../temp-kiwi.ts'
 
@@ -86,7 +87,8 @@ describe('create and delete', () => {
       item_id: 'commented',
       parameters: { content: text, files: { 'main.sh': 'true' } },
     })
-    expect(readFileSync(join(temp.project, '.ai/tools/commented/tool.yaml'), 'utf8')).toBe(text)
+    const written = readFileSync(join(temp.project, '.ai/tools/commented/tool.yaml'), 'utf8')
+    expect(stripSignatures(written)).toBe(text)
   })
 
   test('T1: a sample of each type can be made, found by its type and loaded', async () => {
@@ -201,7 +203,7 @@ describe('create and delete', () => {
     const manifest = 'tool_id: two-parts\ntool_type: knowledge\nversion: 1.0.0\ndescription: d\n'
     await create('two-parts', { manifest, content: '# The body' })
     const path = join(temp.project, '.ai/knowledge/two-parts.md')
-    expect(readFileSync(path, 'utf8')).toMatch(/^---\n[^]*description: d[^]*---\n# The body$/)
+    expect(readFileSync(path, 'utf8')).toMatch(/-->\n---\n[^]*description: d[^]*---\n# The body$/)
     const whole = manifest.replace('two-parts', 'whole').replace('1.0.0', '2.0.0')
     expect((await temp.create('whole', whole, { 'content.md': 'BODY' })).data).toMatchObject({
       version: '2.0.0',

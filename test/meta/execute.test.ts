@@ -160,6 +160,8 @@ describe('C14: what one process makes, another sees within a second', () => {
       await temp.create('shared_tool', BASH, { 'main.sh': 'echo one' })
       expect(await other.run('shared_tool')).toMatchObject({ data: { output: 'one\n' } })
       writeFileSync(join(temp.project, '.ai/tools/shared_tool/main.sh'), 'echo two two')
+      expect((await other.run('shared_tool')).error?.code).toBe('CONTENT_MODIFIED')
+      await temp.call('execute', { item_type: 'tool', action: 'sign', item_id: 'shared_tool' })
       expect(await other.run('shared_tool')).toMatchObject({ data: { output: 'two two\n' } })
       await temp.call('execute', {
         item_type: 'tool',

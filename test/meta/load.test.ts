@@ -23,7 +23,8 @@ describe('load', () => {
       files: [{ path: 'main.py', is_entrypoint: true, content: expect.stringContaining('Hello') }],
       versions: [{ version: '1.0.0', is_latest: true }],
       content_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
-      trust: 'builtin',
+      trust: { level: 4, name: 'builtin' },
+      signature: { state: 'builtin', by: null },
       destination: null,
     })
     // T3

@@ -105,7 +105,13 @@ describe('many layers and demands', () => {
 })
 
 describe('the machine layer', () => {
-  const machine = machineLayer({ store: '/u/kiwi.db', token: '/u/kiwi.token', config: '/u/kiwi.json' })
+  const machine = machineLayer({
+    store: '/u/kiwi.db',
+    token: '/u/kiwi.token',
+    config: '/u/kiwi.json',
+    key: '/u/kiwi.key',
+    publicKey: '/u/kiwi.pub',
+  })
   const judge = (demand: Demand) => decide([machine], [demand])
 
   test.each([
@@ -115,6 +121,8 @@ describe('the machine layer', () => {
     '/u/kiwi.token',
     '/u/kiwi.json',
     '/u/kiwi.json/x',
+    '/u/kiwi.key',
+    '/u/kiwi.pub',
   ])('writing to %s is refused: Kiwi cannot be turned against itself', (path) => {
     expect(judge({ op: 'write', path })).toMatchObject({ effect: 'deny', rule: 'machine/own-files' })
   })

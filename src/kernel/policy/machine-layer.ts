@@ -6,11 +6,13 @@ export interface ProtectedPlaces {
   readonly store: string
   readonly token: string
   readonly config: string
+  readonly key: string
+  readonly publicKey: string
 }
 
 /** The layer that is always there: Kiwi cannot be turned against itself; the rest is allowed, and recorded. */
-export function machineLayer({ store, token, config }: ProtectedPlaces): Layer {
-  const own = [store, `${store}-wal`, `${store}-shm`, token, config]
+export function machineLayer({ store, token, config, key, publicKey }: ProtectedPlaces): Layer {
+  const own = [store, `${store}-wal`, `${store}-shm`, token, config, key, publicKey]
   return deepFreeze({
     name: 'machine',
     rules: [

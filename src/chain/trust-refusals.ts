@@ -1,0 +1,80 @@
+import type { Fix } from '../shared/errors.ts'
+import { KiwiError } from '../shared/errors.ts'
+import { itemTypeOf } from '../shared/tool-type.ts'
+import { realPathOf } from '../spaces/disk.ts'
+import type { Item } from '../spaces/item.ts'
+import type { Verified } from './verify.ts'
+
+/** A clock may be this far ahead. */
+const SKEW_MS = 5 * 60 * 1000
+
+/** What stands against running an item that carries such a signature, as a link of the chain of `leaf`. */
+export function refusalOf(leaf: Item, item: Item, signature: Verified, now: number): KiwiError | null {
+  const { state, reason, fingerprint, time } = signature
+  if (state === 'unverified') return modified(leaf, item, signature)
+  const isEarly = time !== null && Date.parse(time) > now + SKEW_MS
+  const why = reason ?? (isEarly ? 'time_invalid' : null)
+  if (why === null) return null
+  return new KiwiError(
+    'UNTRUSTED',
+    `Cannot run "${leaf.id}": the signature of "${item.id}" is refused: ${REASONS[why]}`,
+    {
+      hint: `Ask the person to review "${item.id}" and sign it: kiwi sign ${item.id}`,
+      details: { reason: why, tool: item.id, fingerprint, time },
+    },
+  )
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  key_revoked: 'its key was revoked',
+  key_scope: 'its key does not reach this namespace',
+  time_invalid: 'it was made in the future',
+}
+
+function modified(leaf: Item, item: Item, { reason, fingerprint }: Verified): KiwiError {
+  const what =
+    reason === 'text_on_signature_line' ? 'there is text on its signature line' : 'it is not what was signed'
+  return new KiwiError('CONTENT_MODIFIED', `Cannot run "${leaf.id}": "${item.id}" was changed: ${what}`, {
+    hint: `Review the change, then sign it again with kiwi sign ${item.id} or the action "sign"; "update" signs too`,
+    fix: signFix(item),
+    details: { reason, tool: item.id, path: item.path, fingerprint },
+  })
+}
+
+/** Where signatures are required, what nobody known has signed does not run. */
+export function unsignedRefusal(leaf: Item, item: Item, why: string): KiwiError {
+  return new KiwiError('UNTRUSTED', `Cannot run "${leaf.id}": "${item.id}" is not signed, and ${why}`, {
+    hint: `Review "${item.id}", then sign it: kiwi sign ${item.id}`,
+    fix: signFix(item),
+    details: { reason: 'unsigned', tool: item.id, path: item.path },
+  })
+}
+
+/** The command is one for a person: an agent cannot vouch for what came with a project. */
+export function untrustedProject(verb: string, item: Item, projectPath: string | null): KiwiError {
+  const path = (projectPath === null ? null : realPathOf(projectPath)) ?? ''
+  return new KiwiError(
+    'UNTRUSTED',
+    `Cannot ${verb} "${item.id}": nobody has trusted the project "${path}" yet`,
+    {
+      hint: `Ask the person to review it and run: kiwi trust --project ${shellWord(path)}`,
+      details: { reason: 'project', project: path, command: `kiwi trust --project ${shellWord(path)}` },
+    },
+  )
+}
+
+function shellWord(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`
+}
+
+function signFix({ id, manifest, space }: Item): Fix {
+  return {
+    call: 'execute',
+    arguments: {
+      item_type: itemTypeOf(manifest.tool_type),
+      action: 'sign',
+      item_id: id,
+      parameters: { location: space },
+    },
+  }
+}

@@ -1,0 +1,94 @@
+import type { Clock } from '../shared/clock.ts'
+import type { KiwiError } from '../shared/errors.ts'
+import type { Item } from '../spaces/item.ts'
+import { isTrustedProject } from '../spaces/trusted-project.ts'
+import type { Store } from '../store/store.ts'
+import { refusalOf, untrustedProject } from './trust-refusals.ts'
+import type { Verified, Verify } from './verify.ts'
+
+/** From nobody's word to ours; a run is worth what its weakest link is. */
+export const TRUST_NAMES = ['unknown', 'local', 'publisher', 'person', 'builtin'] as const
+type Level = 0 | 1 | 2 | 3 | 4
+
+/** How far one link of a chain is trusted, and why. */
+interface LinkTrust {
+  readonly item: Item
+  readonly level: Level
+  /** Null for what is shipped. */
+  readonly signature: Verified | null
+}
+
+/** How far a chain is trusted. It depends on content, keys and the project, and is part of the plan. */
+export interface Trust {
+  readonly level: Level
+  readonly links: readonly LinkTrust[]
+  /** Why it must not run, or null. */
+  readonly refusal: KiwiError | null
+  /** The first link that nobody known has signed: refused where signatures are required. */
+  readonly unsigned: Item | null
+  readonly warnings: readonly string[]
+}
+
+export interface Judge {
+  judge(items: readonly Item[], projectPath: string | null): Promise<Trust>
+  /** Whether a person lets the items of this project run. */
+  isTrusted(projectPath: string): Promise<boolean>
+}
+
+interface JudgeMeans {
+  readonly verify: Verify
+  readonly store: Store
+  readonly clock: Clock
+  readonly userSpace: string
+}
+
+export function openJudge({ verify, store, clock, userSpace }: JudgeMeans): Judge {
+  const isTrusted = (projectPath: string): Promise<boolean> =>
+    isTrustedProject(projectPath, userSpace, () => store.trust.projects())
+  const judgeLink = async (item: Item, executors: readonly Item[]): Promise<LinkTrust> => {
+    if (item.space === 'builtin') return { item, level: 4, signature: null }
+    const signature = await verify(
+      item,
+      executors.map(({ id }) => id),
+    )
+    return { item, level: levelOf(signature), signature }
+  }
+  return {
+    isTrusted,
+    async judge(items, projectPath) {
+      const [leaf] = items
+      if (leaf === undefined) throw new TypeError('a chain without links was to be judged')
+      const links = await Promise.all(items.map((item, at) => judgeLink(item, items.slice(at + 1))))
+      const isProjectTrusted =
+        projectPath === null ||
+        items.every(({ space }) => space !== 'project') ||
+        (await isTrusted(projectPath))
+      const now = clock.now()
+      const refusals = links.map(({ item, signature }) => {
+        if (signature === null) return null
+        const isInert = item.space === 'project' && !isProjectTrusted && !isOwn(signature)
+        return isInert ? untrustedProject('run', leaf, projectPath) : refusalOf(leaf, item, signature, now)
+      })
+      const noted = links.find(({ signature }) => signature?.state === 'unsigned')
+      return {
+        level: links.reduce<Level>((lowest, link) => (link.level < lowest ? link.level : lowest), 4),
+        links,
+        refusal: refusals.find((refusal) => refusal !== null) ?? null,
+        unsigned:
+          links.find(({ signature }) => signature !== null && signature.state !== 'signed')?.item ?? null,
+        warnings: noted === undefined ? [] : [`"${noted.item.id}" is not signed: runs with the least trust`],
+      }
+    },
+  }
+}
+
+/** What an agent had signed shows who made it and that it is whole; it is no person's word. */
+function levelOf({ state, by }: Verified): Level {
+  if (state !== 'signed' || by === 'agent') return 1
+  return by === 'person' ? 3 : 2
+}
+
+/** Made here, by the person or at an agent's request. */
+export function isOwn({ by }: Verified): boolean {
+  return by === 'person' || by === 'agent'
+}

@@ -1,0 +1,110 @@
+import type { Publisher } from '../config/config.ts'
+import { KiwiError } from '../shared/errors.ts'
+import { itemTypeOf } from '../shared/tool-type.ts'
+import type { Item } from '../spaces/item.ts'
+import { contentHash } from '../spaces/item.ts'
+import { readPublishers } from '../spaces/publishers.ts'
+import type { KeySignature, SignatureRead } from '../spaces/signature-line.ts'
+import { readSignature } from '../spaces/signature-line.ts'
+import { signedTextOf } from '../spaces/signed-text.ts'
+import type { OwnKey, PublicKey } from '../spaces/signing-key.ts'
+import type { SignedBy } from '../spaces/statement.ts'
+import { statementOf } from '../spaces/statement.ts'
+import type { Store } from '../store/store.ts'
+
+/** What the signature of an item is worth. */
+export interface Verified {
+  /** `signed`: by the person's own key or by a known publisher; the others are those of the line. */
+  readonly state: SignatureRead['state'] | 'signed'
+  /** Whose word it is: the name of a publisher, or whoever asked for a signature of our own key. */
+  readonly by: SignedBy | { readonly publisher: string } | null
+  readonly fingerprint: string | null
+  readonly time: string | null
+  /** Why it is not trusted, or not what was signed. */
+  readonly reason: 'key_revoked' | 'key_scope' | 'hash' | 'signature' | 'text_on_signature_line' | null
+}
+
+/** Checks what an item says of itself against its bytes; `executors` are the ids of the chain below it. */
+export type Verify = (item: Item, executors: readonly string[]) => Promise<Verified>
+
+export interface VerifyMeans {
+  readonly ownKey: OwnKey
+  readonly publishers: readonly Publisher[]
+  readonly store: Store
+}
+
+export function openVerify(means: VerifyMeans): Verify {
+  const publishers = readPublishers(means.publishers)
+  return async (item, executors) => {
+    const read = await signatureOf(item, means.store)
+    const { key, state, time, findings } = read
+    const base: Verified = { state, time, fingerprint: key?.fingerprint ?? null, by: null, reason: null }
+    if (state === 'unverified')
+      return { ...base, reason: findings.length > 0 ? 'text_on_signature_line' : 'hash' }
+    // A key that nobody knows says nothing, neither for nor against the item.
+    if (key?.family !== 'kiwi-mcp') return base
+    const own = means.ownKey.read()
+    if (own?.fingerprint === key.fingerprint) {
+      const by = await signerOf(own, item, executors, key)
+      return by === null ? { ...base, ...FORGED } : { ...base, state: 'signed', by }
+    }
+    const publisher = publishers.get(key.fingerprint)
+    if (publisher === undefined) return base
+    if (publisher.isRevoked) return { ...base, reason: 'key_revoked' }
+    if (!publisher.covers(item)) return { ...base, reason: 'key_scope' }
+    const isSigned = (await signerOf(publisher, item, executors, key)) !== null
+    return isSigned ? { ...base, state: 'signed', by: { publisher: publisher.name } } : { ...base, ...FORGED }
+  }
+}
+
+const FORGED = { state: 'unverified', reason: 'signature' } as const
+
+/** It is not on the line who asked for the signature, so each is tried. */
+async function signerOf(
+  publicKey: PublicKey,
+  item: Item,
+  executors: readonly string[],
+  { time: created, signature }: KeySignature,
+): Promise<SignedBy | null> {
+  const files = await filesAsRead(item)
+  const isSignedBy = (by: SignedBy): boolean =>
+    publicKey.verify(statementOf({ item, files, executors, by, created }), signature)
+  return SIGNERS.find(isSignedBy) ?? null
+}
+
+const SIGNERS: readonly SignedBy[] = ['person', 'agent']
+
+/** Where the signature of an item without room for a line is kept. */
+export function placeOf({ id, path, manifest, contentHash: hash, space }: Item): string | null {
+  if (path !== null) return path.endsWith('.json') ? path : null
+  return space === 'registry' ? `registry:${id}@${manifest.version}:${hash}` : null
+}
+
+async function signatureOf(item: Item, store: Store): Promise<SignatureRead> {
+  const subject = { itemType: itemTypeOf(item.manifest.tool_type), raw: item.raw }
+  const isCarried = item.text === null && item.raw['_file'] !== undefined
+  const files = isCarried ? await item.files() : []
+  const read = readSignature(signedTextOf(item, files) ?? '', subject)
+  const place = placeOf(item)
+  const stored = place === null ? null : await store.trust.signature(place)
+  if (stored === null) return read
+  const { time, signature, fingerprint, content_hash: hash } = stored
+  const isSame = hash === item.contentHash
+  return {
+    state: isSame ? 'validated' : 'unverified',
+    generation: isSame ? 'kiwi' : null,
+    time,
+    hash,
+    key: { family: 'kiwi-mcp', time, hash, signature, fingerprint },
+    findings: [],
+  }
+}
+
+/** The files whose hash the plan goes by: what is checked here is what is put into the work folder. */
+async function filesAsRead(item: Item): ReturnType<Item['files']> {
+  const files = await item.files()
+  if (contentHash(item.raw, files) === item.contentHash) return files
+  throw new KiwiError('CONFLICT', `Cannot run "${item.id}": its files changed while it was being read`, {
+    hint: 'Send the call again',
+  })
+}

@@ -1,0 +1,64 @@
+import { createInterface } from 'node:readline/promises'
+import { ERRORS, KiwiError } from '../shared/errors.ts'
+import { isTrustedProject } from '../spaces/trusted-project.ts'
+import { projectItems, showProjectItems } from './project-items.ts'
+import { openTerminal, printReply, printable, table } from './terminal.ts'
+import type { CommonOptions, Session } from './with-kiwi.ts'
+import { withKiwi } from './with-kiwi.ts'
+
+interface TrustOptions extends CommonOptions {
+  readonly yes?: boolean
+  readonly revoke?: boolean
+  readonly list?: boolean
+}
+
+/** `kiwi trust`: what a project brings runs only once a person said so. */
+export function trustCommand(options: TrustOptions): Promise<number> {
+  return withKiwi(options, async (session) => {
+    if (options.list === true) return list(session, options.json === true)
+    if (options.revoke !== true && !(await isConfirmed(session, options.yes === true))) return refused()
+    const reply = await session.trust(options.revoke === true)
+    return printReply(reply, options.json === true, (_, terminal) => {
+      const word = options.revoke === true ? 'No longer trusted' : 'Trusted'
+      terminal.out(`${word}: ${printable(session.project)}`)
+    })
+  })
+}
+
+async function list({ kiwi }: Session, isJson: boolean): Promise<number> {
+  const terminal = openTerminal()
+  const projects = await kiwi.store.trustedProjects()
+  if (isJson) terminal.out(JSON.stringify(projects, null, 2))
+  else if (projects.length === 0) terminal.note('No project is trusted yet: kiwi trust')
+  else terminal.out(table(projects.map(({ path, trusted_at, trusted_by }) => [path, trusted_at, trusted_by])))
+  return 0
+}
+
+function refused(): number {
+  openTerminal().note('Nothing was changed.')
+  return ERRORS.UNTRUSTED.exit
+}
+
+/** Shows what the project brings and asks. Without a terminal there is nobody to ask. */
+export async function isConfirmed({ kiwi, project }: Session, isYes: boolean): Promise<boolean> {
+  if (isYes) return true
+  if (!process.stdin.isTTY || !process.stderr.isTTY) {
+    throw new KiwiError('CONFIRM_REQUIRED', `Cannot trust "${project}": there is no terminal to ask at`, {
+      hint: 'Review what the project brings, then give --yes',
+    })
+  }
+  const terminal = openTerminal()
+  terminal.note(`Items of ${printable(project)} will run with your rights.`)
+  showProjectItems(await projectItems(kiwi.spaces.at(project)), terminal)
+  const prompt = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return /^y(?:es)?$/i.test((await prompt.question('Trust this project? [y/N] ')).trim())
+  } finally {
+    prompt.close()
+  }
+}
+
+/** Whether a person has trusted this folder. */
+export function isTrusted({ kiwi, project }: Session): Promise<boolean> {
+  return isTrustedProject(project, kiwi.config.userSpace, () => kiwi.store.trustedProjects())
+}

@@ -1,0 +1,35 @@
+import type { Trust } from '../chain/trust.ts'
+import { TRUST_NAMES } from '../chain/trust.ts'
+import type { Verified } from '../chain/verify.ts'
+import type { JsonObject } from '../shared/json.ts'
+
+/** Trust as it is shown to those who ask about an item. */
+export interface ShownTrust {
+  readonly trust: JsonObject
+  /** Of the item itself. */
+  readonly signature: JsonObject
+  /** Why it would not run now. */
+  readonly refusal: string | null
+}
+
+export function shownTrust({ level, links, refusal }: Trust): ShownTrust {
+  return {
+    trust: {
+      level,
+      name: TRUST_NAMES[level],
+      links: links.map((link) => ({
+        tool_id: link.item.id,
+        level: link.level,
+        name: TRUST_NAMES[link.level],
+      })),
+    },
+    signature: shownSignature(links[0]?.signature ?? null),
+    refusal: refusal?.message ?? null,
+  }
+}
+
+function shownSignature(signature: Verified | null): JsonObject {
+  if (signature === null) return { state: 'builtin', by: null, fingerprint: null, time: null }
+  const { state, by, fingerprint, time } = signature
+  return { state, by: by !== null && typeof by === 'object' ? by.publisher : by, fingerprint, time }
+}

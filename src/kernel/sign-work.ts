@@ -1,0 +1,161 @@
+import { isOwn } from '../chain/trust.ts'
+import { untrustedProject } from '../chain/trust-refusals.ts'
+import type { Verified } from '../chain/verify.ts'
+import { placeOf } from '../chain/verify.ts'
+import { walk } from '../chain/walk.ts'
+import { KiwiError } from '../shared/errors.ts'
+import type { JsonObject } from '../shared/json.ts'
+import { sha256 } from '../shared/json.ts'
+import { keepAll } from '../shared/redact.ts'
+import type { Item } from '../spaces/item.ts'
+import type { Lookup } from '../spaces/lookup.ts'
+import { missingFields } from '../spaces/required-fields.ts'
+import { rewriteFile } from '../spaces/rewrite.ts'
+import { stripSignatures } from '../spaces/signature-line.ts'
+import { signedTextOf } from '../spaces/signed-text.ts'
+import type { SignedBy } from '../spaces/statement.ts'
+import type { Ticket, Wish, Work } from './call.ts'
+import type { Means } from './means.ts'
+import { signTargets } from './sign-targets.ts'
+
+/** Items to be signed: each is checked first, and one that cannot be signed keeps no other from it. */
+export async function signWork(
+  wish: Extract<Wish, { kind: 'sign' }>,
+  lookup: Lookup,
+  ticket: Ticket,
+  means: Means,
+): Promise<Work> {
+  lookup.freshen(true)
+  const { items, faults } = await signTargets(wish, lookup)
+  const by = ticket.caller.kind
+  const isMany = 'pattern' in wish.target
+  const [only] = items
+  // Of one item everything is known before anything is decided.
+  if (!isMany && only !== undefined) await check(only, by, lookup, means)
+  const link =
+    isMany || only === undefined
+      ? { id: ticket.subject, version: null, space: wish.location }
+      : { id: only.id, version: only.manifest.version, space: only.space }
+  const paths = items.flatMap(({ path }) => (path === null ? [] : [path]))
+  return {
+    item: link,
+    action: 'sign',
+    chain: [link],
+    demands: [
+      { op: 'tool', id: link.id, action: 'sign' },
+      ...paths.map((path) => ({ op: 'write', path }) as const),
+    ],
+    isRepeatable: true,
+    isReadOnly: false,
+    parameters: { items: items.map(({ id, contentHash }) => ({ tool_id: id, content_hash: contentHash })) },
+    redact: keepAll,
+    preview: () => ({ would_sign: items.map(({ id, path }) => ({ tool_id: id, path })) }),
+    warnings: [],
+    async perform() {
+      if (!isMany && only !== undefined) return { data: await sign(only, by, lookup, means), warnings: [] }
+      const results: JsonObject[] = []
+      for (const item of items) {
+        results.push(await sign(item, by, lookup, means).catch((error: unknown) => failed(item.id, error)))
+      }
+      results.push(...faults.map(({ path, reason }) => ({ ...FAILED, tool_id: path, path, error: reason })))
+      lookup.freshen(true)
+      const counts = ['signed', 'unchanged', 'failed'].map(
+        (status) => `${results.filter((result) => result['status'] === status).length} ${status}`,
+      )
+      return { data: { output: counts.join(', '), results }, warnings: [] }
+    },
+  }
+}
+
+const FAILED = { action: 'sign', status: 'failed' }
+
+function failed(id: string, error: unknown): JsonObject {
+  if (!(error instanceof KiwiError)) throw error
+  return { ...FAILED, tool_id: id, error: error.message, code: error.code, hint: error.hint }
+}
+
+interface Checked {
+  readonly executors: readonly string[]
+  readonly verified: Verified
+}
+
+/** What stands against signing it. */
+async function check(item: Item, by: SignedBy, lookup: Lookup, { chain }: Means): Promise<Checked> {
+  if (item.space === 'builtin') {
+    throw new KiwiError('BUILTIN_PROTECTED', `Cannot sign "${item.id}": it is shipped with Kiwi`, {
+      hint: 'What is shipped needs no signature',
+    })
+  }
+  const missing = missingFields(item)
+  if (missing.length > 0) {
+    const faults = missing.map(({ name, reason }) => `"${name}" ${reason}`).join(', ')
+    throw new KiwiError('INVALID_MANIFEST', `Cannot sign "${item.id}": ${faults}`, {
+      hint: 'Declare what is missing: an item that is signed says all of it itself',
+      details: { invalid: missing },
+    })
+  }
+  const executors = (await walk(item, lookup)).slice(1).map(({ id }) => id)
+  const verified = await chain.verify(item, executors)
+  if (by === 'agent' && !isOwn(verified)) await assertMayVouch(item, verified, lookup, chain.judge)
+  return { executors, verified }
+}
+
+/** An agent cannot make its own what came with a project nobody trusts, nor what a person's list of keys refuses. */
+async function assertMayVouch(
+  item: Item,
+  { reason }: Verified,
+  { projectPath }: Lookup,
+  judge: Means['chain']['judge'],
+): Promise<void> {
+  const isInert = item.space === 'project' && projectPath !== null && !(await judge.isTrusted(projectPath))
+  if (isInert) throw untrustedProject('sign', item, projectPath)
+  if (reason !== 'key_revoked' && reason !== 'key_scope') return
+  throw new KiwiError('UNTRUSTED', `Cannot sign "${item.id}": its key is not accepted (${reason})`, {
+    hint: `Ask the person to review it and run: kiwi sign ${item.id}`,
+    details: { reason, tool: item.id },
+  })
+}
+
+async function sign(item: Item, by: SignedBy, lookup: Lookup, means: Means): Promise<JsonObject> {
+  const { executors, verified } = await check(item, by, lookup, means)
+  const place = placeOf(item)
+  const before = place === null ? signedTextOf(item, await item.files()) : null
+  const result = (
+    status: 'signed' | 'unchanged',
+    text: string | null,
+    warnings: readonly string[] = [],
+  ): JsonObject => ({
+    output: `${status === 'signed' ? 'Signed' : 'Already signed:'} "${item.id}"`,
+    tool_id: item.id,
+    action: 'sign',
+    status,
+    signature: text === null ? null : lineOf(text),
+    hash: text === null ? item.contentHash : sha256(stripSignatures(text)),
+    path: item.path,
+    warnings,
+  })
+  // A person's word counts more than an agent's, so it is put in its place; nothing else is signed twice.
+  if (verified.by === 'person' || verified.by === by) return result('unchanged', before)
+  if (place !== null) {
+    const stamp = await means.signer.stamp(item, executors, by)
+    await means.store.trust.sign({ place, content_hash: item.contentHash, ...stamp })
+    return result('signed', null)
+  }
+  if (item.path === null || before === null) throw noRoom(item)
+  const signed = await means.signer.sign(item, executors, by)
+  const text = signedTextOf({ ...item, text: signed.text }, signed.files) ?? before
+  const within = item.space === 'user' ? null : lookup.projectPath
+  await rewriteFile({ path: item.path, within, before, text })
+  return result('signed', text, signed.warnings)
+}
+
+function noRoom({ id, path }: Item): KiwiError {
+  return new KiwiError(
+    'PARSE_ERROR',
+    `Cannot sign "${id}": "${path}" has no room for a line, as it is not UTF-8`,
+  )
+}
+
+function lineOf(text: string): string | null {
+  return text.split(/\r?\n/, 2).find((line) => line.includes('kiwi-mcp:validated:')) ?? null
+}

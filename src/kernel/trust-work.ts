@@ -1,0 +1,49 @@
+import { KiwiError } from '../shared/errors.ts'
+import { keepAll } from '../shared/redact.ts'
+import { realPathOf } from '../spaces/disk.ts'
+import type { Lookup } from '../spaces/lookup.ts'
+import type { Ticket, Wish, Work } from './call.ts'
+import type { Means } from './means.ts'
+
+/** A person lets the items of a project run, or no longer. It is one decision, on record, for the folder itself. */
+export async function trustWork(
+  { isRevoked }: Extract<Wish, { kind: 'trust' }>,
+  lookup: Lookup,
+  { caller }: Ticket,
+  { store, clock }: Means,
+): Promise<Work> {
+  const path = lookup.projectPath === null ? null : realPathOf(lookup.projectPath)
+  if (path === null) {
+    throw new KiwiError('PROJECT_PATH_REQUIRED', 'Cannot trust a project: no folder of one is known')
+  }
+  if (caller.kind !== 'person') {
+    throw new KiwiError('UNTRUSTED', `Cannot trust "${path}": only a person can`, {
+      hint: `Ask the person to review it and run: kiwi trust --project ${path}`,
+      details: { reason: 'person', project: path },
+    })
+  }
+  const action = isRevoked ? 'revoke' : 'trust'
+  const link = { id: 'kiwi-mcp', version: null, space: null }
+  return {
+    item: link,
+    action,
+    chain: [],
+    demands: [{ op: 'tool', id: 'kiwi-mcp', action }],
+    isRepeatable: false,
+    isReadOnly: false,
+    parameters: { project: path },
+    redact: keepAll,
+    preview: () => ({ project: path }),
+    warnings: [],
+    async perform() {
+      const trusted_at = new Date(clock.now()).toISOString()
+      if (isRevoked) await store.trust.revokeProject(path)
+      else await store.trust.trustProject({ path, trusted_at, trusted_by: caller.principal })
+      lookup.freshen(true)
+      return {
+        data: { output: `${isRevoked ? 'No longer trusted' : 'Trusted'}: ${path}`, project: path },
+        warnings: [],
+      }
+    },
+  }
+}

@@ -1,0 +1,25 @@
+import type { ItemFile } from '../store/store.ts'
+import type { Item } from './item.ts'
+
+/** The text that carries the signature lines of an item: its manifest or document, or the script it is. */
+export function signedTextOf({ text, raw }: Item, files: readonly ItemFile[]): string | null {
+  if (text !== null) return text
+  const carrier = files.find(({ path }) => path === raw['_file'])
+  return carrier === undefined ? null : decode(carrier.content)
+}
+
+/** The files with another text in the one that carries the lines. */
+export function withSignedText({ raw }: Item, files: readonly ItemFile[], text: string): readonly ItemFile[] {
+  return files.map((file) => (file.path === raw['_file'] ? { ...file, content: Buffer.from(text) } : file))
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** Null: a line put into such bytes would change them. */
+function decode(bytes: Uint8Array): string | null {
+  try {
+    return UTF8.decode(bytes)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,160 @@
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
+import { sha256 } from '../../src/shared/json.ts'
+import { expectRefusal } from '../fixtures/expect-refusal.ts'
+import type { TempKiwi } from '../temp-kiwi.ts'
+import { BASH, openTempKiwi } from '../temp-kiwi.ts'
+import { bashTool, person, signAs, signByHand, stranger } from './callers.ts'
+
+let temp: TempKiwi
+afterEach(() => temp.close())
+
+const untrusted = async (): Promise<void> => {
+  temp = await openTempKiwi({ isTrusted: false })
+  bashTool(temp, 'brought', 'echo brought')
+}
+
+describe('N17: a project that nobody has trusted', () => {
+  test('SIG-11, N17: its items are found and shown, and do not run; the refusal says the command', async () => {
+    await untrusted()
+    expect((await temp.search('brought')).data).toMatchObject({ results: [{ id: 'brought' }] })
+    const loaded = await temp.load('brought')
+    expect(loaded).toMatchObject({ status: 'success', data: { signature: { state: 'unsigned' } } })
+    expect(loaded.metadata.warnings?.join()).toContain('nobody has trusted the project')
+    const reply = await temp.run('brought')
+    await expectRefusal(temp, reply, 'UNTRUSTED', temp.project)
+    expect(reply.error).toMatchObject({
+      hint: expect.stringContaining(`kiwi trust --project ${temp.project}`),
+      details: { reason: 'project', project: temp.project },
+    })
+    const dry = { item_type: 'tool', action: 'run', item_id: 'brought', dry_run: true }
+    expect((await temp.call('execute', dry)).error?.code).toBe('UNTRUSTED')
+  })
+
+  test('SIG-11, N17: a person trusts it, and at once it runs, with a note; another process sees it and its end', async () => {
+    await untrusted()
+    const other = await openTempKiwi({ beside: temp })
+    try {
+      expect((await other.run('brought')).error?.code).toBe('UNTRUSTED')
+      const reply = await temp.kiwi.trust(temp.project, false, person(temp))
+      expect(reply).toMatchObject({ status: 'success', data: { project: temp.project } })
+      for (const kiwi of [temp, other]) {
+        expect(await kiwi.run('brought')).toMatchObject({
+          data: { output: 'brought\n' },
+          metadata: { warnings: ['"brought" is not signed: runs with the least trust'] },
+        })
+      }
+      const records = await temp.kiwi.store.records({ limit: 2, call_id: reply.metadata.call_id })
+      expect(records.map(({ operation, status }) => [operation, status])).toEqual([
+        ['trust', 'success'],
+        ['trust', 'allow'],
+      ])
+      await other.kiwi.trust(temp.project, true, person(temp))
+      expect((await other.run('brought')).error?.code).toBe('UNTRUSTED')
+      await expect.poll(async () => (await temp.run('brought')).error?.code).toBe('UNTRUSTED')
+    } finally {
+      await other.close()
+    }
+  })
+
+  test('N17: an agent cannot trust it, nor vouch for what it brought; a person can, for one item', async () => {
+    await untrusted()
+    const agent = { ...person(temp), kind: 'agent' } as const
+    expect((await temp.kiwi.trust(temp.project, false, agent)).error?.code).toBe('UNTRUSTED')
+    expect((await signAs(temp, 'agent', 'brought')).error?.code).toBe('UNTRUSTED')
+    expect((await signAs(temp, 'agent', '*')).data).toMatchObject({
+      results: [{ tool_id: 'brought', status: 'failed', code: 'UNTRUSTED' }],
+    })
+    expect((await signAs(temp, 'person', 'brought')).data).toMatchObject({ status: 'signed' })
+    expect(await temp.run('brought')).toMatchObject({ data: { output: 'brought\n' } })
+  })
+
+  test('N17, T13: what was made here runs all the same', async () => {
+    await untrusted()
+    await temp.create('made_here', BASH, { 'main.sh': 'echo made' })
+    expect(await temp.run('made_here')).toMatchObject({ data: { output: 'made\n' } })
+    expect((await signAs(temp, 'agent', 'made_here')).data).toMatchObject({ status: 'unchanged' })
+    writeFileSync(join(temp.project, '.ai/tools/made_here/main.sh'), 'echo evil')
+    expect((await temp.run('made_here')).error?.code).toBe('UNTRUSTED')
+    expect((await signAs(temp, 'agent', 'made_here')).error?.code).toBe('UNTRUSTED')
+  })
+
+  test('N17: what was made here does not lend its word to an executor that came along', async () => {
+    await untrusted()
+    temp.write(
+      'tools/brought_bash/tool.yaml',
+      'tool_type: runtime\nexecutor: subprocess\nversion: 1.0.0\ndescription: x\nconfig: {command: bash, args: ["{entrypoint}"]}\n',
+    )
+    await temp.create('on_top', { ...BASH, executor: 'brought_bash' }, { 'main.sh': 'echo x' })
+    expect((await temp.run('on_top')).error?.code).toBe('UNTRUSTED')
+  })
+
+  test('N17: another name for the folder is the same project, and the user space needs nobody', async () => {
+    await untrusted()
+    const link = join(temp.folder, 'link')
+    symlinkSync(temp.project, link)
+    await temp.kiwi.trust(link, false, person(temp))
+    expect(await temp.run('brought')).toMatchObject({ status: 'success' })
+    expect(await temp.kiwi.store.trustedProjects()).toMatchObject([
+      { path: temp.project, trusted_by: 'user:me' },
+    ])
+    const own = join(temp.config.userSpace, 'tools/own')
+    mkdirSync(own, { recursive: true })
+    writeFileSync(join(own, 'tool.yaml'), 'tool_type: bash\nversion: 1.0.0\ndescription: x\n')
+    writeFileSync(join(own, 'main.sh'), 'echo own')
+    await temp.kiwi.trust(temp.project, true, person(temp))
+    expect(await temp.run('own')).toMatchObject({ data: { output: 'own\n' } })
+  })
+})
+
+describe('publishers', () => {
+  const known = stranger()
+  const open = async (more: object): Promise<void> => {
+    const publisher = { name: 'Acme', key: known.publicKey, namespace: 'acme.*', ...more }
+    temp = await openTempKiwi({ settings: { publishers: [publisher] } })
+    bashTool(temp, 'acme.mail', 'echo acme')
+    bashTool(temp, 'other', 'echo other')
+    await signByHand(temp, 'acme.mail', known)
+    await signByHand(temp, 'other', known)
+  }
+
+  test('SIG-07: a known key counts inside its namespace, and is refused outside of it', async () => {
+    await open({})
+    expect((await temp.load('acme.mail')).data).toMatchObject({
+      signature: { state: 'signed', by: 'Acme', fingerprint: known.fingerprint },
+      trust: { level: 2, name: 'publisher' },
+    })
+    expect(await temp.run('acme.mail')).toMatchObject({ data: { output: 'acme\n' } })
+    const { error } = await temp.run('other')
+    expect(error).toMatchObject({ code: 'UNTRUSTED', details: { reason: 'key_scope' } })
+    temp.write('tools/acme.mail/main.sh', 'echo evil')
+    expect((await temp.run('acme.mail')).error?.code).toBe('CONTENT_MODIFIED')
+  })
+
+  test('SIG-07: a revoked key is refused, an agent cannot sign over it, a person can', async () => {
+    await open({ revoked: true })
+    const { error } = await temp.run('acme.mail')
+    expect(error).toMatchObject({ code: 'UNTRUSTED', details: { reason: 'key_revoked' } })
+    expect((await signAs(temp, 'agent', 'acme.mail')).error?.code).toBe('UNTRUSTED')
+    expect((await signAs(temp, 'person', 'acme.mail')).data).toMatchObject({ status: 'signed' })
+    expect(await temp.run('acme.mail')).toMatchObject({ data: { output: 'acme\n' } })
+  })
+})
+
+describe('where signatures are required', () => {
+  test('SIG-11, R54: in proxy mode the unsigned is refused, and what sign gives runs; what is shipped runs', async () => {
+    temp = await openTempKiwi()
+    const path = bashTool(temp, 'unsigned', 'echo ran')
+    temp.write('config/agent_harness.yaml', 'mode: proxy\n')
+    const reply = await temp.run('unsigned')
+    await expectRefusal(temp, reply, 'UNTRUSTED')
+    expect(reply.error?.details).toMatchObject({ reason: 'unsigned' })
+    const body = readFileSync(path, 'utf8')
+    writeFileSync(path, `# kiwi-mcp:validated:2026-01-28T12:34:56Z:${sha256(body)}\n${body}`)
+    expect((await temp.run('unsigned')).error?.details).toMatchObject({ reason: 'unsigned' })
+    const fix = reply.error?.fix
+    expect((await temp.call(fix?.call ?? '', fix?.arguments)).data).toMatchObject({ status: 'signed' })
+    expect(await temp.run('unsigned')).toMatchObject({ data: { output: 'ran\n' } })
+  })
+})
