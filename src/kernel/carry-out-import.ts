@@ -42,12 +42,12 @@ async function carryOutStep(
   const { find, line, stamp } = step
   try {
     if (signal?.aborted === true) return { ...line, state: 'skipped', reason: 'the import was cancelled' }
-    const files = readFiles(find)
+    const files = readFiles(find.from, line.is_folder)
     if (hashOf(files) !== line.hash)
       return { ...line, state: 'skipped', reason: 'it was changed while it was imported' }
     const write = { ...line, files }
     if (line.state === 'updated') {
-      const before = readFiles({ ...find, from: join(place.root, line.to) })
+      const before = readFiles(join(place.root, line.to), line.is_folder)
       await put(
         { ...line, files: before },
         { root: keptAt(means.userSpace, batch), within: null },

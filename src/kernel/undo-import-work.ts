@@ -92,24 +92,11 @@ function judge({ root }: Batch, item: BatchItem): UndoState {
 
 function hashAt(path: string, item: BatchItem): string | null {
   try {
-    return hashOf(readFiles(findAt(path, item)))
+    return hashOf(readFiles(path, item.is_folder))
   } catch (error) {
     if (error instanceof KiwiError) return null
     throw error
   }
-}
-
-function findAt(from: string, { to, is_folder }: BatchItem): Parameters<typeof readFiles>[0] {
-  const entry = {
-    path: from,
-    stem: '',
-    category: null,
-    place: 'tools',
-    beside: [],
-    stamp: '',
-    modified: 0,
-  } as const
-  return { from, to, entry: is_folder ? { ...entry, kind: 'folder' } : null }
 }
 
 async function takeBack(batch: Batch, item: BatchItem, means: Means): Promise<UndoLine> {
@@ -126,7 +113,7 @@ async function takeBack(batch: Batch, item: BatchItem, means: Means): Promise<Un
       const [remains = null] = await removeItem(manifest, within)
       return { ...line, state, reason: remains }
     }
-    const before = readFiles(findAt(join(keptAt(means.userSpace, batch.batch), item.to), item))
+    const before = readFiles(join(keptAt(means.userSpace, batch.batch), item.to), item.is_folder)
     const stamp = stampAt({ path: manifest, kind: item.is_folder ? 'folder' : 'manifest', beside: [] })
     await put({ ...item, files: before }, { root: batch.root, within }, { stamp }, means)
     return { ...line, state }

@@ -78,7 +78,7 @@ export function openFileSpace({ space, root, within, onWatchFault }: Place, cloc
     const outside = within === null ? [] : linksOut(root, within)
     const leaveOut = new Set(outside.map(({ path }) => path))
     watch?.begin(typeFolders(root).filter((folder) => !leaveOut.has(folder)))
-    const seen = scan(root, NOT_ITEMS, leaveOut)
+    const seen = scan(root, NOT_ITEMS, leaveOut, entries)
     lookedAt = started
     if (isSame(entries, seen) && reasonsOf(faults) === reasonsOf(outside)) return
     faults = outside
@@ -186,6 +186,9 @@ async function readDeclaredIds(
 
 function isSame(before: ReadonlyMap<string, Entry>, after: ReadonlyMap<string, Entry>): boolean {
   if (before.size !== after.size) return false
-  for (const [path, { stamp }] of after) if (before.get(path)?.stamp !== stamp) return false
+  for (const [path, entry] of after) {
+    const known = before.get(path)
+    if (known !== entry && known?.stamp !== entry.stamp) return false
+  }
   return true
 }

@@ -19,6 +19,10 @@ export interface Entry {
   /** Changes when a file of the item does. */
   readonly stamp: string
   readonly modified: number
+  /** With `modified` what the stamp of a plain file is made of: numbers are compared without making texts of them. */
+  readonly size: number
+  readonly inode: number
+  readonly mode: number
 }
 
 /** What the folder an entry lies in is for. */
@@ -39,21 +43,23 @@ export function typeFolders(root: string): readonly string[] {
   return TYPE_FOLDERS.map(([folder]) => join(root, folder))
 }
 
-/** Finds every item below a space's root by names and stats alone; nothing is opened. */
+/**
+ * Finds every item below a space's root by names and stats alone; nothing is opened. What was found `before` and is
+ * still the same is the same entry again: thousands of new ones would cost more than the look.
+ */
 export function scan(
   root: string,
   notItems: ReadonlySet<string> = NOT_ITEMS,
   leaveOut: ReadonlySet<string> = new Set(),
+  before: ReadonlyMap<string, Entry> = new Map(),
 ): ReadonlyMap<string, Entry> {
   const found = new Map<string, Entry>()
   const add = (entry: Entry): void => void found.set(entry.path, entry)
   for (const [name, place] of TYPE_FOLDERS) {
     const folder = join(root, name)
     if (leaveOut.has(folder)) continue
-    scanFolder(
-      { folder, category: null, depth: 0, place, notItems: place === 'tools' ? notItems : new Set() },
-      add,
-    )
+    const own = place === 'tools' ? notItems : new Set<string>()
+    scanFolder({ folder, category: null, depth: 0, place, notItems: own, before }, add)
   }
   return found
 }
@@ -64,6 +70,7 @@ interface Place {
   readonly depth: number
   readonly place: PlaceName
   readonly notItems: ReadonlySet<string>
+  readonly before: ReadonlyMap<string, Entry>
 }
 
 function scanFolder(place: Place, add: (entry: Entry) => void): void {
@@ -91,7 +98,7 @@ function enterFolder(place: Place, name: string, add: (entry: Entry) => void): v
   // Whatever it is: reading says what is wrong with one that is no plain file.
   if (manifest !== null && statOf(join(path, manifest))?.isDirectory() === false) {
     const at = { path: join(path, manifest), stem: name, category, place: place.place }
-    add({ ...at, kind: 'folder', beside: [], ...folderStamp(path) })
+    add({ ...at, kind: 'folder', beside: [], ...folderStamp(path), size: 0, inode: 0, mode: 0 })
     return
   }
   scanFolder(
@@ -100,20 +107,26 @@ function enterFolder(place: Place, name: string, add: (entry: Entry) => void): v
   )
 }
 
-const NAME = /^(.+)\.(?:(yaml|yml|json|toml)|(py|sh|js|mjs|cjs|ts)|(md))$/
+type FileKind = 'manifest' | 'script' | 'document'
+
+const KINDS: ReadonlyMap<string, FileKind> = new Map([
+  ...['yaml', 'yml', 'json', 'toml'].map((ending) => [ending, 'manifest'] as const),
+  ...['py', 'sh', 'js', 'mjs', 'cjs', 'ts'].map((ending) => [ending, 'script'] as const),
+  ['md', 'document'],
+])
 /** Marks of a package and declarations of types: parts of something else. */
 const NEVER = /^__\w+__\.py$|\.d\.ts$/
 
-export function kindOf(
-  name: string,
-): readonly [stem: string, kind: 'manifest' | 'script' | 'document'] | null {
-  const [, stem, manifest, script] = NAME.exec(name) ?? []
-  if (stem === undefined || NEVER.test(name)) return null
-  return [stem, manifest !== undefined ? 'manifest' : script !== undefined ? 'script' : 'document']
+/** What a file of this name can hold, and its name without the ending. */
+export function kindOf(name: string): readonly [stem: string, kind: FileKind] | null {
+  const dot = name.lastIndexOf('.')
+  const kind = dot < 1 ? undefined : KINDS.get(name.slice(dot + 1))
+  if (kind === undefined || (kind === 'script' && NEVER.test(name))) return null
+  return [name.slice(0, dot), kind]
 }
 
 function addFile(
-  { folder, category, place }: Place,
+  { folder, category, place, before }: Place,
   name: string,
   twins: Twins,
   add: (entry: Entry) => void,
@@ -122,12 +135,20 @@ function addFile(
   if (stem === undefined || kind === undefined || (kind !== 'document') !== (place === 'tools')) return
   // The manifest of a folder; at the root there is no folder that would be the item.
   if (name === FOLDER_MANIFESTS[place]) return
-  const path = join(folder, name)
+  const path = `${folder}/${name}`
   const stat = statOf(path)
   if (stat === null) return
-  const beside = twins.get(stem)?.filter((other) => kindOf(other)?.[1] !== kind) ?? []
-  const at = { path, stem, category, place, kind, beside } as const
-  add({ ...at, stamp: stampOf(stat) + besideStamp(at), modified: stat.mtimeMs })
+  const known = before.get(path)
+  const isAlone = !twins.has(stem)
+  if (known !== undefined && isAlone && known.beside.length === 0 && isStill(known, stat)) return add(known)
+  const beside = isAlone ? [] : (twins.get(stem) ?? []).filter((other) => kindOf(other)?.[1] !== kind)
+  const { mtimeMs: modified, size, ino: inode, mode } = stat
+  const stamp = stampOf(stat) + besideStamp({ path, beside })
+  add({ path, stem, category, place, kind, beside, stamp, modified, size, inode, mode })
+}
+
+function isStill({ modified, size, inode, mode }: Entry, stat: Stats): boolean {
+  return modified === stat.mtimeMs && size === stat.size && inode === stat.ino && mode === stat.mode
 }
 
 /** Stems under which a manifest and a script lie, with the names of all of them. */

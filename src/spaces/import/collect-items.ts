@@ -152,6 +152,7 @@ export function collectFile(bag: Bag, folder: string, to: string, place: PlaceNa
   bag.finds.push({ from: join(folder, name), to, entry })
 }
 
-function entryOf(entry: Omit<Entry, 'stamp' | 'modified'>): Entry {
-  return { ...entry, stamp: '', modified: 0 }
+/** Read once, so that nobody asks whether it has changed. */
+function entryOf(entry: Omit<Entry, 'stamp' | 'modified' | 'size' | 'inode' | 'mode'>): Entry {
+  return { ...entry, stamp: '', modified: 0, size: 0, inode: 0, mode: 0 }
 }

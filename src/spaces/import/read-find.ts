@@ -34,7 +34,7 @@ export interface ReadFind extends Description {
 export async function readFind(find: Find): Promise<ReadFind | { readonly skipped: string }> {
   const { entry, from } = find
   try {
-    const files = readFiles(find)
+    const files = readFiles(from, entry?.kind === 'folder')
     const hash = hashOf(files)
     if (entry === null) {
       return {
@@ -97,15 +97,15 @@ const BARE = {
   mapped_from: [],
 } as const
 
-/** The files of a find as they are to be written: one, or all of a folder. */
-export function readFiles({ from, entry }: Find): readonly ItemFile[] {
+/** The files of an item as they are written: one, or all of a folder. */
+export function readFiles(from: string, isFolder: boolean): readonly ItemFile[] {
   let left: number = LIMITS.bundleBytes
   const read = (path: string, at: string): ItemFile => {
     const { bytes, isExecutable } = readRegularFile(at, left)
     left -= bytes.length
     return { path, content: bytes, isExecutable }
   }
-  if (entry?.kind !== 'folder') return [read(basename(from), from)]
+  if (!isFolder) return [read(basename(from), from)]
   return folderFiles(from).map((path) => read(path, join(from, path)))
 }
 
