@@ -32,9 +32,12 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 function modified(leaf: Item, item: Item, { reason, fingerprint }: Verified): KiwiError {
+  const signature = item === leaf ? 'its signature' : `the signature of "${item.id}"`
   const what =
-    reason === 'text_on_signature_line' ? 'there is text on its signature line' : 'it is not what was signed'
-  return new KiwiError('CONTENT_MODIFIED', `Cannot run "${leaf.id}": "${item.id}" was changed: ${what}`, {
+    reason === 'text_on_signature_line'
+      ? `there is text on the signature line of "${item.id}"`
+      : `${signature} does not match its files`
+  return new KiwiError('CONTENT_MODIFIED', `Cannot run "${leaf.id}": ${what}`, {
     hint: `Review the change, then sign it again with kiwi sign ${item.id} or the action "sign"; "update" signs too`,
     fix: signFix(item),
     details: { reason, tool: item.id, path: item.path, fingerprint },

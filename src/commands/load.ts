@@ -35,6 +35,15 @@ const Loaded = z.object({
     .transform((files) => files ?? []),
   chain: z.array(z.object({ tool_id: z.string() })).nullable(),
   grant_hash: z.string().nullable(),
+  trust: z.object({ level: z.number(), name: z.string() }).nullable(),
+  signature: z
+    .object({
+      state: z.string(),
+      by: z.string().nullable(),
+      fingerprint: z.string().nullable(),
+      time: z.string().nullable(),
+    })
+    .nullable(),
   truncated: z.boolean().default(false),
   destination: z.looseObject({ path: z.string().nullable(), changed: z.boolean() }).nullable(),
 })
@@ -95,11 +104,20 @@ function show(item: z.infer<typeof Loaded>, terminal: Terminal): void {
   if (item.chain !== null)
     terminal.out(`\nchain  ${printable(item.chain.map(({ tool_id }) => tool_id).join(' > '))}`)
   if (item.grant_hash !== null) terminal.out(`grant  ${item.grant_hash}`)
+  showTrust(item, terminal)
   if (item.tool_type === 'knowledge')
     for (const { content = '' } of item.files) terminal.out(`\n${printableText(content.trimEnd())}`)
   else if (item.content !== null)
     terminal.out(`\nmanifest\n${printableText(item.content.trimEnd()).replaceAll(/^/gm, '  ')}`)
   showNext(item, terminal)
+}
+
+function showTrust({ trust, signature }: z.infer<typeof Loaded>, terminal: Terminal): void {
+  if (trust !== null) terminal.out(`trust  ${trust.name} (${trust.level})`)
+  if (signature === null || signature.state === 'builtin') return
+  const { state, by, fingerprint, time } = signature
+  const known = [by === null ? null : `by ${by}`, fingerprint, time].filter((part) => part !== null)
+  terminal.out(printable(`sign   ${[state, ...known].join(', ')}`))
 }
 
 function showNext(item: z.infer<typeof Loaded>, terminal: Terminal): void {

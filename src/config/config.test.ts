@@ -23,6 +23,9 @@ const write = (settings: unknown): void =>
 
 const HASH = 'a'.repeat(64)
 
+/** 32 bytes in base64. */
+const KEY = Buffer.alloc(32, 7).toString('base64')
+
 describe('settings', () => {
   test('without anything given each has its default, and says so', () => {
     const config = load()
@@ -32,12 +35,15 @@ describe('settings', () => {
       cache: join(home, '.cache', 'kiwi'),
       file: join(space, 'kiwi.json'),
       token: join(space, 'kiwi.token'),
+      key: join(space, 'kiwi.key'),
+      publicKey: join(space, 'kiwi.pub'),
       store: join(space, 'kiwi.db'),
       port: 7717,
       logLevel: 'warn',
       allowHosts: [],
       grants: [],
       watch: false,
+      publishers: [],
       sources: {
         store: 'default',
         port: 'default',
@@ -45,6 +51,7 @@ describe('settings', () => {
         allow_hosts: 'default',
         grants: 'default',
         watch: 'default',
+        publishers: 'default',
         user_space: 'default',
       },
       environment: { HOME: home },
@@ -53,14 +60,17 @@ describe('settings', () => {
 
   test('the file gives each of them', () => {
     const grant = { tool: 'slack', hash: HASH, names: ['SLACK_TOKEN'] }
-    const settings = {
+    const publisher = { name: 'Acme', key: KEY, namespace: 'acme.*' }
+    const hosts = ['localhost']
+    write({
       store: 'other.db',
       port: 1,
       log_level: 'debug',
-      allow_hosts: ['localhost'],
+      allow_hosts: hosts,
+      grants: [grant],
+      publishers: [publisher],
       watch: true,
-    }
-    write({ ...settings, grants: [grant] })
+    })
     expect(load()).toMatchObject({
       watch: true,
       store: join(home, '.ai', 'other.db'),
@@ -68,7 +78,15 @@ describe('settings', () => {
       logLevel: 'debug',
       allowHosts: ['localhost'],
       grants: [grant],
-      sources: { store: 'file', port: 'file', log_level: 'file', allow_hosts: 'file', grants: 'file' },
+      publishers: [{ ...publisher, revoked: false }],
+      sources: {
+        store: 'file',
+        port: 'file',
+        log_level: 'file',
+        allow_hosts: 'file',
+        grants: 'file',
+        publishers: 'file',
+      },
     })
   })
 
@@ -104,6 +122,7 @@ describe('settings', () => {
       store: 'default',
       grants: 'default',
       watch: 'default',
+      publishers: 'default',
       user_space: 'default',
     })
   })
@@ -190,6 +209,12 @@ describe('a wrong setting is INVALID_CONFIG and named with its place', () => {
     ['a grant for any content', { grants: [{ tool: 'a', hash: '*', names: [] }] }, 'grants.0.hash'],
     ['a grant without names', { grants: [{ tool: 'a', hash: HASH }] }, 'grants.0.names'],
     ['a grant with more in it', { grants: [{ tool: 'a', hash: HASH, names: [], any: true }] }, 'any'],
+    [
+      'a key that is none',
+      { publishers: [{ name: 'a', key: 'AAAA', namespace: 'a.*' }] },
+      'publishers.0.key',
+    ],
+    ['a publisher of no namespace', { publishers: [{ name: 'a', key: KEY }] }, 'publishers.0.namespace'],
     ['an unknown key', { prot: 80 }, 'prot'],
     ['an unknown key that reaches a prototype', '{"__proto__": {"port": 1}}', '__proto__'],
     ['null', { port: null }, 'port'],
@@ -266,7 +291,7 @@ describe('a wrong setting is INVALID_CONFIG and named with its place', () => {
 test('the schema for the reference page has every key of the file, and no other', () => {
   expect(describeSettings()).toMatchObject({
     type: 'object',
-    properties: { store: {}, port: {}, log_level: {}, allow_hosts: {}, grants: {} },
+    properties: { store: {}, port: {}, log_level: {}, allow_hosts: {}, grants: {}, publishers: {} },
     additionalProperties: false,
   })
 })

@@ -20,13 +20,18 @@ export type Grant = z.infer<typeof Grant>
 /** A key whose signatures a person accepts for the items of one namespace. */
 const Publisher = z.strictObject({
   name: z.string().min(1),
-  key: z
-    .string()
-    .refine((key) => [32, 44].includes(Buffer.from(key, 'base64').length), 'not an Ed25519 key in base64'),
+  key: z.string().refine(isPublicKey, 'not an Ed25519 key in base64'),
   namespace: z.string().min(1),
   revoked: z.boolean().default(false),
 })
 export type Publisher = z.infer<typeof Publisher>
+
+/** Its 32 bytes, or these behind the header that other programs write. */
+function isPublicKey(base64: string): boolean {
+  const bytes = Buffer.from(base64, 'base64')
+  const header = bytes.subarray(0, -32).toString('hex')
+  return bytes.length >= 32 && ['', '302a300506032b6570032100'].includes(header)
+}
 
 /** The settings a person may give, in `kiwi.json` of the user space. A project's file may never widen them. */
 const Settings = z.strictObject({

@@ -45,6 +45,25 @@ describe('S8: what an action means', () => {
     })
   })
 
+  test('L5: sign means one item, or all that fit a pattern', async () => {
+    const one = { kind: 'sign', itemType: 'tool', location: null, category: null }
+    expect(await understand(order({ action: 'sign', itemId: 'a/x' }))).toEqual({
+      ...one,
+      target: { name: 'x', category: 'a', version: null },
+    })
+    const parameters = { location: 'user', category: 'web' }
+    expect(await understand(order({ action: 'sign', itemId: 'x*', parameters }))).toEqual({
+      ...one,
+      ...parameters,
+      target: { pattern: 'x*' },
+    })
+    for (const wrong of [{ location: 'builtin' }, { category: '../x' }, { force: true }]) {
+      await expect(understand(order({ action: 'sign', parameters: wrong }))).rejects.toMatchObject({
+        code: 'INVALID_PARAMETERS',
+      })
+    }
+  })
+
   test('delete needs a yes, and the refusal holds the call that says it', async () => {
     const refused = understand(order({ action: 'delete', parameters: { location: 'user' } }))
     await expect(refused).rejects.toMatchObject({

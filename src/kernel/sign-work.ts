@@ -1,5 +1,3 @@
-import { isOwn } from '../chain/trust.ts'
-import { untrustedProject } from '../chain/trust-refusals.ts'
 import type { Verified } from '../chain/verify.ts'
 import { placeOf } from '../chain/verify.ts'
 import { walk } from '../chain/walk.ts'
@@ -17,6 +15,7 @@ import type { SignedBy } from '../spaces/statement.ts'
 import type { Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
 import { signTargets } from './sign-targets.ts'
+import { assertMayVouch } from './vouch.ts'
 
 /** Items to be signed: each is checked first, and one that cannot be signed keeps no other from it. */
 export async function signWork(
@@ -80,7 +79,7 @@ interface Checked {
 }
 
 /** What stands against signing it. */
-async function check(item: Item, by: SignedBy, lookup: Lookup, { chain }: Means): Promise<Checked> {
+async function check(item: Item, by: SignedBy, lookup: Lookup, means: Means): Promise<Checked> {
   if (item.space === 'builtin') {
     throw new KiwiError('BUILTIN_PROTECTED', `Cannot sign "${item.id}": it is shipped with Kiwi`, {
       hint: 'What is shipped needs no signature',
@@ -95,25 +94,8 @@ async function check(item: Item, by: SignedBy, lookup: Lookup, { chain }: Means)
     })
   }
   const executors = (await walk(item, lookup)).slice(1).map(({ id }) => id)
-  const verified = await chain.verify(item, executors)
-  if (by === 'agent' && !isOwn(verified)) await assertMayVouch(item, verified, lookup, chain.judge)
-  return { executors, verified }
-}
-
-/** An agent cannot make its own what came with a project nobody trusts, nor what a person's list of keys refuses. */
-async function assertMayVouch(
-  item: Item,
-  { reason }: Verified,
-  { projectPath }: Lookup,
-  judge: Means['chain']['judge'],
-): Promise<void> {
-  const isInert = item.space === 'project' && projectPath !== null && !(await judge.isTrusted(projectPath))
-  if (isInert) throw untrustedProject('sign', item, projectPath)
-  if (reason !== 'key_revoked' && reason !== 'key_scope') return
-  throw new KiwiError('UNTRUSTED', `Cannot sign "${item.id}": its key is not accepted (${reason})`, {
-    hint: `Ask the person to review it and run: kiwi sign ${item.id}`,
-    details: { reason, tool: item.id },
-  })
+  if (by === 'agent') await assertMayVouch('sign', item, lookup, means)
+  return { executors, verified: await means.chain.verify(item, executors) }
 }
 
 async function sign(item: Item, by: SignedBy, lookup: Lookup, means: Means): Promise<JsonObject> {

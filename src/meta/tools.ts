@@ -67,7 +67,7 @@ export const TOOLS: readonly MetaToolDefinition[] = [
       type: 'object',
       properties: {
         item_type: itemType,
-        action: { type: 'string', description: 'run, create, delete' },
+        action: { type: 'string', description: 'run, create, sign, delete' },
         item_id: string,
         parameters: { type: 'object' },
         version: string,

@@ -70,6 +70,14 @@ describe('N17: a project that nobody has trusted', () => {
     expect(await temp.run('brought')).toMatchObject({ data: { output: 'brought\n' } })
   })
 
+  test('N17: nor does it get round it by a copy to where everything is trusted', async () => {
+    await untrusted()
+    const { error } = await temp.load('brought', { destination: 'user' })
+    expect(error?.code).toBe('UNTRUSTED')
+    const args = { item_type: 'tool', item_id: 'brought', destination: 'user' }
+    expect((await temp.kiwi.call('load', args, person(temp))).status).toBe('success')
+  })
+
   test('N17, T13: what was made here runs all the same', async () => {
     await untrusted()
     await temp.create('made_here', BASH, { 'main.sh': 'echo made' })
