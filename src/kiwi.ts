@@ -8,6 +8,7 @@ import { systemClock } from './shared/clock.ts'
 import { createIds } from './shared/ids.ts'
 import type { Log } from './shared/log.ts'
 import { createLog } from './shared/log.ts'
+import { openPackageTable } from './spaces/imports.ts'
 import type { Spaces } from './spaces/spaces.ts'
 import { openSpaces } from './spaces/spaces.ts'
 import { openSqliteStore } from './store/sqlite/open.ts'
@@ -38,7 +39,7 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
     const { userSpace } = config
     const watchLog = config.watch ? log : undefined
     const spaces = await openSpaces({ store, clock, userSpace, builtinFolder: BUILTIN, watchLog })
-    const kernel = openKernel({ config, store, clock, log })
+    const kernel = openKernel({ config, store, clock, log, packageTable: openPackageTable(BUILTIN) })
     await kernel.preload(spaces.at(null))
     await kernel.settle()
     return {

@@ -37,6 +37,7 @@ export async function importWork(
     lookup,
     reserved: await means.store.registry.reserved(),
     earlier: earlierOf(readBatches(means.userSpace)),
+    packageTable: means.packageTable,
   })
   const time = new Date(means.clock.now()).toISOString()
   const planned = makeBatch({ id: ticket.callId, time, to, root: place.root }, source, found, steps)

@@ -7,6 +7,7 @@ import type { Clock } from '../shared/clock.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Log } from '../shared/log.ts'
 import type { Page } from '../shared/page.ts'
+import type { PackageTable } from '../spaces/imports.ts'
 import type { Item } from '../spaces/item.ts'
 import { openHarness } from '../spaces/harness.ts'
 import type { Lookup } from '../spaces/lookup.ts'
@@ -54,16 +55,28 @@ interface KernelMeans {
   readonly store: Store
   readonly clock: Clock
   readonly log: Log
+  readonly packageTable: PackageTable
 }
 
-export function openKernel({ config, store, clock, log }: KernelMeans): Kernel {
+export function openKernel({ config, store, clock, log, packageTable }: KernelMeans): Kernel {
   const chain = openChain(config, clock, store)
   const results = openResults(config.cache)
   const { token, key, publicKey, userSpace } = config
   const layers = [machineLayer({ store: config.store, token, config: config.file, key, publicKey })]
   const signer = openSigner(openOwnKey(config), clock)
   const harness = openHarness(userSpace)
-  const means: Means = { chain, store, results, clock, log, layers, userSpace, signer, harness }
+  const means: Means = {
+    chain,
+    store,
+    results,
+    clock,
+    log,
+    layers,
+    userSpace,
+    signer,
+    harness,
+    packageTable,
+  }
   const pass = (ticket: Ticket, workOutHere: () => Promise<Arrival>): Promise<Outcome> =>
     gate(
       {

@@ -1,12 +1,18 @@
+import { dirname } from 'node:path'
 import type { JsonObject, JsonValue } from '../../shared/json.ts'
 import { isJsonObject } from '../../shared/json.ts'
 import { LIMITS } from '../../shared/limits.ts'
 import { textOf } from '../../shared/template.ts'
+import type { ItemType } from '../../shared/tool-type.ts'
 import { itemTypeOf } from '../../shared/tool-type.ts'
+import { list } from '../disk.ts'
+import type { PackageTable } from '../imports.ts'
 import type { Item } from '../item.ts'
 import { entrypointOf } from '../item.ts'
+import { beginningOf } from '../read-file.ts'
 import { readSignature } from '../signature-line.ts'
 import type { Find } from './collect-items.ts'
+import { TYPES } from './read-find.ts'
 
 /** What an import says about an item beside what becomes of it. */
 export interface Description {
@@ -25,27 +31,26 @@ export interface Description {
   readonly mapped_from: readonly string[]
 }
 
-export async function describeItem(item: Item, find: Find): Promise<Description> {
+/** Works out what there is to say about an item. */
+export async function describeItem(item: Item, find: Find, packageTable: PackageTable): Promise<Description> {
   const { manifest, raw } = item
   const texts = await textsOf(item)
-  const signed =
-    texts[0] === undefined ? null : readSignature(texts[0], { itemType: itemTypeOf(manifest.tool_type), raw })
-  const { config } = manifest
-  const older = [...Object.keys(raw), ...frontKeys(texts[0] ?? '')].filter((key) => OLDER_KEYS.has(key))
+  const [text = ''] = texts
+  const { state, findings } = signatureOf(text, itemTypeOf(manifest.tool_type), raw)
+  const older = [...Object.keys(raw), ...frontKeys(text)].filter((key) => OLDER_KEYS.has(key))
   return {
     version: manifest.version,
-    signature:
-      signed === null
-        ? 'unsigned'
-        : signed.state === 'validated' && signed.key !== null
-          ? 'signed'
-          : signed.state,
-    dialect: dialectOf(item, find, texts[0] ?? ''),
-    warnings: [...item.warnings, ...(signed?.findings ?? [])],
+    signature: state,
+    dialect: dialectOf(item, find, text),
+    warnings: [...item.warnings, ...findings],
     proposed: {
-      secrets: sortedSet([...manifest.secrets, ...texts.flatMap(variablesIn), ...variablesOf(config)]),
-      grants: textList(config['allowed-tools']),
-      requires: textList(config['requires']),
+      secrets: sortedSet([
+        ...manifest.secrets,
+        ...texts.flatMap(variablesIn),
+        ...variablesOf(manifest.config),
+      ]),
+      grants: textList(manifest.config['allowed-tools']),
+      requires: await packagesOf(item, find, texts, packageTable),
     },
     mapped_from: [
       ...new Set([...older, ...olderConfig(raw)]),
@@ -53,6 +58,51 @@ export async function describeItem(item: Item, find: Find): Promise<Description>
     ],
   }
 }
+
+/** The same for what is no item, or cannot be read as one: only its text is there. */
+export function describeText({ entry }: Find): Description {
+  const text = entry === null ? '' : beginningOf(entry.path, LIMITS.itemBytes)
+  const itemType = entry === null ? 'tool' : TYPES[entry.place]
+  const { state, findings } = signatureOf(text, itemType, {})
+  return {
+    version: null,
+    signature: state,
+    dialect: familyOf(text) ?? 'kiwi',
+    warnings: findings,
+    proposed: { secrets: [], grants: [], requires: [] },
+    mapped_from: [],
+  }
+}
+
+function signatureOf(
+  text: string,
+  itemType: ItemType,
+  raw: JsonObject,
+): { readonly state: Description['signature']; readonly findings: readonly string[] } {
+  const { state, key, findings } = readSignature(text, { itemType, raw })
+  return { state: state === 'validated' && key !== null ? 'signed' : state, findings }
+}
+
+/** What it declares, else what it imports and does not bring along. */
+async function packagesOf(
+  { manifest, filePaths }: Item,
+  { from, entry }: Find,
+  texts: readonly string[],
+  packageTable: PackageTable,
+): Promise<readonly string[]> {
+  const declared = textList(manifest.config['requires'])
+  const language = LANGUAGES.get(manifest.executor ?? '')
+  const source = texts.at(-1)
+  if (declared.length > 0 || language === undefined || source === undefined) return declared
+  const beside = entry?.kind === 'folder' ? filePaths : list(dirname(from)).map(({ name }) => name)
+  const local = new Set(beside.map((path) => (path.split('/')[0] ?? '').replace(/\.\w+$/, '')))
+  return packageTable.importsOf(language, source, local)
+}
+
+const LANGUAGES: ReadonlyMap<string, 'python' | 'node'> = new Map([
+  ['python_runtime', 'python'],
+  ['node_runtime', 'node'],
+])
 
 function olderConfig({ config, executor_config }: JsonObject): readonly string[] {
   const given = config ?? executor_config
@@ -89,13 +139,18 @@ const OLDER_CONFIG_KEYS: ReadonlySet<string> = new Set([
 
 function dialectOf({ raw, manifest }: Item, { from, entry }: Find, text: string): string {
   if (entry?.kind === 'folder' && entry.place === 'directives') return 'skill'
-  const [, family] = /^(?:#!.*\n)?(?:#|\/\/|<!--) (kiwi-mcp|ryeos|rye):/m.exec(text.slice(0, 1024)) ?? []
-  if (family === 'rye' || family === 'ryeos') return family
+  const family = familyOf(text)
+  if (family !== null) return family
   if (textOf(raw['executor'] ?? raw['executor_id']).startsWith('rye/')) return 'rye'
   if (manifest.tool_type === 'directive' && /<(?:filesystem|shell|network|environment)>/.test(text))
     return 'context-kiwi'
   if (/[/\\]\.context-kiwi[/\\]/.test(from)) return 'context-kiwi'
   return isJsonObject(manifest.config['requires']) ? 'ryeos' : 'kiwi'
+}
+
+/** The family a signature line names, where it is not ours. */
+function familyOf(text: string): string | null {
+  return /^(?:#|\/\/|<!--) (ryeos|rye):/m.exec(text.slice(0, 1024))?.[1] ?? null
 }
 
 /** What is dropped when a document is read shows only in its text. */

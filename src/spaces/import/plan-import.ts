@@ -2,12 +2,14 @@ import { basename, dirname, extname, join } from 'node:path'
 import { KiwiError, messageOf } from '../../shared/errors.ts'
 import { ItemName } from '../../shared/ids.ts'
 import { statOf } from '../disk.ts'
+import type { PackageTable } from '../imports.ts'
 import type { Lookup } from '../lookup.ts'
 import { stampAt } from '../scan.ts'
 import type { BatchItem } from './batch.ts'
 import type { Find } from './collect-items.ts'
+import { describeItem, describeText } from './describe-find.ts'
 import type { ReadFind } from './read-find.ts'
-import { readFind } from './read-find.ts'
+import { TYPES, readFind } from './read-find.ts'
 
 /** One find and what becomes of it. */
 export interface Step {
@@ -25,6 +27,7 @@ export interface Target {
   readonly reserved: ReadonlySet<string>
   /** What earlier imports wrote: absolute path to the newest word on it. */
   readonly earlier: ReadonlyMap<string, Earlier>
+  readonly packageTable: PackageTable
 }
 
 export interface Earlier {
@@ -70,57 +73,27 @@ async function stepOf(find: Find, read: ReadFind, target: Target, batch: Batch):
   const isItem = item !== null && !batch.carried.has(find.from)
   const rival = isItem && place.state !== 'unchanged' ? await rivalOf(read, place.to, target, batch) : null
   if (isItem) batch.ids.set(`${read.type} ${read.id}`, { contentHash: read.contentHash, to: place.to })
-  const isSettled = place.state === 'unchanged' || place.state === 'updated'
-  const state = isSettled
-    ? place.state
-    : read.fault !== null
-      ? 'needs_repair'
-      : rival === null
-        ? place.state
-        : 'conflict'
-  const { item: _item, contentHash, fault, ...said } = read
-  return {
-    find,
-    stamp: place.stamp,
-    line: {
-      ...said,
-      warnings: [...read.warnings, ...(rival === null ? [] : [rival])],
-      content_hash: contentHash,
-      state,
-      from: find.from,
-      to: place.to,
-      is_folder: find.entry?.kind === 'folder',
-      reason: fault ?? place.reason,
-    },
-  }
+  const state = stateOf(place, read.fault !== null, rival !== null)
+  const said = item === null ? describeText(find) : await describeItem(item, find, target.packageTable)
+  const warnings = [...said.warnings, ...read.warnings, ...(rival === null ? [] : [rival])]
+  const { id, type, hash, contentHash, fault } = read
+  const about = { id, type, state, reason: fault ?? place.reason, from: find.from, to: place.to }
+  const form = { is_folder: find.entry?.kind === 'folder', hash, content_hash: contentHash }
+  return { find, stamp: place.stamp, line: { ...about, ...said, warnings, ...form } }
+}
+
+function stateOf({ state }: Place, isBroken: boolean, hasRival: boolean): BatchItem['state'] {
+  if (state === 'unchanged' || state === 'updated') return state
+  if (isBroken) return 'needs_repair'
+  return hasRival ? 'conflict' : state
 }
 
 function skippedStep(find: Find, reason: string): Step {
   const { from, to, entry } = find
-  return {
-    find,
-    stamp: null,
-    line: {
-      id: entry?.stem ?? basename(from),
-      type:
-        entry === null
-          ? 'library'
-          : ({ tools: 'tool', directives: 'directive', knowledge: 'knowledge' } as const)[entry.place],
-      state: 'skipped',
-      from,
-      to,
-      reason,
-      is_folder: entry?.kind === 'folder',
-      hash: null,
-      content_hash: null,
-      version: null,
-      signature: 'unsigned',
-      dialect: 'kiwi',
-      warnings: [],
-      proposed: { secrets: [], grants: [], requires: [] },
-      mapped_from: [],
-    },
-  }
+  const type = entry === null ? 'library' : TYPES[entry.place]
+  const about = { id: entry?.stem ?? basename(from), type, state: 'skipped', reason, from, to } as const
+  const form = { is_folder: entry?.kind === 'folder', hash: null, content_hash: null }
+  return { find, stamp: null, line: { ...about, ...describeText(find), ...form } }
 }
 
 interface Place {

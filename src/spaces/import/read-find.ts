@@ -13,11 +13,9 @@ import { readRegularFile } from '../read-file.ts'
 import { readEntry } from '../read-item.ts'
 import type { Entry } from '../scan.ts'
 import type { Find } from './collect-items.ts'
-import type { Description } from './describe-find.ts'
-import { describeItem } from './describe-find.ts'
 
 /** Something that was found, as far as it could be read. */
-export interface ReadFind extends Description {
+export interface ReadFind {
   readonly id: string
   /** What kind of item it is; a library, or a file that another item carries, is none. */
   readonly type: 'tool' | 'directive' | 'knowledge' | 'mcp' | 'library'
@@ -28,6 +26,8 @@ export interface ReadFind extends Description {
   /** Why it is no item yet. */
   readonly fault: string | null
   readonly item: Item | null
+  /** What stays behind of a folder. */
+  readonly warnings: readonly string[]
 }
 
 /** Reads a find. Nothing of it is run. `skipped` says why it is not to be imported at all. */
@@ -37,39 +37,24 @@ export async function readFind(find: Find): Promise<ReadFind | { readonly skippe
     const files = readFiles(from, entry?.kind === 'folder')
     const hash = hashOf(files)
     if (entry === null) {
-      return {
-        ...BARE,
-        id: find.to.replace(/^tools\//, ''),
-        type: 'library',
-        hash,
-        contentHash: hash,
-        fault: null,
-      }
+      const id = find.to.replace(/^tools\//, '')
+      return { id, type: 'library', hash, contentHash: hash, fault: null, item: null, warnings: [] }
     }
     if (entry.kind === 'folder') checkFolder(entry, files)
-    const common = { id: entry.stem, type: TYPES[entry.place], hash }
-    const links = entry.kind === 'folder' ? linksIn(from) : []
+    const warnings = entry.kind === 'folder' ? linksIn(from) : []
     const read = await readEntry(entry, 'user').catch((error: unknown) => {
       if (mayPass(error)) throw error
       return messageOf(error)
     })
-    if (typeof read === 'string') return { ...BARE, ...common, contentHash: null, fault: read }
+    if (typeof read === 'string') {
+      const type = TYPES[entry.place]
+      return { id: entry.stem, type, hash, contentHash: null, fault: read, item: null, warnings }
+    }
     if (!('id' in read))
       return { skipped: read.skipped ?? 'a data file: it does not say what type of tool it is' }
     const { id, manifest, contentHash } = read
     const fault = manifest.tool_type === 'primitive' ? 'primitives are code, and part of Kiwi' : null
-    const described = await describeItem(read, find)
-    const warnings = [...described.warnings, ...links]
-    return {
-      ...common,
-      ...described,
-      warnings,
-      id,
-      type: itemTypeOf(manifest.tool_type),
-      contentHash,
-      fault,
-      item: read,
-    }
+    return { id, type: itemTypeOf(manifest.tool_type), hash, contentHash, fault, item: read, warnings }
   } catch (error) {
     if (error instanceof KiwiError && !mayPass(error)) return { skipped: error.message }
     throw error
@@ -85,17 +70,8 @@ function checkFolder({ path, stem }: Entry, files: readonly ItemFile[]): void {
   checkBundle(stem, others)
 }
 
-const TYPES = { tools: 'tool', directives: 'directive', knowledge: 'knowledge' } as const
-
-const BARE = {
-  item: null,
-  version: null,
-  signature: 'unsigned',
-  dialect: 'kiwi',
-  warnings: [],
-  proposed: { secrets: [], grants: [], requires: [] },
-  mapped_from: [],
-} as const
+/** What a file would be that cannot be read. */
+export const TYPES = { tools: 'tool', directives: 'directive', knowledge: 'knowledge' } as const
 
 /** The files of an item as they are written: one, or all of a folder. */
 export function readFiles(from: string, isFolder: boolean): readonly ItemFile[] {
