@@ -42,23 +42,26 @@ async function readTable(path: string): Promise<Names> {
   return { standard: new Set(standard), packages: new Map(Object.entries(packages)) }
 }
 
+/** Parts of a module's path that are looked at. */
+const DEEPEST = 4
+
 function pythonPackages(
   source: string,
   local: ReadonlySet<string>,
   { standard, packages }: Names,
 ): readonly string[] {
   const needed = pythonImports(maskPython(source)).flatMap((path) => {
-    const [module = ''] = path.split('.')
+    const [module = ''] = path.split('.', 1)
     if (module.startsWith('_') || module === 'lib' || standard.has(module) || local.has(module)) return []
     // The longest name counts: a namespace may hold the modules of several packages.
-    const parts = path.split('.')
+    const parts = path.split('.', DEEPEST)
     const known = parts.map((_, at) => packages.get(parts.slice(0, parts.length - at).join('.')))
     return [known.find((name) => name !== undefined) ?? module]
   })
   return [...new Set(needed)]
 }
 
-const SPECIFIER = /(?<![.\w$])(?:from\s*|import\s*\(?\s*|require\s*\(\s*)(?=")/g
+const SPECIFIER = /(?<![.\w$])(?:from\s*|import\s*(?:\(\s*)?|require\s*\(\s*)(?=")/g
 const BUILTIN: ReadonlySet<string> = new Set(builtinModules)
 /** Names in front of `from` are hardly ever more. */
 const LONGEST_CLAUSE = 2000
@@ -80,7 +83,7 @@ function nodePackages(source: string, local: ReadonlySet<string>): readonly stri
 
 /** Types are gone before anything is run. */
 function isTypeClause(code: string, from: number): boolean {
-  const before = code.slice(Math.max(0, from - LONGEST_CLAUSE), from)
+  const before = code.slice(Math.max(0, from - LONGEST_CLAUSE), from + 'from'.length)
   const start = Math.max(before.lastIndexOf('import'), before.lastIndexOf('export'))
   return /^(?:import|export)\s+type\b(?!\s*,|\s+from)/.test(before.slice(Math.max(start, 0)))
 }

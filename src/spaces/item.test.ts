@@ -75,3 +75,48 @@ describe('the file that is started', () => {
     expect(entrypointOf(named, ['main.py', 'go.py'])).toBe('go.py')
   })
 })
+
+describe('SIG-01, T11: signature lines are no part of the content', () => {
+  const line = `kiwi-mcp:validated:2026-01-28T12:34:56Z:${'a'.repeat(64)}`
+  const hash = (content: string | Uint8Array, name = 'a.py'): string =>
+    contentHash({ _file: 'a.py' }, [{ path: name, content: Buffer.from(content), isExecutable: false }])
+
+  test.each([
+    ['at the top', '', 'x = 1\n'],
+    ['below a shebang', '#!/usr/bin/env python3\n', 'x = 1\n'],
+    ['below a BOM and a shebang', '\uFEFF#!/bin/sh\r\n', 'x\r\n'],
+    ['of a file that is large', '', 'x = "é"\n'.repeat(10_000)],
+    ['of an empty file', '', ''],
+  ])('%s', (_, head, rest) => {
+    const bare = hash(head + rest)
+    const end = head.endsWith('\r\n') ? '\r\n' : '\n'
+    expect(hash(`${head}# ${line}${end}${rest}`)).toBe(bare)
+    expect(hash(`${head}# ${line}${end}# ${line}${end}${rest}`)).toBe(bare)
+  })
+
+  test.each([
+    ['with code on it', `# ${line}; import os\n`],
+    ['with code before it', `import os # ${line}\n`],
+    ['with a hash that is too short', '# kiwi-mcp:validated:2026-01-28T12:34:56Z:abc\n'],
+    ['further down', `y = 2\n# ${line}\n`],
+  ])('but a line %s is', (_, text) => {
+    expect(hash(`${text}x = 1\n`)).not.toBe(hash('x = 1\n'))
+    expect(hash(`${text}x = 1\n`)).not.toBe(hash(`${text.slice(0, -1)} \nx = 1\n`))
+  })
+
+  test('nor is one that only its first bytes would make one', () => {
+    const filler = `# ${line}\n`
+    const lines = filler.repeat(Math.floor((16 * 1024 - 10) / filler.length))
+    const rest = 16 * 1024 - lines.length
+    const cut = `# ${line}`.padEnd(rest, ' ')
+    expect(hash(`${lines}${cut}import os\n`)).not.toBe(hash(`${lines}${cut}import sys\n`))
+  })
+
+  test('and the lines of another file of the item are its content', () => {
+    expect(hash(`# ${line}\nx`, 'b.py')).not.toBe(hash('x', 'b.py'))
+  })
+
+  test('bytes that are no text are hashed as they are', () => {
+    expect(hash(Buffer.from([0xff, 0xfe, 10, 0x80]))).not.toBe(hash(Buffer.from([0xff, 0xfe, 10, 0x81])))
+  })
+})

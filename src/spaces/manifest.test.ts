@@ -360,3 +360,64 @@ test('an invalid manifest says which fields are wrong and why', () => {
     },
   })
 })
+
+describe('T8, R38: spellings of another system', () => {
+  test.each<readonly [string, JsonObject, object]>([
+    [
+      'a path id of a runtime',
+      { executor_id: 'rye/core/runtimes/python_script_runtime' },
+      { executor: 'python_runtime' },
+    ],
+    ['a newer path id', { executor_id: 'tool:rye/core/runtimes/node/node' }, { executor: 'node_runtime' }],
+    [
+      'a path id of a primitive',
+      { tool_type: 'runtime', executor_id: 'rye/core/primitives/subprocess' },
+      { executor: 'subprocess' },
+    ],
+    [
+      'variables under env_config',
+      { config: { env: { A: 'own' } }, env_config: { env: { A: 'theirs', B: 'b' } } },
+      { config: { env: { A: 'own', B: 'b' } } },
+    ],
+    [
+      'a schema of parameters under config_schema',
+      { config_schema: { type: 'object', properties: { a: { type: 'string' } } } },
+      { parameters: [], input_schema: { type: 'object', properties: { a: { type: 'string' } } } },
+    ],
+    [
+      'a schema under parameters',
+      { parameters: { type: 'object', properties: { a: {} }, required: ['a'] } },
+      { parameters: [], input_schema: { type: 'object', properties: { a: {} }, required: ['a'] } },
+    ],
+    ['secrets as one text', { required_secrets: 'A, B' }, { secrets: ['A', 'B'] }],
+    [
+      'a tool of a server behind a runtime',
+      {
+        tool_type: 'python',
+        executor_id: 'rye/core/runtimes/mcp_http_runtime',
+        config: { server: 'x', tool_name: 't' },
+      },
+      { tool_type: 'mcp_tool', executor: 'mcp_x', config: { mcp_tool_name: 't' } },
+    ],
+  ])('%s', (_, given, manifest) => {
+    expect(read({ tool_id: 'a', tool_type: 'script', executor: null, ...given })).toMatchObject(manifest)
+  })
+
+  test('a server file by its place', () => {
+    const { manifest } = readManifest(
+      { config: { transport: 'http', url: 'https://x.test' } },
+      { stem: 'x', category: 'mcp/servers' },
+    )
+    expect(manifest).toMatchObject({ tool_id: 'mcp_x', tool_type: 'mcp_server', executor: 'http_client' })
+  })
+
+  test('keys that are kept without a use are no surprise, and a category of its own is', () => {
+    const raw = { tool_id: 'a', tool_type: 'bash', version: '1.0.0', description: 'd' }
+    const kept = { anchor: {}, verify_deps: {}, required_caps: [], cache: {}, author: 'x' }
+    expect(readManifest({ ...raw, ...kept }, NOWHERE).warnings).toEqual([])
+    expect(readManifest({ ...raw, category: 'web' }, { stem: 'a', category: 'mail' })).toMatchObject({
+      manifest: { category: 'mail' },
+      warnings: ['"category" says "web", but its folder is "mail", which counts'],
+    })
+  })
+})

@@ -69,6 +69,59 @@ describe('L1: what is found in a space', () => {
     })
   })
 
+  test('scripts of every language, TOML, directives and skills, in the folder of old too', () => {
+    for (const path of [
+      'tools/a.py',
+      'tools/web/b.sh',
+      'tools/c.js',
+      'tools/d.mjs',
+      'tools/e.cjs',
+      'tools/f.ts',
+      'tools/g.toml',
+      'scripts/old/h.py',
+      'directives/i.md',
+      'directives/web/lib/j.md',
+      'directives/web/my-skill/SKILL.md',
+      'directives/web/my-skill/references/more.md',
+      'directives/web/my-skill/scripts/run.py',
+    ]) {
+      put(path)
+    }
+    const script = (stem: string, category: string | null = null): object => ({
+      stem,
+      category,
+      kind: 'script',
+    })
+    expect(found()).toEqual({
+      'tools/a.py': script('a'),
+      'tools/web/b.sh': script('b', 'web'),
+      'tools/c.js': script('c'),
+      'tools/d.mjs': script('d'),
+      'tools/e.cjs': script('e'),
+      'tools/f.ts': script('f'),
+      'tools/g.toml': { stem: 'g', category: null, kind: 'manifest' },
+      'scripts/old/h.py': script('h', 'old'),
+      'directives/i.md': { stem: 'i', category: null, kind: 'document' },
+      'directives/web/lib/j.md': { stem: 'j', category: 'web/lib', kind: 'document' },
+      'directives/web/my-skill/SKILL.md': { stem: 'my-skill', category: 'web', kind: 'folder' },
+    })
+  })
+
+  test('a manifest and a script of one name know of each other, and change with each other', () => {
+    const manifest = put('tools/a.yaml')
+    const script = put('tools/a.py')
+    put('tools/b.py')
+    const before = scan(root)
+    expect(before.get(manifest)?.beside).toEqual(['a.py'])
+    expect(before.get(script)?.beside).toEqual(['a.yaml'])
+    expect(before.get(join(root, 'tools/b.py'))?.beside).toEqual([])
+    put('tools/a.py', 'changed')
+    const after = scan(root)
+    expect(after.get(manifest)?.stamp).not.toBe(before.get(manifest)?.stamp)
+    const entry = after.get(manifest)
+    expect(entry === undefined ? null : stampAt(entry)).toBe(entry?.stamp)
+  })
+
   test('no libraries, hidden files, other files, or anything outside the two folders', () => {
     for (const path of [
       'tools/lib/a.yaml',

@@ -37,8 +37,12 @@ function readPythonString(source: string, at: number): Text | null {
   const end = endOfPythonString(source, open)
   if (end < open + 2 * marks || source.slice(end - marks, end) !== quote.repeat(marks)) return null
   const body = source.slice(open + marks, end - marks).replaceAll('\r\n', '\n')
+  if (OPEN_END.test(body)) return null
   return { value: /r/i.test(prefix) ? body : body.replaceAll(PYTHON_ESCAPE, fromPython), end }
 }
+
+/** The quote behind it was not the end: the file ended there. */
+const OPEN_END = /(?<!\\)(?:\\\\)*\\$/
 
 const PYTHON_ESCAPE = /\\(?:([0-7]{1,3})|x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8})|([^]))/g
 const SIMPLE: ReadonlyMap<string, string> = new Map([
@@ -74,6 +78,7 @@ function readJavascriptString(source: string, at: number): Text | null {
   const end = endOfQuoted(source, at)
   if (end < at + 2 || source.charAt(end - 1) !== quote) return null
   const body = source.slice(at + 1, end - 1)
+  if (OPEN_END.test(body)) return null
   // What stands in `${}` is computed.
   if (quote === '`' && /(?<!\\)(?:\\\\)*\$\{/.test(body)) return null
   return { value: body.replaceAll('\r\n', '\n').replaceAll(JAVASCRIPT_ESCAPE, fromJavascript), end }

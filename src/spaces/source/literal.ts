@@ -24,18 +24,22 @@ export interface Text extends Literal {
   readonly value: string
 }
 
-/** Reads the value that is written at a place of a source; null when it is computed, which is never done. */
-export type Literals = (at: number) => Literal | null
+/**
+ * Reads the value that is written at a place of a source; null when it is computed, which is never done. Outside of
+ * brackets a value ends with its line.
+ */
+export type Literals = (at: number, isInBrackets?: boolean) => Literal | null
 
 /** One pass, no recursion deeper than the limit of every document, nothing evaluated. A key that is there twice is a fault. */
 export function createLiterals(source: string, dialect: Dialect, where: string): Literals {
-  return (at) => read({ source, dialect, where }, at, 0)
+  return (at, isInBrackets = false) => read({ source, dialect, where, isInBrackets }, at, 0)
 }
 
 interface Writing {
   readonly source: string
   readonly dialect: Dialect
   readonly where: string
+  readonly isInBrackets: boolean
 }
 
 function read(writing: Writing, start: number, depth: number): Literal | null {
@@ -43,7 +47,8 @@ function read(writing: Writing, start: number, depth: number): Literal | null {
   const at = skip(writing, start)
   const first = source.charAt(at)
   if (first !== '[' && first !== '{' && !(first === '(' && dialect.isPython)) {
-    return readText(writing, at) ?? readNumber(source, at) ?? readWord(writing, at)
+    const mayBreak = depth > 0 || writing.isInBrackets
+    return readText(writing, at, mayBreak) ?? readNumber(source, at) ?? readWord(writing, at)
   }
   if (depth >= LIMITS.nesting) {
     const reason = `it is nested deeper than ${LIMITS.nesting} levels`
@@ -61,14 +66,18 @@ function skip({ source, dialect }: Writing, at: number): number {
   return at + (matchAt(dialect.gap, source, at)?.[0].length ?? 0)
 }
 
-function readText(writing: Writing, at: number): Text | null {
+const LINE_END = /(?<!\\)\r?\n/
+
+function readText(writing: Writing, at: number, mayBreak: boolean): Text | null {
   const { source, dialect } = writing
   const first = dialect.string(source, at)
   if (first === null || !dialect.isPython) return first
   const parts = [first.value]
   let { end } = first
   for (;;) {
-    const next = dialect.string(source, skip(writing, end))
+    const after = skip(writing, end)
+    const isBroken = !mayBreak && LINE_END.test(source.slice(end, after))
+    const next = isBroken ? null : dialect.string(source, after)
     if (next === null) return { value: parts.join(''), end }
     parts.push(next.value)
     end = next.end
@@ -84,7 +93,8 @@ function readNumber(source: string, at: number): Literal | null {
   if (whole === undefined || digits === undefined) return null
   const size = Number(digits.replaceAll('_', ''))
   const value = sign === '-' && size !== 0 ? -size : size
-  const isKept = Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))
+  const isWhole = Number.isInteger(value) && !/[.e]/i.test(digits.replace(/^0x.*/i, ''))
+  const isKept = Number.isFinite(value) && (!isWhole || Number.isSafeInteger(value))
   return isKept ? { value, end: at + whole.length } : null
 }
 
@@ -151,7 +161,7 @@ function readKey(writing: Writing, at: number): Text | null {
   const { source, dialect } = writing
   const [bare] = (dialect.isPython ? null : matchAt(WORD, source, at)) ?? []
   if (bare !== undefined) return { value: bare, end: at + bare.length }
-  const key = readText(writing, at) ?? readNumber(source, at)
+  const key = readText(writing, at, true) ?? readNumber(source, at)
   return key === null ? null : { value: textOf(key.value), end: key.end }
 }
 

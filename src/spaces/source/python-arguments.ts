@@ -11,13 +11,19 @@ interface Arguments {
   readonly config: JsonObject
 }
 
+/** More than a manifest may have: it is then refused for having too many. */
+const MOST = 256
+
 /** The options and arguments that a script declares with `add_argument`, as far as they are literals. */
 export function readArguments(python: PythonSource): Arguments {
   const { code } = python
   const parameters = new Map<string, JsonObject>()
   const flagNames = new Map<string, string>()
   let hasOptions = false
-  for (const found of code.matchAll(/\.\s*add_argument\s*\(/g)) {
+  let calls = 0
+  for (const found of code.matchAll(/\badd_argument\s*\(/g)) {
+    calls += 1
+    if (calls > MOST) break
     const argument = argumentOf(partsOf(code, found.index + found[0].length - 1), python)
     if (argument === null) continue
     const { name, flag, parameter } = argument
@@ -69,7 +75,7 @@ function wordsOf(parts: readonly Part[], { source, literals }: PythonSource): Wo
   for (const { start, text } of parts) {
     const [whole = '', keyword] = /^(\w+)\s*=\s*/.exec(text) ?? []
     const at = start + whole.length
-    const value = literals(at)?.value
+    const value = literals(at, true)?.value
     if (keyword === 'type') type = /^[\w.]+/.exec(source.slice(at, at + 64))?.[0] ?? null
     else if (keyword !== undefined) named.set(keyword, value)
     else if (typeof value === 'string') words.push(value)

@@ -71,6 +71,9 @@ export interface Part {
   readonly text: string
 }
 
+/** Characters of one call or signature: a bracket that is never closed must not be read to the end each time. */
+const LONGEST = 16 * 1024
+
 /** What stands between the commas of a bracket that opens at this place. */
 export function partsOf(code: string, open: number): readonly Part[] {
   const parts: Part[] = []
@@ -85,6 +88,7 @@ export function partsOf(code: string, open: number): readonly Part[] {
     from = end + 1
   }
   for (let found = next.exec(code); found !== null; found = next.exec(code)) {
+    if (found.index - open > LONGEST) return []
     if ('([{'.includes(found[0])) depth += 1
     else if (found[0] === ',') {
       if (depth === 1) close(found.index)
@@ -95,14 +99,14 @@ export function partsOf(code: string, open: number): readonly Part[] {
       return parts
     }
   }
-  return parts
+  return []
 }
 
 function parameterOf({ start, text }: Part, { literals }: PythonSource): readonly JsonObject[] {
   const [, name, annotation] = /^([A-Za-z_]\w*)\s*(?::([^=]*))?/.exec(text) ?? []
   if (name === undefined || name === 'self') return []
   const equals = text.indexOf('=')
-  const literal = equals < 0 ? null : literals(start + equals + 1)
+  const literal = equals < 0 ? null : literals(start + equals + 1, true)
   const [, word = ''] = /^\s*(?:typing\.)?(?:Optional\[)?(\w+)/.exec(annotation ?? '') ?? []
   const usual: JsonValue | undefined = literal?.value
   return [

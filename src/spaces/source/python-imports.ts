@@ -12,7 +12,7 @@ export function pythonImports(masked: Masked): readonly string[] {
     if (top?.kind === 'try' && top.indent === indent) enterClause(top, clause, text)
     else if (clause === 'try') {
       blocks.push({ indent, kind: 'try', isOptional: false, optional: [], needed: [], isGuarded: true })
-    } else if (/^if\s+(?:typing\s*\.\s*)?TYPE_CHECKING\s*:/.test(text)) {
+    } else if (/^if\s+(?:\w+\s*\.\s*)?TYPE_CHECKING\s*:/.test(text)) {
       blocks.push({ indent, kind: 'types', isOptional: true, optional: [], needed: [], isGuarded: true })
     }
     const inner = blocks.at(-1)

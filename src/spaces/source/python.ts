@@ -50,7 +50,10 @@ function assignedIn({ lines, code, literals }: PythonSource): {
     if (whole === undefined || name === undefined) continue
     const literal = literals(start + whole.length)
     if (literal !== null && code.slice(literal.end, end).trim() === '') constants.set(name, literal.value)
-    else warnings.push(`${name} is computed when the file runs: it is not read`)
+    else {
+      constants.delete(name)
+      warnings.push(`${name} is computed when the file runs: it is not read`)
+    }
   }
   return { constants: Object.fromEntries(constants), warnings }
 }

@@ -11,7 +11,6 @@ const KEYS: ReadonlyMap<string, string> = new Map([
   ['executor', 'executor'],
   ['executor_id', 'executor'],
   ['mutates_state', 'mutates_state'],
-  ['requires', 'requires'],
 ])
 
 /** Reads what a shell script says about itself in the comments at its top. */
@@ -27,13 +26,12 @@ export function readShell(source: string): Declared {
     else if (key === undefined) prose.push(line)
     else if (!found.has(key)) found.set(key, valueOf(value))
   }
-  const { requires, ...declared } = Object.fromEntries(found)
   const documentation = prose.join('\n').trim()
   const [description = ''] = documentation.split('\n\n')
   return {
-    ...declared,
+    ...Object.fromEntries(found),
     ...keyOf('description', description.replaceAll('\n', ' ') || undefined),
-    config: keyOf('requires', typeof requires === 'string' ? requires.split(/\s*,\s*/) : undefined),
+    config: {},
     schema: parameters.length > 0 ? { parameters } : OPEN_SCHEMA,
     more: {},
     documentation,

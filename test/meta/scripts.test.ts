@@ -1,0 +1,96 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { field } from '../fixtures/field.ts'
+import type { TempKiwi } from '../temp-kiwi.ts'
+import { openTempKiwi, resultsOf } from '../temp-kiwi.ts'
+
+let kiwi: TempKiwi
+beforeEach(async () => {
+  kiwi = await openTempKiwi()
+})
+afterEach(() => kiwi.close())
+
+describe('C12: a script in the folder of tools', () => {
+  test('is found, shown and run without a manifest', async () => {
+    kiwi.write('tools/text/shout.sh', '#!/bin/bash\n# Says it loudly.\ntr a-z A-Z\n')
+    const { data } = await kiwi.search('loudly')
+    expect(data).toMatchObject({ results: [{ id: 'shout', tool_type: 'script', source: 'project' }] })
+    expect((await kiwi.load('text/shout')).data).toMatchObject({
+      metadata: { _virtual: true, version: '1.0.0', mutates_state: true },
+      files: [{ path: 'shout.sh', is_entrypoint: true }],
+    })
+    expect((await kiwi.run('shout', { a: 'b' })).data).toMatchObject({ output: { A: 'B' } })
+  })
+
+  test('takes its options as it declares them', async () => {
+    kiwi.write(
+      'tools/add.py',
+      '"""Adds."""\nimport argparse, json\np = argparse.ArgumentParser()\np.add_argument("--left", type=int, required=True)\np.add_argument("--right", type=int, default=2)\na = p.parse_args()\nprint(json.dumps(a.left + a.right))\n',
+    )
+    expect((await kiwi.run('add', { left: 3 })).data).toMatchObject({ output: 5 })
+    expect(await kiwi.run('add', {})).toMatchObject({
+      error: { code: 'INVALID_PARAMETERS', details: { missing: ['left'] } },
+    })
+  })
+
+  test('L2: indexing runs nothing of it', async () => {
+    const marker = join(kiwi.folder, 'marker')
+    kiwi.write('tools/evil.py', `open(${JSON.stringify(marker)}, "w")\n"""Evil."""\n`)
+    expect(resultsOf(await kiwi.search('evil')).map(({ id }) => id)).toEqual(['evil'])
+    await kiwi.load('evil')
+    expect(existsSync(marker)).toBe(false)
+  })
+})
+
+describe('L1: one id in several files of a space', () => {
+  test.each([
+    ['two scripts', ['tools/a.py', 'tools/a.sh']],
+    ['a script and a folder', ['tools/a.py', 'tools/a/tool.yaml']],
+    ['a script and a manifest that does not start it', ['tools/a.py', 'tools/a.yaml']],
+    ['the folder of old', ['tools/x/a.py', 'scripts/x/a.py']],
+  ])('%s: the paths are listed', async (_, paths) => {
+    const manifest = 'tool_id: a\ntool_type: bash\nversion: 1.0.0\ndescription: d\n'
+    const written = paths.map((path) => kiwi.write(path, path.endsWith('yaml') ? manifest : ''))
+    const { error } = await kiwi.load('a')
+    expect(error).toMatchObject({ code: 'AMBIGUOUS_ID' })
+    for (const path of written) expect(error?.message).toContain(path)
+  })
+
+  test('a manifest that starts the script beside it is one item with it', async () => {
+    kiwi.write(
+      'tools/a.yaml',
+      'tool_id: a\ntool_type: bash\nversion: 2.0.0\ndescription: sidecar\nconfig: {entrypoint: a.sh}\n',
+    )
+    kiwi.write('tools/a.sh', '#!/bin/bash\necho one\n')
+    expect((await kiwi.run('a')).data).toMatchObject({ output: 'one\n' })
+    expect((await kiwi.load('a')).data).toMatchObject({ version: '2.0.0', files: [{ path: 'a.sh' }] })
+    expect(resultsOf(await kiwi.search('sidecar')).map(({ id }) => id)).toEqual(['a'])
+    const { data } = await kiwi.search('', { source: 'project' })
+    expect(field(data, 'total')).toBe(1)
+    kiwi.write('tools/a.sh', '#!/bin/bash\necho another\n')
+    expect((await kiwi.run('a')).data).toMatchObject({ output: 'another\n' })
+  })
+})
+
+describe('formats 1: a file that cannot be read', () => {
+  test('is found by its name and its text, says what is wrong, and hides nothing', async () => {
+    kiwi.write('tools/good.sh', '#!/bin/bash\n# Fine.\n')
+    kiwi.write('tools/bad.yaml', 'tool_id: bad\ndescription: frobnicates: [')
+    kiwi.write('directives/broken.md', '---\nname: [\n---\n')
+    const { data, metadata } = await kiwi.search('frobnicates')
+    expect(data).toMatchObject({
+      results: [{ id: 'bad', description: expect.stringMatching(/^needs repair: Cannot read/), call: null }],
+    })
+    expect(metadata['warnings']).toEqual([
+      expect.stringContaining('bad.yaml'),
+      expect.stringContaining('broken.md'),
+    ])
+    expect(resultsOf(await kiwi.search('fine')).map(({ id }) => id)).toEqual(['good'])
+    expect(await kiwi.load('bad')).toMatchObject({ error: { code: 'PARSE_ERROR' } })
+    expect(await kiwi.run('bad')).toMatchObject({ error: { code: 'PARSE_ERROR' } })
+    expect(await kiwi.call('load', { item_type: 'directive', item_id: 'broken' })).toMatchObject({
+      error: { code: 'PARSE_ERROR' },
+    })
+  })
+})
