@@ -12,8 +12,7 @@ const SKEW_MS = 5 * 60 * 1000
 export function refusalOf(leaf: Item, item: Item, signature: Verified, now: number): KiwiError | null {
   const { state, reason, fingerprint, time } = signature
   if (state === 'unverified') return modified(leaf, item, signature)
-  const isEarly = time !== null && Date.parse(time) > now + SKEW_MS
-  const why = reason ?? (isEarly ? 'time_invalid' : null)
+  const why = reason ?? (isEarly(signature, now) ? 'time_invalid' : null)
   if (why === null) return null
   return new KiwiError(
     'UNTRUSTED',
@@ -23,6 +22,10 @@ export function refusalOf(leaf: Item, item: Item, signature: Verified, now: numb
       details: { reason: why, tool: item.id, fingerprint, time },
     },
   )
+}
+
+export function isEarly({ time }: Verified, now: number): boolean {
+  return time !== null && Date.parse(time) > now + SKEW_MS
 }
 
 const REASONS: Readonly<Record<string, string>> = {

@@ -60,7 +60,7 @@ export type Wish =
       readonly location: Location | null
       readonly category: string | null
     }
-  | { readonly kind: 'trust'; readonly isRevoked: boolean }
+  | { readonly kind: 'trust'; readonly project: string; readonly isRevoked: boolean }
 
 export interface Understood {
   readonly wish: Wish

@@ -1,6 +1,5 @@
-import type { Verified } from '../chain/verify.ts'
+import { isEarly } from '../chain/trust-refusals.ts'
 import { placeOf } from '../chain/verify.ts'
-import { walk } from '../chain/walk.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { sha256 } from '../shared/json.ts'
@@ -15,7 +14,7 @@ import type { SignedBy } from '../spaces/statement.ts'
 import type { Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
 import { signTargets } from './sign-targets.ts'
-import { assertMayVouch } from './vouch.ts'
+import { mayVouch } from './vouch.ts'
 
 /** Items to be signed: each is checked first, and one that cannot be signed keeps no other from it. */
 export async function signWork(
@@ -73,13 +72,8 @@ function failed(id: string, error: unknown): JsonObject {
   return { ...FAILED, tool_id: id, error: error.message, code: error.code, hint: error.hint }
 }
 
-interface Checked {
-  readonly executors: readonly string[]
-  readonly verified: Verified
-}
-
 /** What stands against signing it. */
-async function check(item: Item, by: SignedBy, lookup: Lookup, means: Means): Promise<Checked> {
+async function check(item: Item, by: SignedBy, lookup: Lookup, means: Means): ReturnType<typeof mayVouch> {
   if (item.space === 'builtin') {
     throw new KiwiError('BUILTIN_PROTECTED', `Cannot sign "${item.id}": it is shipped with Kiwi`, {
       hint: 'What is shipped needs no signature',
@@ -93,9 +87,7 @@ async function check(item: Item, by: SignedBy, lookup: Lookup, means: Means): Pr
       details: { invalid: missing },
     })
   }
-  const executors = (await walk(item, lookup)).slice(1).map(({ id }) => id)
-  if (by === 'agent') await assertMayVouch('sign', item, lookup, means)
-  return { executors, verified: await means.chain.verify(item, executors) }
+  return mayVouch(item, { verb: 'sign', by, lookup, means })
 }
 
 async function sign(item: Item, by: SignedBy, lookup: Lookup, means: Means): Promise<JsonObject> {
@@ -117,7 +109,8 @@ async function sign(item: Item, by: SignedBy, lookup: Lookup, means: Means): Pro
     warnings,
   })
   // A person's word counts more than an agent's, so it is put in its place; nothing else is signed twice.
-  if (verified.by === 'person' || verified.by === by) return result('unchanged', before)
+  const isKept = verified.by === 'person' || verified.by === by
+  if (isKept && !isEarly(verified, means.clock.now())) return result('unchanged', before)
   if (place !== null) {
     const stamp = await means.signer.stamp(item, executors, by)
     await means.store.trust.sign({ place, content_hash: item.contentHash, ...stamp })

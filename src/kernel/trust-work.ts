@@ -7,14 +7,15 @@ import type { Means } from './means.ts'
 
 /** A person lets the items of a project run, or no longer. It is one decision, on record, for the folder itself. */
 export async function trustWork(
-  { isRevoked }: Extract<Wish, { kind: 'trust' }>,
+  { project, isRevoked }: Extract<Wish, { kind: 'trust' }>,
   lookup: Lookup,
   { caller }: Ticket,
   { store, clock }: Means,
 ): Promise<Work> {
-  const path = lookup.projectPath === null ? null : realPathOf(lookup.projectPath)
+  // A folder that is gone can still be on the list, and another may come to stand in its place.
+  const path = realPathOf(project) ?? (isRevoked ? project : null)
   if (path === null) {
-    throw new KiwiError('PROJECT_PATH_REQUIRED', 'Cannot trust a project: no folder of one is known')
+    throw new KiwiError('PROJECT_PATH_REQUIRED', `Cannot trust "${project}": it is not a folder`)
   }
   if (caller.kind !== 'person') {
     throw new KiwiError('UNTRUSTED', `Cannot trust "${path}": only a person can`, {

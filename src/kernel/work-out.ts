@@ -23,7 +23,7 @@ function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Pro
     case 'delete':
       return deleteWork(wish, lookup, means)
     case 'copy':
-      return copyWork(wish, lookup, means, ticket.caller.kind)
+      return copyWork(wish, lookup, ticket, means)
     case 'import':
       return importWork(wish, lookup, ticket, means)
     case 'undo_import':

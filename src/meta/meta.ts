@@ -40,8 +40,8 @@ export interface Act {
   /** As it is recorded. */
   readonly operation: string
   readonly subject: string
-  /** The project to work in, where it is not the client's. */
-  readonly projectPath?: string
+  /** The project to work in, where it is not the client's; null = none. */
+  readonly projectPath?: string | null
   readonly isDryRun?: boolean
 }
 
@@ -102,10 +102,11 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
     trust: (projectPath, isRevoked, client) =>
       act(
         {
-          wish: { kind: 'trust', isRevoked },
+          wish: { kind: 'trust', project: projectPath, isRevoked },
           operation: isRevoked ? 'trust.revoke' : 'trust',
           subject: projectPath,
-          projectPath,
+          // One that is gone can still be taken off the list.
+          projectPath: isRevoked ? null : projectPath,
         },
         client,
       ),

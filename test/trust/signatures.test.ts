@@ -190,6 +190,8 @@ describe('what was signed and is something else now', () => {
     const reply = await temp.run('early')
     await expectRefusal(temp, reply, 'UNTRUSTED')
     expect(reply.error?.details).toMatchObject({ reason: 'time_invalid' })
+    expect((await signAs(temp, 'person', 'early')).data).toMatchObject({ status: 'signed' })
+    expect(await temp.run('early')).toMatchObject({ data: { output: 'early\n' } })
   })
 
   test('what was checked is what runs: a file that is exchanged afterwards is never started', async () => {

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { sha256 } from '../../src/shared/json.ts'
@@ -52,7 +52,9 @@ describe('N17: a project that nobody has trusted', () => {
       ])
       await other.kiwi.trust(temp.project, true, person(temp))
       expect((await other.run('brought')).error?.code).toBe('UNTRUSTED')
-      await expect.poll(async () => (await temp.run('brought')).error?.code).toBe('UNTRUSTED')
+      await expect
+        .poll(async () => (await temp.run('brought')).error?.code, { timeout: 10_000 })
+        .toBe('UNTRUSTED')
     } finally {
       await other.close()
     }
@@ -68,6 +70,17 @@ describe('N17: a project that nobody has trusted', () => {
     })
     expect((await signAs(temp, 'person', 'brought')).data).toMatchObject({ status: 'signed' })
     expect(await temp.run('brought')).toMatchObject({ data: { output: 'brought\n' } })
+  })
+
+  test('N17: a folder that is gone is taken off the list, before another stands in its place', async () => {
+    await untrusted()
+    const gone = join(temp.folder, 'gone')
+    mkdirSync(gone)
+    await temp.kiwi.trust(gone, false, person(temp))
+    rmSync(gone, { recursive: true })
+    expect((await temp.kiwi.trust(gone, false, person(temp))).error?.code).toBe('PROJECT_PATH_REQUIRED')
+    expect((await temp.kiwi.trust(gone, true, person(temp))).status).toBe('success')
+    expect(await temp.kiwi.store.trustedProjects()).toEqual([])
   })
 
   test('N17: nor does it get round it by a copy to where everything is trusted', async () => {
