@@ -52,6 +52,8 @@ interface TempOptions {
   readonly settings?: Readonly<Record<string, unknown>>
   /** Another Kiwi whose folders are shared, as two processes would. */
   readonly beside?: TempKiwi
+  /** The name of its project; beside another one, it may have one of its own. */
+  readonly project?: string
   readonly kind?: 'agent' | 'person'
   /** Whether a person has trusted the project; so they have, unless a test says otherwise. */
   readonly isTrusted?: boolean
@@ -59,7 +61,7 @@ interface TempOptions {
 
 export async function openTempKiwi(options: TempOptions = {}): Promise<TempKiwi> {
   const folder = options.beside?.folder ?? mkdtempSync(join(tmpdir(), 'kiwi-test-'))
-  const project = join(folder, 'project')
+  const project = join(folder, options.project ?? 'project')
   const user = join(folder, 'user')
   mkdirSync(project, { recursive: true })
   mkdirSync(user, { recursive: true })

@@ -3,7 +3,7 @@ import { KiwiError } from '../shared/errors.ts'
 import type { Reply } from '../shared/reply.ts'
 import type { Batch } from '../spaces/import/batch.ts'
 import { BatchShape, STATES, readBatches } from '../spaces/import/batch.ts'
-import { confirm } from './confirm.ts'
+import { canAsk, isAgreed } from './ask.ts'
 import type { Terminal } from './terminal.ts'
 import { openTerminal, printReply, printable, table } from './terminal.ts'
 import type { CommonOptions, Session } from './with-kiwi.ts'
@@ -23,7 +23,7 @@ export function importCommand(path: string | undefined, options: ImportOptions):
     if (options.list === true) return listImports(session, options)
     if (options.undo !== undefined) return undoImport(session, options.undo, options)
     const reply = await session.act({
-      wish: { kind: 'import', path: readPath(path), to: readTo(options.to) },
+      wish: () => ({ kind: 'import', path: readPath(path), to: readTo(options.to) }),
       operation: 'import',
       subject: readPath(path),
       isDryRun: options.dryRun === true,
@@ -144,13 +144,23 @@ const Undone = z.object({
 
 async function undoImport(session: Session, batch: string, options: ImportOptions): Promise<number> {
   const undo = (isDryRun: boolean): Promise<Reply> =>
-    session.act({ wish: { kind: 'undo_import', batch }, operation: 'import.undo', subject: batch, isDryRun })
+    session.act({
+      wish: () => ({ kind: 'undo_import', batch }),
+      operation: 'import.undo',
+      subject: batch,
+      isDryRun,
+    })
   if (options.yes !== true && options.dryRun !== true) {
     const preview = await undo(true)
     if (preview.error !== null) return printReply(preview, options.json === true, () => undefined)
     const { totals, root } = Undone.parse(preview.data)
     const question = `Remove ${totals['removed'] ?? 0} and restore ${totals['restored'] ?? 0} items in ${printable(root)}?`
-    if (!(await confirm(question))) return 0
+    if (!canAsk()) {
+      throw new KiwiError('CONFIRM_REQUIRED', `Cannot undo "${batch}": there is no terminal to ask at`, {
+        hint: 'Look at it with --dry-run, then give --yes',
+      })
+    }
+    if (!(await isAgreed(question))) return 0
   }
   const reply = await undo(options.dryRun === true)
   return printReply(reply, options.json === true, (data, terminal) => {

@@ -3,6 +3,7 @@ import { readWholeNumber } from '../config/whole-number.ts'
 import { errorReply } from '../meta/reply.ts'
 import { KiwiError } from '../shared/errors.ts'
 import { VERSION } from '../shared/version.ts'
+import { addAuthoring, addImport } from './authoring.ts'
 import { printReply } from './terminal.ts'
 
 /** Reads the command line and runs one command. Returns the exit code: see the table of errors. */
@@ -97,23 +98,8 @@ function createProgram(ends: (run: Promise<number>) => Promise<void>): Command {
     .option('--type <item_type>', 'tool or knowledge', 'tool')
     .option('--dry-run', 'check everything, run nothing')
     .action(async (id, pairs, options) => ends((await import('./run.ts')).runCommand(id, pairs, options)))
-  inProject('create', 'make a tool from a manifest file or a folder with tool.yaml')
-    .argument('<source>', 'manifest.yaml, or a folder')
-    .option('--location <space>', 'project, user or registry', 'project')
-    .option('--id <id>', 'its id, when the manifest has none')
-    .option('--dry-run', 'check everything, write nothing')
-    .action(async (source, options) => ends((await import('./create.ts')).createCommand(source, options)))
-  inProject('import', 'take over items from an older or other folder')
-    .argument(
-      '[path]',
-      'an .ai folder or one that holds it, ~/.script-kiwi and the like, a skill, or one file',
-    )
-    .option('--to <space>', 'user or project', 'user')
-    .option('--dry-run', 'show what would be imported, write nothing')
-    .option('--undo <batch>', 'take an import back')
-    .option('--yes', 'take it back without asking')
-    .option('--list', 'show the imports so far')
-    .action(async (path, options) => ends((await import('./import.ts')).importCommand(path, options)))
+  addAuthoring({ inProject, ends })
+  addImport({ inProject, ends })
   inProject('sign', 'vouch for items with your own key')
     .argument('<ids...>', 'ids, or patterns such as "*" or "web/**"')
     .option('--type <item_type>', 'tool, directive, knowledge or mcp', 'tool')

@@ -1,6 +1,6 @@
-import { createInterface } from 'node:readline/promises'
 import { ERRORS, KiwiError } from '../shared/errors.ts'
 import { isTrustedProject } from '../spaces/trusted-project.ts'
+import { canAsk, isAgreed } from './ask.ts'
 import { projectItems, showProjectItems } from './project-items.ts'
 import { openTerminal, printReply, printable, table } from './terminal.ts'
 import type { CommonOptions, Session } from './with-kiwi.ts'
@@ -42,7 +42,7 @@ function refused(): number {
 /** Shows what the project brings and asks. Without a terminal there is nobody to ask. */
 export async function isConfirmed({ kiwi, project }: Session, isYes: boolean): Promise<boolean> {
   if (isYes) return true
-  if (!process.stdin.isTTY || !process.stderr.isTTY) {
+  if (!canAsk()) {
     throw new KiwiError('CONFIRM_REQUIRED', `Cannot trust "${project}": there is no terminal to ask at`, {
       hint: 'Review what the project brings, then give --yes',
     })
@@ -50,12 +50,7 @@ export async function isConfirmed({ kiwi, project }: Session, isYes: boolean): P
   const terminal = openTerminal()
   terminal.note(`Items of ${printable(project)} will run with your rights.`)
   showProjectItems(await projectItems(kiwi.spaces.at(project)), terminal)
-  const prompt = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    return /^y(?:es)?$/i.test((await prompt.question('Trust this project? [y/N] ')).trim())
-  } finally {
-    prompt.close()
-  }
+  return isAgreed('Trust this project?')
 }
 
 /** Whether a person has trusted this folder. */

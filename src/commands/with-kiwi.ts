@@ -5,7 +5,7 @@ import { readEnvironment } from '../config/environment.ts'
 import type { Kiwi } from '../kiwi.ts'
 import { openKiwi } from '../kiwi.ts'
 import type { MetaTool } from '../meta/arguments.ts'
-import type { Act } from '../meta/meta.ts'
+import type { Act, RollbackOrder } from '../meta/meta.ts'
 import { createIds } from '../shared/ids.ts'
 import type { Reply } from '../shared/reply.ts'
 
@@ -24,6 +24,7 @@ export interface Session {
   readonly act: (act: Act) => Promise<Reply>
   /** The person's word for the project, or its end. */
   readonly trust: (isRevoked: boolean) => Promise<Reply>
+  readonly rollback: (order: RollbackOrder) => Promise<Reply>
 }
 
 export async function withKiwi<T>(
@@ -47,6 +48,7 @@ export async function withKiwi<T>(
       call: (tool, args) => kiwi.call(tool, args, client, cancel.signal),
       act: (act) => kiwi.act(act, client, cancel.signal),
       trust: (isRevoked) => kiwi.trust(folder, isRevoked, client),
+      rollback: (order) => kiwi.rollback(folder, order, client),
     })
   } finally {
     await kiwi.close()

@@ -5,15 +5,16 @@ import type { ItemType } from '../shared/tool-type.ts'
 export type Kind = ItemType | 'thread'
 
 /** What can be done with each kind of item; `call` is another word for `run`. */
+const AUTHORING = ['create', 'update', 'sign', 'publish', 'delete'] as const
 const ACTIONS = {
-  tool: ['run', 'create', 'sign', 'delete'],
-  directive: ['create', 'sign', 'delete'],
-  knowledge: ['run', 'create', 'sign', 'delete'],
-  mcp: ['create', 'sign', 'delete'],
-  thread: ['create', 'sign', 'delete'],
+  tool: ['run', ...AUTHORING],
+  directive: AUTHORING,
+  knowledge: ['run', ...AUTHORING],
+  mcp: AUTHORING,
+  thread: AUTHORING,
 } as const satisfies Record<Kind, readonly Action[]>
 
-export type Action = 'run' | 'create' | 'sign' | 'delete'
+type Action = 'run' | (typeof AUTHORING)[number]
 
 export function readAction(kind: Kind, given: string): Action {
   const wanted = given === 'call' ? 'run' : given

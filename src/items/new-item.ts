@@ -3,27 +3,21 @@ import type { NewItem } from '../kernel/call.ts'
 import { KiwiError } from '../shared/errors.ts'
 import { IN_WORDS, fieldFaults } from '../shared/field-faults.ts'
 import type { JsonObject } from '../shared/json.ts'
-import { canonicalJson, isObject } from '../shared/json.ts'
 import { textOf } from '../shared/template.ts'
-import { BODY } from '../spaces/item.ts'
 import { parseDocument } from '../spaces/parse-document.ts'
-import type { ItemFile } from '../store/store.ts'
+import { textFile } from '../spaces/written-item.ts'
 import type { Kind } from './actions.ts'
-
-const File = z.union([
-  z.string(),
-  z.strictObject({
-    content: z.string(),
-    encoding: z.enum(['utf8', 'base64']).default('utf8'),
-    executable: z.boolean().optional(),
-  }),
-])
+import type { Described, Named } from './described.ts'
+import { completed } from './described.ts'
+import { File, toFile } from './files.ts'
+import { newDocument } from './new-document.ts'
+import { languageOf, newScript } from './new-script.ts'
 
 /** What `create` takes: a manifest by itself, or its parts beside each other, and files by path. */
 const CreateParameters = z.looseObject({
   content: z.union([z.string(), z.record(z.string(), z.json())]).optional(),
   manifest: z.union([z.string(), z.record(z.string(), z.json())]).optional(),
-  files: z.record(z.string(), File).optional(),
+  files: z.record(z.string(), File).default({}),
   location: z.enum(['project', 'user', 'registry']).default('project'),
 })
 
@@ -38,24 +32,52 @@ export async function readNewItem(
   itemId: string | undefined,
   given: JsonObject,
 ): Promise<Created> {
-  const { files = {}, location, ...written } = readParameters(itemId, given)
+  const { files, location, content, manifest } = readParameters(itemId, given)
   const { content: _c, manifest: _m, files: _f, location: _l, ...beside } = given
-  const { source, body } = partsOf(kind, itemId, written, beside)
-  const declared =
-    typeof source === 'string' ? await parseDocument(source, `manifest of ${itemId ?? 'item'}`) : source
-  const raw = complete({ ...declared, ...beside }, kind, itemId)
   const carried = Object.entries(files).map(([path, file]) => toFile(path, file))
-  const isVerbatim = typeof source === 'string' && canonicalJson(raw) === canonicalJson(declared)
-  return {
-    item: {
-      raw,
-      // A document is written anew from its front matter and its body; anything else as it was given.
-      text: isVerbatim && raw['tool_type'] !== 'knowledge' ? source : null,
-      files: body === null ? carried : [...carried, toFile(BODY, body)],
-    },
-    location,
-  }
+  const described = { kind, id: itemId, content, manifest, beside, files: carried }
+  const item = await newItem(described)
+  return { item: { ...item, itemType: kind === 'thread' ? 'tool' : kind }, location }
 }
+
+async function newItem(described: Described): Promise<Named> {
+  const { kind, content, manifest } = described
+  if (typeof content === 'string') {
+    if ((kind === 'knowledge' || kind === 'directive') && !(await isManifest(content))) {
+      return newDocument(described, content)
+    }
+    if (kind === 'tool' && !(await isManifest(content))) {
+      const language = languageOf(content, described)
+      if (language !== null) return newScript(described, content, language)
+    }
+  }
+  if (content !== undefined && manifest !== undefined) throw bothGiven(described.id)
+  const source = manifest ?? content ?? {}
+  const { raw, text } = await completed(described, source)
+  if (kind === 'knowledge' || raw['tool_type'] === 'knowledge') return newDocument(described, null, raw)
+  const name = textOf(raw['tool_id'] ?? '')
+  const isFolder = described.files.length > 0 || name.toLowerCase() === 'tool'
+  const file = textFile(isFolder ? 'tool.yaml' : `${name}.yaml`, text)
+  const kindOfFile = isFolder ? 'folder' : 'manifest'
+  return { id: name, written: { place: 'tools', kind: kindOfFile, manifest: file, files: described.files } }
+}
+
+/** A mapping with a key that only manifests have, in YAML or JSON. */
+async function isManifest(text: string): Promise<boolean> {
+  if (text.startsWith('#!')) return false
+  const keys = await parseDocument(text, 'content').catch(() => null)
+  return keys !== null && TELLING.some((key) => keys[key] !== undefined)
+}
+
+const TELLING = [
+  'tool_id',
+  'tool_type',
+  'executor',
+  'executor_id',
+  'config',
+  'executor_config',
+  'description',
+]
 
 function readParameters(itemId: string | undefined, given: JsonObject): z.infer<typeof CreateParameters> {
   const parsed = CreateParameters.safeParse(given, IN_WORDS)
@@ -67,19 +89,8 @@ function readParameters(itemId: string | undefined, given: JsonObject): z.infer<
   })
 }
 
-/** `content` is the text of a document, or another word for the manifest. */
-function partsOf(
-  kind: Kind,
-  itemId: string | undefined,
-  { content, manifest }: Pick<z.infer<typeof CreateParameters>, 'content' | 'manifest'>,
-  beside: JsonObject,
-): { readonly source: string | JsonObject; readonly body: string | null } {
-  const isDescribed = manifest !== undefined || Object.keys(beside).length > 0
-  const isDocument = kind === 'knowledge' || (kind === 'directive' && isDescribed)
-  if (isDocument && typeof content === 'string') return { source: manifest ?? {}, body: content }
-  if (content === undefined || manifest === undefined)
-    return { source: manifest ?? content ?? {}, body: null }
-  throw new KiwiError(
+function bothGiven(itemId: string | undefined): KiwiError {
+  return new KiwiError(
     'INVALID_PARAMETERS',
     `Cannot create "${itemId ?? 'item'}": "content" and "manifest" are both given`,
     {
@@ -87,59 +98,4 @@ function partsOf(
       details: { missing: [], invalid: [{ name: 'content', reason: 'not together with manifest' }] },
     },
   )
-}
-
-/** What a type of item is in the tables; a tool says it itself. */
-const IMPLIED: Readonly<Partial<Record<Kind, string>>> = {
-  directive: 'directive',
-  knowledge: 'knowledge',
-  mcp: 'mcp_server',
-  thread: 'thread',
-}
-
-/** The id of the call is the id of the item, and what is new starts at 1.0.0. */
-function complete(raw: JsonObject, kind: Kind, itemId: string | undefined): JsonObject {
-  const { tool_id, id, name, tool_type, version = '1.0.0', ...rest } = raw
-  const declared = tool_id ?? id ?? (itemId === undefined ? name : undefined)
-  const type = tool_type ?? IMPLIED[kind]
-  const wanted = itemId ?? declared ?? null
-  if (wanted !== (declared ?? wanted))
-    throw mismatch(textOf(wanted), 'tool_id', `its manifest says "${textOf(declared)}"`)
-  if (type !== (IMPLIED[kind] ?? type)) {
-    throw mismatch(textOf(wanted), 'tool_type', `a ${kind} is not of type "${textOf(type)}"`)
-  }
-  return {
-    tool_id: wanted,
-    ...(type === undefined ? {} : { tool_type: type }),
-    version,
-    ...(name === undefined || name === declared ? {} : { name }),
-    ...rest,
-  }
-}
-
-function mismatch(itemId: string, name: string, reason: string): KiwiError {
-  return new KiwiError('INVALID_PARAMETERS', `Cannot create "${itemId}": ${reason}`, {
-    hint: 'Say the same in the call and in the manifest',
-    details: { missing: [], invalid: [{ name, reason }] },
-  })
-}
-
-function toFile(path: string, file: z.infer<typeof File>): ItemFile {
-  const { content, encoding, executable } = isObject(file)
-    ? file
-    : { content: file, encoding: 'utf8' as const, executable: undefined }
-  return {
-    path,
-    content: decode(path, content, encoding),
-    isExecutable: executable ?? content.startsWith('#!'),
-  }
-}
-
-/** Node drops what is no base64 without a word, and the file would be another. */
-function decode(path: string, content: string, encoding: 'utf8' | 'base64'): Buffer {
-  const bytes = Buffer.from(content, encoding)
-  if (encoding === 'utf8' || bytes.toString('base64') === content.replaceAll(/\s/g, '')) return bytes
-  throw new KiwiError('INVALID_PARAMETERS', `Cannot read the file "${path}": its content is not base64`, {
-    details: { missing: [], invalid: [{ name: `files.${path}`, reason: 'not base64' }] },
-  })
 }

@@ -101,31 +101,122 @@ describe('S8: what an action means', () => {
   })
 })
 
+describe('S8: what update and publish take', () => {
+  const ref = { name: 'x', category: null, version: null }
+
+  test('keys or text of the manifest, content, files, a version, and what it was made for', async () => {
+    const parameters = {
+      manifest: { description: 'd', tags: null },
+      files: { a: 'plain', gone: null },
+      version: '2.0.0',
+      location: 'user',
+      changelog: 'why',
+      expected_hash: 'h',
+    }
+    expect(await understand(order({ action: 'update', parameters }))).toEqual({
+      kind: 'update',
+      ref,
+      itemType: 'tool',
+      change: {
+        manifest: parameters.manifest,
+        content: undefined,
+        files: new Map([
+          ['a', { path: 'a', content: Buffer.from('plain'), isExecutable: false }],
+          ['gone', null],
+        ]),
+      },
+      version: '2.0.0',
+      location: 'user',
+      changelog: 'why',
+      expectedHash: 'h',
+    })
+  })
+
+  test('the version may stand beside the id, and is the one to be made', async () => {
+    const publish = order({ action: 'publish', version: '2.0.0', parameters: { changelog: 'why' } })
+    expect(await understand(publish)).toEqual({
+      kind: 'publish',
+      ref,
+      itemType: 'tool',
+      location: null,
+      version: '2.0.0',
+      changelog: 'why',
+    })
+    expect(await understand({ ...publish, action: 'update' })).toMatchObject({ version: '2.0.0' })
+  })
+
+  test.each([
+    ['update', {}, 'what is to change'],
+    ['update', { manifest: 1, content: [], files: { a: 1 } }, 'content'],
+    ['update', { manifest: {}, force: true, hurry: true }, 'hurry'],
+    ['update', { manifest: {}, location: 'builtin' }, 'location'],
+    ['update', { manifest: { a: 1 }, content: { b: 1 } }, 'content'],
+    ['publish', { manifest: {} }, 'manifest'],
+    ['publish', { version: 2 }, 'version'],
+  ])('%s with %j is refused, naming what is wrong', async (action, parameters, named) => {
+    const refused = understand(order({ action, parameters }))
+    await expect(refused).rejects.toMatchObject({ code: 'INVALID_PARAMETERS' })
+    await expect(refused).rejects.toThrow(named)
+  })
+
+  test.each(['update', 'publish', 'delete'])(
+    '%s of one version is refused: versions stay',
+    async (action) => {
+      const refused = understand(order({ action, itemId: 'x@1.0.0', parameters: { confirm: true } }))
+      await expect(refused).rejects.toThrow('versions stay')
+    },
+  )
+})
+
 describe('T13: what create takes', () => {
   const create = (parameters: Order['parameters'], more: Partial<Order> = {}) =>
     understand(order({ action: 'create', parameters, ...more }))
 
+  const made = async (
+    parameters: Order['parameters'],
+    more: Partial<Order> = {},
+  ): Promise<{ place: string; kind: string; name: string; text: string; files: readonly string[] }> => {
+    const wish = await create(parameters, more)
+    if (wish.kind !== 'create') throw new TypeError(wish.kind)
+    const { place, kind, manifest, files } = wish.item.written
+    const text = Buffer.from(manifest.content).toString()
+    return { place, kind, name: manifest.path, text, files: files.map(({ path }) => path) }
+  }
+
   test('the id of the call, the version 1.0.0 and the project, unless it says otherwise', async () => {
-    expect(await create({ manifest: { tool_type: 'api' } })).toEqual({
+    expect(await create({ manifest: { tool_type: 'api' } })).toMatchObject({
       kind: 'create',
       location: 'project',
-      item: { raw: { tool_id: 'x', tool_type: 'api', version: '1.0.0' }, text: null, files: [] },
+      item: { id: 'x', itemType: 'tool' },
+    })
+    expect(await made({ manifest: { tool_type: 'api' } })).toEqual({
+      place: 'tools',
+      kind: 'manifest',
+      name: 'x.yaml',
+      text: 'tool_id: x\ntool_type: api\nversion: 1.0.0\n',
+      files: [],
     })
   })
 
   test('a manifest in the parameters, beside them, or as text', async () => {
     const raw = { tool_id: 'x', tool_type: 'api', version: '2.0.0', description: 'd' }
-    expect(await create(raw, { itemId: undefined })).toMatchObject({ item: { raw } })
-    expect(await create({ content: raw })).toMatchObject({ item: { raw } })
-    expect(
-      await create({ tool_type: 'api', manifest: { version: '2.0.0', description: 'd' } }),
-    ).toMatchObject({ item: { raw } })
-    const text = 'tool_id: x # mine\ntool_type: api\nversion: 2.0.0\ndescription: d\n'
-    expect(await create({ content: text })).toMatchObject({ item: { raw, text } })
+    const text = 'tool_id: x\ntool_type: api\nversion: 2.0.0\ndescription: d\n'
+    expect(await made(raw, { itemId: undefined })).toMatchObject({ text })
+    expect(await made({ content: raw })).toMatchObject({ text })
+    expect(await made({ tool_type: 'api', manifest: { version: '2.0.0', description: 'd' } })).toMatchObject({
+      text,
+    })
+    const commented = text.replace('x\n', 'x # mine\n')
+    expect(await made({ content: commented })).toMatchObject({ text: commented })
   })
 
-  test('text that had to be completed is not kept as it was', async () => {
-    expect(await create({ content: 'tool_type: api\n' })).toMatchObject({ item: { text: null } })
+  test('text is completed where it lacks something, and stays as it was otherwise', async () => {
+    expect(await made({ content: '# why\ntool_type: api # so\n' })).toMatchObject({
+      text: '# why\ntool_type: api # so\ntool_id: x\nversion: 1.0.0\n',
+    })
+    expect(await made({ content: 'id: x\ntool_type: api\n', version: '3.0.0' })).toMatchObject({
+      text: 'tool_type: api\ntool_id: x\nversion: 3.0.0\n',
+    })
   })
 
   test('files are texts or bytes, executable when they say so or begin with a shebang', async () => {
@@ -138,24 +229,77 @@ describe('T13: what create takes', () => {
     const wish = await create({ manifest: { tool_type: 'script' }, files })
     expect(wish).toMatchObject({
       item: {
-        files: [
-          { path: 'a', isExecutable: false },
-          { path: 'b', isExecutable: true },
-          { path: 'c', content: Buffer.from([0, 1, 2]), isExecutable: false },
-          { path: 'd', isExecutable: true },
-        ],
+        written: {
+          kind: 'folder',
+          manifest: { path: 'tool.yaml' },
+          files: [
+            { path: 'a', isExecutable: false },
+            { path: 'b', isExecutable: true },
+            { path: 'c', content: Buffer.from([0, 1, 2]), isExecutable: false },
+            { path: 'd', isExecutable: true },
+          ],
+        },
       },
     })
   })
 
-  test('the content of knowledge is its text', async () => {
-    const wish = await create({ content: '# Hello', description: 'd' }, { kind: 'knowledge' })
-    expect(wish).toMatchObject({
-      item: {
-        raw: { tool_type: 'knowledge', description: 'd' },
-        files: [{ path: 'content.md', content: Buffer.from('# Hello') }],
+  test.each([
+    ['python', { tool_type: 'python' }, 'print(1)\n', 'x.py'],
+    ['python by its executor', { executor_id: 'python_runtime' }, 'print(1)\n', 'x.py'],
+    ['python by its first line', {}, '#!/usr/bin/env python3\nprint(1)\n', 'x.py'],
+    ['bash', { tool_type: 'bash' }, 'echo: 1\n', 'x.sh'],
+    ['bash by its first line', { category: 'text' }, '#!/bin/sh\necho 1\n', 'x.sh'],
+    ['a module', { tool_type: 'node' }, 'import os from "node:os"\n', 'x.mjs'],
+    ['no module', { tool_type: 'node' }, 'const os = require("os")\n', 'x.js'],
+  ])(
+    'a source alone is one file that says in its header what it is: %s',
+    async (_, beside, content, name) => {
+      const { text, ...rest } = await made({ content, description: 'd', ...beside })
+      expect(rest).toEqual({ place: 'tools', kind: 'script', name, files: [] })
+      expect(text).toContain('1.0.0')
+      expect(text.endsWith(content.replace(/^#!.*\n/, ''))).toBe(true)
+    },
+  )
+
+  test('a source with more to say than a header holds is a folder with a manifest', async () => {
+    const more = { content: 'print(1)', tool_type: 'python', parameters: [{ name: 'a' }] }
+    expect(await made(more)).toMatchObject({ kind: 'folder', files: ['main.py'] })
+    expect(await made({ content: 'print(1)', tool_type: 'python', files: { 'lib/a.py': '' } })).toMatchObject(
+      {
+        kind: 'folder',
+        files: ['main.py', 'lib/a.py'],
       },
+    )
+    expect(await made({ content: 'print 1', executor: 'perl_runtime' })).toMatchObject({
+      kind: 'folder',
+      text: expect.stringContaining('perl_runtime'),
+      files: ['main'],
     })
+    await expect(
+      create({ content: 'x = 1', tool_type: 'python' }, { itemId: undefined }),
+    ).rejects.toMatchObject({
+      details: { missing: ['item_id'] },
+    })
+  })
+
+  test('the content of knowledge and of a directive is a document', async () => {
+    expect(await made({ content: '# Hello', description: 'd' }, { kind: 'knowledge' })).toMatchObject({
+      place: 'knowledge',
+      kind: 'document',
+      name: 'x.md',
+      text: expect.stringMatching(/^---\n[^]*description: d\n[^]*---\n# Hello$/),
+    })
+    const whole = '---\nid: x\ntitle: T # mine\n---\nText'
+    expect(await made({ content: whole }, { kind: 'knowledge' })).toMatchObject({ text: whole })
+    expect(await made({ content: whole, tags: ['a'] }, { kind: 'knowledge' })).toMatchObject({
+      text: whole.replace('mine\n', 'mine\ntags:\n  - a\n'),
+    })
+    const xml = '# X\n<directive name="x" version="1.0.0"><description>d</description></directive>\n'
+    expect(await made({ content: xml }, { kind: 'directive' })).toMatchObject({
+      place: 'directives',
+      text: xml,
+    })
+    await expect(create({ content: xml, description: 'e' }, { kind: 'directive' })).rejects.toThrow('XML')
   })
 
   test.each([

@@ -9,6 +9,7 @@ import type { SpaceName } from '../store/store.ts'
 import { SPACES } from '../store/store.ts'
 import type { Kind } from './actions.ts'
 import { readAction } from './actions.ts'
+import { readPublish, readUpdate } from './change.ts'
 import { readNewItem } from './new-item.ts'
 
 /** An `execute` call after its arguments were checked. */
@@ -30,17 +31,27 @@ export async function understand(order: Order): Promise<Wish> {
   if (action === 'sign' && isGlob(itemId)) {
     return { kind: 'sign', target: { pattern: itemId }, itemType, ...readSign(itemId, parameters) }
   }
-  const ref = parseItemRef(itemId, version)
+  if (action === 'run') return { kind: 'run', ref: parseItemRef(itemId, version), itemType, parameters }
+  // Whoever makes a version may say which beside the id; it is never one that is there.
+  const isMade = action === 'update' || action === 'publish'
+  const ref = parseItemRef(itemId, isMade ? undefined : version)
   if (action === 'sign') return { kind: 'sign', target: ref, itemType, ...readSign(itemId, parameters) }
-  if (action === 'run') return { kind: 'run', ref, itemType, parameters }
   if (ref.version !== null) {
     throw wrong(
-      `Cannot delete "${itemId}": versions stay; name the item alone to delete it whole`,
+      `Cannot ${action} "${itemId}": versions stay as they are; name the item alone`,
       [],
       ['version'],
     )
   }
-  return { kind: 'delete', ref, itemType, source: readDelete(kind, itemId, parameters) }
+  const made = version === undefined ? parameters : { version, ...parameters }
+  switch (action) {
+    case 'update':
+      return { kind: 'update', ref, itemType, ...readUpdate(itemId, made) }
+    case 'publish':
+      return { kind: 'publish', ref, itemType, ...readPublish(itemId, made) }
+    case 'delete':
+      return { kind: 'delete', ref, itemType, source: readDelete(kind, itemId, parameters) }
+  }
 }
 
 const SignParameters = z.strictObject({

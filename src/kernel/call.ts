@@ -4,9 +4,11 @@ import type { JsonObject } from '../shared/json.ts'
 import type { Redact } from '../shared/redact.ts'
 import type { Status } from '../shared/reply.ts'
 import type { ItemType } from '../shared/tool-type.ts'
+import type { Change } from '../spaces/change-item.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
-import type { ItemFile, SpaceName } from '../store/store.ts'
+import type { WrittenItem } from '../spaces/written-item.ts'
+import type { SpaceName } from '../store/store.ts'
 import type { Demand, Verdict } from './policy/rule.ts'
 
 /** Who calls, and from where. */
@@ -38,6 +40,27 @@ export type Wish =
       readonly parameters: JsonObject
     }
   | { readonly kind: 'create'; readonly item: NewItem; readonly location: Location }
+  | {
+      readonly kind: 'update'
+      readonly ref: ItemRef
+      readonly itemType: ItemType
+      readonly location: Location | null
+      readonly change: Change
+      readonly version: string | null
+      readonly changelog: string | null
+      /** The content hash it must still have. */
+      readonly expectedHash: string | null
+    }
+  | {
+      readonly kind: 'publish'
+      readonly ref: ItemRef
+      readonly itemType: ItemType
+      readonly location: Location | null
+      readonly version: string | null
+      readonly changelog: string | null
+    }
+  /** A person's: no action of `execute` means it. */
+  | { readonly kind: 'rollback'; readonly ref: ItemRef; readonly itemType: ItemType }
   | {
       readonly kind: 'delete'
       readonly ref: ItemRef
@@ -72,10 +95,9 @@ export type Location = 'project' | 'user' | 'registry'
 
 /** An item that somebody wants to exist. */
 export interface NewItem {
-  readonly raw: JsonObject
-  /** The manifest text as it was given, when it was given as text. */
-  readonly text: string | null
-  readonly files: readonly ItemFile[]
+  readonly id: string
+  readonly itemType: ItemType
+  readonly written: WrittenItem
 }
 
 /** An item as it is recorded: null is what is not known of it. */

@@ -5,7 +5,7 @@ import { isWritten, manifestIn } from '../spaces/import/batch.ts'
 import { totalsOf } from '../spaces/import/make-batch.ts'
 import type { Step } from '../spaces/import/plan-import.ts'
 import { hashOf, readFiles } from '../spaces/import/read-find.ts'
-import { writeItem } from '../spaces/write-next.ts'
+import { writeItem } from '../spaces/write.ts'
 import type { Means } from './means.ts'
 
 /** The root items go to, and the folder no link may lead out of; null = the user's own. */

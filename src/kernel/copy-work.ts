@@ -4,10 +4,12 @@ import { keepAll } from '../shared/redact.ts'
 import { itemTypeOf } from '../shared/tool-type.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
+import type { ItemWrite } from '../spaces/write.ts'
 import { removeItem, targetOf, writeItem } from '../spaces/write.ts'
+import { writtenOf } from '../spaces/written-item.ts'
 import type { Ticket, Wish, Work } from './call.ts'
-import { writeOf } from './create-work.ts'
 import type { Means } from './means.ts'
+import { newPlace } from './place.ts'
 import { mayVouch } from './vouch.ts'
 
 /** An item to be copied into a file space, with its category and all its files. The same again changes nothing. */
@@ -30,7 +32,8 @@ export async function copyWork(
   const there = await standing()
   const isSame = there?.contentHash === item.contentHash
   if (there !== null && !isSame && !overwrite) throw conflict(item, there)
-  const write = { ...(await writeOf(item, destination, lookup, means)), overwrite }
+  const place = newPlace(item, await writtenOf(item), { location: destination, lookup, means })
+  const write: ItemWrite = { ...place, replaces: overwrite ? 'any' : 'nothing' }
   const target = targetOf(write)
   const result = (path: string | null, isChanged: boolean): JsonObject => ({
     destination,
@@ -54,12 +57,14 @@ export async function copyWork(
     warnings: [],
     async perform() {
       if (isSame) return { data: result(there.path, false), warnings: await whyNotRun(there, lookup, means) }
-      const path = await writeItem(write).catch(async (error: unknown) => {
-        lookup.freshen(true)
-        // Somebody may have made the same copy meanwhile.
-        if ((await standing())?.contentHash === item.contentHash) return null
-        throw error
-      })
+      const path = await writeItem(write, (work) => means.store.exclusively(work)).catch(
+        async (error: unknown) => {
+          lookup.freshen(true)
+          // Somebody may have made the same copy meanwhile.
+          if ((await standing())?.contentHash === item.contentHash) return null
+          throw error
+        },
+      )
       if (path === null) return { data: result(target, false), warnings: [] }
       const isMoved = there !== null && there.path !== null && there.path !== path
       const warnings = isMoved ? await removeItem(there.path, write.within) : []

@@ -1,50 +1,39 @@
-import { join } from 'node:path'
 import { KiwiError } from '../shared/errors.ts'
-import type { FieldFault } from '../shared/field-faults.ts'
 import type { JsonObject } from '../shared/json.ts'
-import { LIMITS } from '../shared/limits.ts'
 import { keepAll } from '../shared/redact.ts'
-import { TYPE_RULES, itemTypeOf } from '../shared/tool-type.ts'
-import { checkBundle } from '../spaces/bundle.ts'
-import { toNewVersion } from '../spaces/describe.ts'
+import { itemTypeOf } from '../shared/tool-type.ts'
+import { withVersion } from '../spaces/change-item.ts'
 import type { Item } from '../spaces/item.ts'
-import { BODY } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
-import type { Manifest } from '../spaces/manifest.ts'
-import { checkExecutor, invalidManifest, readManifest } from '../spaces/manifest.ts'
 import { readyCall } from '../spaces/ready-call.ts'
-import type { SignedBy } from '../spaces/statement.ts'
-import type { ItemWrite } from '../spaces/write.ts'
-import { targetOf, writeItem } from '../spaces/write.ts'
-import type { ItemFile } from '../store/store.ts'
-import type { Location, Wish, Work } from './call.ts'
+import { targetOf } from '../spaces/write.ts'
+import type { WrittenItem } from '../spaces/written-item.ts'
+import type { Authored } from './author.ts'
+import { author } from './author.ts'
+import type { Location, Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
-import { documentText, unplacedItem } from './unplaced-item.ts'
+import { newPlace } from './place.ts'
 import { linksOf } from './run-work.ts'
+import { writeSigned } from './write-signed.ts'
 
-/** An item to be made: everything about it is checked before the first byte is written. */
+/** An item to be made. */
 export async function createWork(
   { item: given, location }: Extract<Wish, { kind: 'create' }>,
   lookup: Lookup,
+  { caller }: Ticket,
   means: Means,
-  by: SignedBy,
 ): Promise<Work> {
-  const { raw, files } = given
-  const { manifest, warnings } = readManifest(raw, { stem: null, category: null })
-  const faults = [...checkExecutor(manifest), ...checkAuthored(manifest, files)]
-  if (faults.length > 0) throw invalidManifest(manifest.tool_id, faults)
-  checkBundle(manifest.tool_id, files)
-  const text = given.text ?? (await textOf(manifest, raw, files))
-  if (Buffer.byteLength(text) > LIMITS.itemBytes) {
-    throw new KiwiError(
-      'MESSAGE_TOO_LARGE',
-      `Cannot create "${manifest.tool_id}": its manifest is over ${LIMITS.itemBytes} bytes`,
-    )
-  }
-  const item = unplacedItem({ raw, manifest, text, files }, location)
+  const authorIt = (written: WrittenItem): Promise<Authored> =>
+    author(written, { stem: given.id, category: null, location, lookup, means })
+  const first = await authorIt(given.written)
+  // What is new starts at 1.0.0.
+  const isUnversioned = first.item.raw['version'] === undefined
+  const authored = isUnversioned ? await authorIt(await withVersion(given.written, '1.0.0')) : first
+  const { item, plan, warnings } = authored
+  const { manifest } = item
+  assertMeant(item, given.id, given.itemType)
   await assertFree(item, location, lookup, means)
-  const plan = await means.chain.resolver.plan(item, lookup)
-  const write = location === 'registry' ? null : await writeOf(item, location, lookup, means)
+  const write = location === 'registry' ? null : newPlace(item, authored.written, { location, lookup, means })
   return {
     item: { id: item.id, version: manifest.version, space: location },
     action: 'create',
@@ -64,27 +53,20 @@ export async function createWork(
     }),
     warnings,
     async perform() {
-      const placedItem = { ...item, path: write === null ? null : targetOf(write) }
-      const signed = await means.signer.sign(placedItem, plan.chain.slice(1), by)
-      const signedText = signed.text ?? text
-      if (write === null)
-        await means.store.registry.publish(await toNewVersion({ ...item, text: signedText }, null))
-      else await writeItem({ ...write, text: signedText })
-      lookup.freshen(true)
-      const ref = {
-        name: item.id,
-        category: null,
-        version: location === 'registry' ? manifest.version : null,
-      }
-      const placed = await lookup.find(ref, itemTypeOf(manifest.tool_type), location)
-      return { data: createdData(placed ?? item, location), warnings: signed.warnings }
+      const made = await writeSigned(authored, { write, changelog: null, lookup, means, by: caller.kind })
+      return { data: writtenData('Created', made.item, location), warnings: made.warnings }
     },
   }
 }
 
-function createdData({ id, manifest, contentHash, path }: Item, location: Location): JsonObject {
+/** What is said of an item that was just written. */
+export function writtenData(
+  done: string,
+  { id, manifest, contentHash, path }: Item,
+  location: Location,
+): JsonObject {
   return {
-    output: `Created ${manifest.tool_type} "${id}" ${manifest.version} in ${location}`,
+    output: `${done} ${manifest.tool_type} "${id}" ${manifest.version} in ${location}`,
     tool_id: id,
     version: manifest.version,
     source: location,
@@ -94,20 +76,19 @@ function createdData({ id, manifest, contentHash, path }: Item, location: Locati
   }
 }
 
-/** What an author must give, and what no item may carry. */
-function checkAuthored(manifest: Manifest, files: readonly ItemFile[]): readonly FieldFault[] {
-  const faults: FieldFault[] = []
-  if (manifest.tool_type === 'primitive')
-    faults.push({ name: 'tool_type', reason: 'primitives are code; they cannot be created' })
-  if (manifest.description.trim() === '')
-    faults.push({ name: 'description', reason: 'missing; search finds items by it' })
-  if (files.length > 0 && !TYPE_RULES[manifest.tool_type].hasFiles) {
-    faults.push({ name: 'files', reason: `type ${manifest.tool_type} carries none` })
-  }
-  if (manifest.tool_type === 'knowledge' && files.some(({ path }) => path !== BODY)) {
-    faults.push({ name: 'files', reason: `a piece of knowledge is one document, ${BODY}` })
-  }
-  return faults
+/** What a document or a source says of itself must be what the call says of it. */
+function assertMeant(item: Item, id: string, itemType: string): void {
+  const type = itemTypeOf(item.manifest.tool_type)
+  const isMeant = item.id === id && (type === itemType || itemType === 'tool')
+  if (isMeant) return
+  const [name, reason] =
+    item.id === id
+      ? ['item_type', `it is of type ${item.manifest.tool_type}, which is no ${itemType}`]
+      : ['tool_id', `it says itself that it is "${item.id}"`]
+  throw new KiwiError('INVALID_PARAMETERS', `Cannot create "${id}": ${reason}`, {
+    hint: 'Say the same in the call and in the item',
+    details: { missing: [], invalid: [{ name, reason }] },
+  })
 }
 
 /** Ids of shipped executors cannot be taken, and an item that is there is never replaced by another. */
@@ -126,7 +107,7 @@ async function assertFree(
   if (location === 'registry') return
   lookup.freshen(true)
   const itemType = itemTypeOf(manifest.tool_type)
-  const hint = 'Choose another id, or delete it first with parameters.confirm = true'
+  const hint = 'Change it with update, choose another id, or delete it first with parameters.confirm = true'
   const broken = await lookup.broken({ name: id, category: null, version: null }, itemType, location)
   if (broken !== null)
     throw new KiwiError('CONFLICT', takenBy(id, broken.path), { hint, details: { ...broken } })
@@ -142,36 +123,4 @@ async function assertFree(
 
 function takenBy(id: string, path: string | null): string {
   return `Cannot create "${id}": it is already there at "${path}"`
-}
-
-/** Where and how an item is written to a file space. */
-export async function writeOf(
-  item: Item,
-  location: 'project' | 'user',
-  { projectPath }: Lookup,
-  { userSpace }: Means,
-): Promise<ItemWrite> {
-  if (location === 'project' && projectPath === null) {
-    throw new KiwiError('PROJECT_PATH_REQUIRED', `Cannot write "${item.id}": no project folder is known`)
-  }
-  const isDocument = item.manifest.tool_type === 'knowledge'
-  return {
-    root: location === 'user' || projectPath === null ? userSpace : join(projectPath, '.ai'),
-    within: location === 'user' ? null : projectPath,
-    id: item.id,
-    category: item.manifest.category,
-    isDocument,
-    text: item.text ?? (await textOf(item.manifest, item.raw, await item.files())),
-    files: isDocument ? [] : await item.files(),
-    overwrite: false,
-  }
-}
-
-async function textOf(manifest: Manifest, raw: JsonObject, files: readonly ItemFile[]): Promise<string> {
-  if (manifest.tool_type === 'knowledge') {
-    const body = files.find(({ path }) => path === BODY)
-    return documentText(raw, body === undefined ? '' : Buffer.from(body.content).toString('utf8'))
-  }
-  const { stringify } = await import('yaml')
-  return stringify(raw)
 }

@@ -19,14 +19,17 @@ interface Vouched {
   readonly by: SignedBy
   readonly lookup: Lookup
   readonly means: Means
+  /** Those of its chain, when somebody knows them already. */
+  readonly executors?: readonly string[]
 }
 
 /**
  * What the signature of an item is worth. An agent cannot make its own what came with a project nobody trusts, nor
  * what a person's list of keys refuses.
  */
-export async function mayVouch(item: Item, { verb, by, lookup, means }: Vouched): Promise<Checked> {
-  const executors = (await walk(item, lookup)).slice(1).map(({ id }) => id)
+export async function mayVouch(item: Item, vouched: Vouched): Promise<Checked> {
+  const { verb, by, lookup, means } = vouched
+  const executors = vouched.executors ?? (await walk(item, lookup)).slice(1).map(({ id }) => id)
   const verified = await means.chain.verify(item, executors)
   if (by !== 'agent' || isOwn(verified)) return { executors, verified }
   const { projectPath } = lookup

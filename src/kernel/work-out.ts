@@ -4,10 +4,13 @@ import { createWork } from './create-work.ts'
 import { deleteWork } from './delete-work.ts'
 import { importWork } from './import-work.ts'
 import type { Means } from './means.ts'
+import { publishWork } from './publish-work.ts'
+import { rollbackWork } from './rollback-work.ts'
 import { runWork } from './run-work.ts'
 import { undoImportWork } from './undo-import-work.ts'
 import { signWork } from './sign-work.ts'
 import { trustWork } from './trust-work.ts'
+import { updateWork } from './update-work.ts'
 
 /** From what a request means to what it would do. */
 export async function workOut(understood: Understood, ticket: Ticket, means: Means): Promise<Arrival> {
@@ -19,7 +22,13 @@ function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Pro
     case 'run':
       return runWork(wish, lookup, ticket, means)
     case 'create':
-      return createWork(wish, lookup, means, ticket.caller.kind)
+      return createWork(wish, lookup, ticket, means)
+    case 'update':
+      return updateWork(wish, lookup, ticket, means)
+    case 'publish':
+      return publishWork(wish, lookup, ticket, means)
+    case 'rollback':
+      return rollbackWork(wish, lookup, ticket, means)
     case 'delete':
       return deleteWork(wish, lookup, means)
     case 'copy':

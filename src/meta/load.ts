@@ -94,7 +94,7 @@ async function show(item: Item, lookup: Lookup, { kernel, store }: MetaCall): Pr
         ...(isInline ? { content: Buffer.from(content).toString('utf8') } : {}),
       })),
       parameters: inputSchema(manifest),
-      versions: versions.map(({ version, is_latest, created_at }) => ({ version, is_latest, created_at })),
+      versions: versions.map((version) => ({ ...version })),
       chain: chain === null ? null : chain.links.map((link) => objectOf({ ...link })),
       content_hash: item.contentHash,
       grant_hash: chain?.digest ?? null,

@@ -5,6 +5,8 @@ import { understand } from '../items/understand.ts'
 import type { Clock } from '../shared/clock.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { Ids } from '../shared/ids.ts'
+import { parseItemRef } from '../shared/ids.ts'
+import type { JsonObject } from '../shared/json.ts'
 import { isObject } from '../shared/json.ts'
 import type { Reply } from '../shared/reply.ts'
 import type { Lookup } from '../spaces/lookup.ts'
@@ -32,14 +34,25 @@ export interface Meta {
   act(act: Act, client: Client, signal?: AbortSignal): Promise<Reply>
   /** A person's word for a project, or its end: an agent cannot vouch for what it works in. */
   trust(projectPath: string, isRevoked: boolean, client: Client): Promise<Reply>
+  /** A person's too: what an item was in an earlier version becomes its latest again. */
+  rollback(projectPath: string, order: RollbackOrder, client: Client): Promise<Reply>
+}
+
+export interface RollbackOrder {
+  readonly itemType: string
+  readonly itemId: string
+  readonly version: string
+  readonly isDryRun: boolean
 }
 
 /** A wish that no tool can express. */
 export interface Act {
-  readonly wish: Wish
+  /** Understood inside the gate: what is wrong with it is on record too. */
+  readonly wish: () => Wish
   /** As it is recorded. */
   readonly operation: string
   readonly subject: string
+  readonly parameters?: JsonObject
   /** The project to work in, where it is not the client's; null = none. */
   readonly projectPath?: string | null
   readonly isDryRun?: boolean
@@ -59,19 +72,19 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
     return () => ({ call_id: callId, duration_ms: Math.round(clock.monotonic() - started) })
   }
   const act: Meta['act'] = async (asked, client, signal) => {
-    const { wish, operation, subject, projectPath, isDryRun = false } = asked
+    const { wish, operation, subject, parameters = {}, projectPath, isDryRun = false } = asked
     const ticket: Ticket = {
       callId: ids(),
       operation,
       subject: subject.slice(0, 256),
-      parameters: {},
+      parameters,
       caller: callerOf(client),
       ...(signal === undefined ? {} : { signal }),
     }
     const stamp = stampOf(ticket)
     try {
       const outcome = await kernel.admit(ticket, async () => ({
-        wish,
+        wish: wish(),
         lookup:
           projectPath === undefined
             ? atDefault(spaces, await client.defaultProject())
@@ -102,11 +115,27 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
     trust: (projectPath, isRevoked, client) =>
       act(
         {
-          wish: { kind: 'trust', project: projectPath, isRevoked },
+          wish: () => ({ kind: 'trust', project: projectPath, isRevoked }),
           operation: isRevoked ? 'trust.revoke' : 'trust',
           subject: projectPath,
           // One that is gone can still be taken off the list.
           projectPath: isRevoked ? null : projectPath,
+        },
+        client,
+      ),
+    rollback: (projectPath, { itemType, itemId, version, isDryRun }, client) =>
+      act(
+        {
+          wish: () => ({
+            kind: 'rollback',
+            ref: parseItemRef(itemId, version),
+            itemType: readItemType(itemType),
+          }),
+          operation: 'rollback',
+          subject: itemId,
+          parameters: { version },
+          projectPath,
+          isDryRun,
         },
         client,
       ),

@@ -1,16 +1,17 @@
-import { basename } from 'node:path'
 import type { Clock } from '../shared/clock.ts'
 import { messageOf } from '../shared/errors.ts'
 import type { ItemRef } from '../shared/ids.ts'
 import type { ItemType } from '../shared/tool-type.ts'
 import { fileNamed, pickItem } from './choose-entry.ts'
-import { leadsOutTo, mayPass } from './disk.ts'
+import { mayPass } from './disk.ts'
 import type { Item } from './item.ts'
+import type { LookedAt } from './look.ts'
+import { openLook } from './look.ts'
+import { ChangedMeanwhile } from './read-steadily.ts'
 import type { Readings } from './readings.ts'
 import { openReadings, unlessPassing } from './readings.ts'
 import type { Entry } from './scan.ts'
-import { NOT_ITEMS, scan, stampAt, typeFolders } from './scan.ts'
-import { openWatch } from './watch.ts'
+import { stampAt } from './scan.ts'
 
 /** A space of plain files: a project's `.ai` or the user's. */
 export interface FileSpace {
@@ -39,13 +40,8 @@ export interface FileSpace {
 }
 
 /** Where a file space lies. */
-interface Place {
+interface Place extends LookedAt {
   readonly space: 'project' | 'user'
-  readonly root: string
-  /** The folder that no link may lead out of; null = the user's own, who may link as they like. */
-  readonly within: string | null
-  /** Given: the system is asked to report changes, and this is told when it cannot. */
-  readonly onWatchFault?: ((reason: string) => void) | undefined
 }
 
 /** A file that is no item, and why. */
@@ -56,72 +52,62 @@ export interface Fault {
   readonly entry?: Entry
 }
 
-const FRESH_MS = 1000
-/** However quiet a watch is: no system reports everything. */
-const WATCHED_MS = 30_000
+/** Looks that are made at something that changes under our eyes. */
+const MOST_TRIES = 10
 
-export function openFileSpace({ space, root, within, onWatchFault }: Place, clock: Clock): FileSpace {
-  const names = new Set(typeFolders(root).map((folder) => basename(folder)))
-  const watch = onWatchFault === undefined ? null : openWatch(root, names, onWatchFault)
-  let faults: readonly Fault[] = []
-  let entries: ReadonlyMap<string, Entry> = new Map()
+export function openFileSpace(place: Place, clock: Clock): FileSpace {
+  const { space, root } = place
   let byStem: ReadonlyMap<string, readonly Entry[]> = new Map()
   /** Items whose id is not their file's name: known only once everything was read, so read only on a miss. */
   let byDeclaredId: Promise<ReadonlyMap<string, readonly Entry[]>> | null = null
-  let lookedAt = -Infinity
-  let generation = 0
-  const readings = openReadings(space, (path) => entries.get(path))
-  const freshen = (now = false): void => {
-    const age = clock.monotonic() - lookedAt
-    if (!now && (age < FRESH_MS || (watch?.isQuiet === true && age < WATCHED_MS))) return
-    const started = clock.monotonic()
-    const outside = within === null ? [] : linksOut(root, within)
-    const leaveOut = new Set(outside.map(({ path }) => path))
-    watch?.begin(typeFolders(root).filter((folder) => !leaveOut.has(folder)))
-    const seen = scan(root, NOT_ITEMS, leaveOut, entries)
-    lookedAt = started
-    if (isSame(entries, seen) && reasonsOf(faults) === reasonsOf(outside)) return
-    faults = outside
-    entries = seen
-    byStem = groupByStem(seen.values())
+  const look = openLook(place, clock, (entries) => {
+    byStem = groupByStem(entries.values())
     byDeclaredId = null
-    generation += 1
-    readings.keep((path) => seen.has(path))
+    readings.keep((path) => entries.has(path))
+  })
+  const readings = openReadings(space, (path) => look.entries.get(path))
+
+  const findNow = async (ref: ItemRef, itemType: ItemType): Promise<Item | null> => {
+    const named = await pickItem(ref, itemType, byStem.get(ref.name) ?? [], readings.itemAt)
+    if (named !== null) return named
+    byDeclaredId ??= readDeclaredIds(look.entries, readings.itemAt).catch((error: unknown) => {
+      byDeclaredId = null
+      throw error
+    })
+    return pickItem(ref, itemType, (await byDeclaredId).get(ref.name) ?? [], readings.itemAt)
   }
 
   return {
     space,
     root,
     get generation() {
-      return generation
+      return look.generation
     },
-    freshen,
-    async catchUp() {
-      if (watch?.isQuiet === true) await watch.reported()
-      freshen(watch?.isQuiet !== true)
-    },
+    freshen: (now) => look.freshen(now),
+    catchUp: () => look.catchUp(),
     isCurrent(item) {
-      const entry = item.path === null ? undefined : entries.get(item.path)
+      const entry = item.path === null ? undefined : look.entries.get(item.path)
       return entry !== undefined && stampAt(entry) === entry.stamp
     },
     async find(ref, itemType) {
-      const named = await pickItem(ref, itemType, byStem.get(ref.name) ?? [], readings.itemAt)
-      if (named !== null) return named
-      byDeclaredId ??= readDeclaredIds(entries, readings.itemAt).catch((error: unknown) => {
-        byDeclaredId = null
-        throw error
-      })
-      return pickItem(ref, itemType, (await byDeclaredId).get(ref.name) ?? [], readings.itemAt)
+      for (let tries = 1; ; tries++) {
+        try {
+          return await findNow(ref, itemType)
+        } catch (error) {
+          if (!(error instanceof ChangedMeanwhile) || tries >= MOST_TRIES) throw error
+        }
+        look.freshen(true)
+      }
     },
     pathOf: (ref, itemType) => fileNamed(ref, itemType, byStem.get(ref.name) ?? [])?.path ?? null,
     read: (paths) =>
       readAll(
-        paths.flatMap((path) => entries.get(path) ?? []),
+        paths.flatMap((path) => look.entries.get(path) ?? []),
         readings,
       ),
-    stamps: () => new Map([...entries.values()].map(({ path, stamp }) => [path, stamp])),
-    faults: () => faults,
-    close: () => watch?.close(),
+    stamps: () => new Map([...look.entries.values()].map(({ path, stamp }) => [path, stamp])),
+    faults: () => look.faults,
+    close: () => look.close(),
   }
 }
 
@@ -138,25 +124,13 @@ async function readAll(
       if ('id' in read) items.push(read)
       else if (read.skipped !== null) faults.push({ path: entry.path, reason: read.skipped })
     } catch (error) {
+      // The next look sees it as it is then.
+      if (error instanceof ChangedMeanwhile) continue
       if (mayPass(error)) throw error
       faults.push({ path: entry.path, reason: messageOf(error), entry })
     }
   }
   return { items, faults }
-}
-
-/** The type folders that a link leads out of `within`: what a project brings along must not show what lies beside it. */
-function linksOut(root: string, within: string): readonly Fault[] {
-  return typeFolders(root).flatMap((path) => {
-    const real = leadsOutTo(path, within)
-    return real === null
-      ? []
-      : [{ path, reason: `Cannot use "${path}": a link leads out of the project to "${real}"` }]
-  })
-}
-
-function reasonsOf(faults: readonly Fault[]): string {
-  return faults.map(({ reason }) => reason).join('\n')
 }
 
 function groupByStem(entries: Iterable<Entry>): ReadonlyMap<string, readonly Entry[]> {
@@ -182,13 +156,4 @@ async function readDeclaredIds(
     declared.set(item.id, [...(declared.get(item.id) ?? []), entry])
   }
   return declared
-}
-
-function isSame(before: ReadonlyMap<string, Entry>, after: ReadonlyMap<string, Entry>): boolean {
-  if (before.size !== after.size) return false
-  for (const [path, entry] of after) {
-    const known = before.get(path)
-    if (known !== entry && known?.stamp !== entry.stamp) return false
-  }
-  return true
 }

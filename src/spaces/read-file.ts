@@ -10,11 +10,14 @@ interface ReadFile {
 /** Links are not followed and the size is known before a byte is read, so no pipe, device or giant can hold us up. */
 export function readRegularFile(path: string, limit: number): ReadFile {
   return withRegularFile(path, (file, { size, mode }) => {
-    if (size > limit) {
-      throw new KiwiError('MESSAGE_TOO_LARGE', `Cannot read "${path}": it is larger than ${limit} bytes`)
-    }
+    assertWithin(size, path, limit)
     return { bytes: readFileSync(file), isExecutable: (mode & 0o100) !== 0 }
   })
+}
+
+export function assertWithin(size: number, path: string, limit: number): void {
+  if (size <= limit) return
+  throw new KiwiError('MESSAGE_TOO_LARGE', `Cannot read "${path}": it is larger than ${limit} bytes`)
 }
 
 /** The beginning of a file, as text whatever its bytes are; nothing when it cannot be read at all. */

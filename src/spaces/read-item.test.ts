@@ -246,7 +246,7 @@ describe('FS-07: what is no plain file is refused at once', () => {
     mkdirSync(join(root, 'tools', 'a'), { recursive: true })
     const path = join(root, 'tools', 'a', 'tool.yaml')
     const at = { path, stem: 'a', category: null, place: 'tools', kind: 'folder' } as const
-    const entry = { ...at, beside: [], stamp: '', modified: 0, size: 0, inode: 0, mode: 0 }
+    const entry = { ...at, beside: [], stamp: '', modified: 0 }
     const make: Readonly<Record<string, () => void>> = {
       pipe: () => void spawnSync('mkfifo', [path]),
       link: () => symlinkSync(put('real.yaml', MANIFEST), path),

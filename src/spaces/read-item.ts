@@ -4,7 +4,7 @@ import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { textOf } from '../shared/template.ts'
-import type { ItemFile } from '../store/store.ts'
+import type { ItemFile, SpaceName } from '../store/store.ts'
 import { readDirective, readKnowledge } from './documents.ts'
 import { folderFiles } from './folder-files.ts'
 import type { Item } from './item.ts'
@@ -13,10 +13,11 @@ import { readManifest } from './manifest.ts'
 import { isServerFile } from './normalise-manifest.ts'
 import { parseDocument } from './parse-document.ts'
 import { parseToml } from './parse-toml.ts'
-import { decodeText, readRegularFile } from './read-file.ts'
+import { assertWithin, decodeText, readRegularFile } from './read-file.ts'
 import type { Entry } from './scan.ts'
 import { stripSignatures } from './signature-line.ts'
 import { readScript } from './source/script.ts'
+import type { WrittenItem } from './written-item.ts'
 
 /** A file where items lie that is none of them. */
 export interface NoItem {
@@ -25,8 +26,11 @@ export interface NoItem {
 }
 
 /** Reads one item of a file space. Nothing of it is run, and a fault is a typed error that names the file. */
-export async function readItem(entry: Entry, space: FileSpaceName): Promise<Item> {
-  const read = await readEntry(entry, space)
+export async function readItem(entry: Entry, space: SpaceName): Promise<Item> {
+  return itemOrFault(await readEntry(entry, space), entry)
+}
+
+function itemOrFault(read: Item | NoItem, entry: Entry): Item {
   if ('id' in read) return read
   throw new KiwiError(
     'INVALID_MANIFEST',
@@ -34,11 +38,37 @@ export async function readItem(entry: Entry, space: FileSpaceName): Promise<Item
   )
 }
 
-type FileSpaceName = 'project' | 'user' | 'builtin'
+/** The item that these bytes would be if they lay in a space. */
+export async function readWritten(
+  { place, kind, manifest, files }: WrittenItem,
+  origin: Pick<Entry, 'stem' | 'category'>,
+  space: SpaceName,
+): Promise<Item> {
+  const entry = { ...origin, path: manifest.path, place, kind, beside: [], stamp: '', modified: 0 }
+  const held = new Map([manifest, ...files].map((file) => [file.path, file]))
+  const disk: Disk = {
+    read(path, limit) {
+      const { content, isExecutable } = held.get(path) ?? { content: new Uint8Array(), isExecutable: false }
+      assertWithin(content.length, path, limit)
+      return { bytes: Buffer.from(content), isExecutable }
+    },
+    list: () => [...held.keys()],
+  }
+  return { ...itemOrFault(await readEntry(entry, space, disk), entry), path: null }
+}
+
+/** Where bytes are read from. */
+interface Disk {
+  readonly read: typeof readRegularFile
+  /** Paths of the files of a folder. */
+  readonly list: (folder: string) => readonly string[]
+}
+
+const DISK: Disk = { read: readRegularFile, list: folderFiles }
 
 /** The same for a file that need not be an item. */
-export async function readEntry(entry: Entry, space: FileSpaceName): Promise<Item | NoItem> {
-  const { raw, text, files, again = () => files, warnings: found = [] } = await readFiles(entry)
+export async function readEntry(entry: Entry, space: SpaceName, disk: Disk = DISK): Promise<Item | NoItem> {
+  const { raw, text, files, again = () => files, warnings: found = [] } = await readFiles(entry, disk)
   const skipped = entry.kind === 'document' ? undefined : whyNoItem(raw, entry)
   if (skipped !== undefined) return { skipped }
   const { manifest, warnings } = readManifest(raw, { stem: entry.stem, category: entry.category })
@@ -74,22 +104,22 @@ interface ReadFiles {
   readonly warnings?: readonly string[]
 }
 
-async function readFiles(entry: Entry): Promise<ReadFiles> {
+async function readFiles(entry: Entry, disk: Disk): Promise<ReadFiles> {
   const { path, kind, place } = entry
-  if (kind === 'script') return readScriptFile(entry)
-  const text = decodeText(readRegularFile(path, LIMITS.itemBytes).bytes, path)
+  if (kind === 'script') return readScriptFile(entry, disk)
+  const text = decodeText(disk.read(path, LIMITS.itemBytes).bytes, path)
   if (kind === 'document') return readDocument(text, entry)
   const folder = dirname(path)
   if (kind === 'folder' && place === 'directives') {
     const { raw } = await readDirective(text, entry)
-    const again = (): readonly ItemFile[] => readFolder(folder)
+    const again = (): readonly ItemFile[] => readFolder(folder, disk)
     return { raw: { ...raw, _file: basename(path) }, text: null, files: again(), again }
   }
   const raw = await (path.endsWith('.toml') ? parseToml(text, path) : parseDocument(text, path))
   const again = (): readonly ItemFile[] =>
     kind === 'folder'
-      ? readFolder(folder).filter((file) => file.path !== basename(path))
-      : sidecarOf(raw, entry).map((name) => fileIn(folder, name))
+      ? readFolder(folder, disk).filter((file) => file.path !== basename(path))
+      : sidecarOf(raw, entry).map((name) => fileIn(disk, folder, name))
   return { raw, text, files: again(), again }
 }
 
@@ -99,9 +129,9 @@ function sidecarOf({ config, executor_config }: JsonObject, { beside }: Entry): 
   return isJsonObject(given) ? beside.filter((name) => name === given['entrypoint']) : []
 }
 
-async function readScriptFile({ path, stem }: Entry): Promise<ReadFiles> {
+async function readScriptFile({ path, stem }: Entry, disk: Disk): Promise<ReadFiles> {
   const fileName = basename(path)
-  const again = (): readonly ItemFile[] => [fileIn(dirname(path), fileName)]
+  const again = (): readonly ItemFile[] => [fileIn(disk, dirname(path), fileName)]
   const files = again()
   const content = files[0]?.content ?? Buffer.alloc(0)
   const head = content.subarray(0, LIMITS.itemBytes)
@@ -136,16 +166,16 @@ function contentFile(path: string, body: string): ItemFile {
 }
 
 /** Everything in the folder of an item, its manifest too. */
-function readFolder(folder: string): readonly ItemFile[] {
+function readFolder(folder: string, disk: Disk): readonly ItemFile[] {
   let left: number = LIMITS.bundleBytes + LIMITS.itemBytes
-  return folderFiles(folder).map((path) => {
-    const file = fileIn(folder, path, left)
+  return disk.list(folder).map((path) => {
+    const file = fileIn(disk, folder, path, left)
     left -= file.content.length
     return file
   })
 }
 
-function fileIn(folder: string, path: string, limit: number = LIMITS.bundleBytes): ItemFile {
-  const { bytes, isExecutable } = readRegularFile(join(folder, path), limit)
+function fileIn(disk: Disk, folder: string, path: string, limit: number = LIMITS.bundleBytes): ItemFile {
+  const { bytes, isExecutable } = disk.read(join(folder, path), limit)
   return { path, content: bytes, isExecutable }
 }

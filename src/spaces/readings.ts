@@ -2,7 +2,7 @@ import { basename, dirname, join } from 'node:path'
 import { mayPass } from './disk.ts'
 import type { Item } from './item.ts'
 import type { NoItem } from './read-item.ts'
-import { readEntry } from './read-item.ts'
+import { readSteadily } from './read-steadily.ts'
 import type { Entry } from './scan.ts'
 
 /** What was read of the files of a space, kept while their stamps stay. */
@@ -23,7 +23,7 @@ export function openReadings(
   const known = new Map<string, { stamp: string; item: Promise<Item | NoItem> }>()
 
   const read = async (entry: Entry): Promise<Item | NoItem> =>
-    (await isCarried(entry)) ? CARRIED : readEntry(entry, space)
+    (await isCarried(entry)) ? CARRIED : readSteadily(entry, space)
 
   const readAt = (entry: Entry): Promise<Item | NoItem> => {
     const before = known.get(entry.path)

@@ -2,6 +2,7 @@ import type { Dirent, Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { KiwiError } from '../shared/errors.ts'
 import { sha256 } from '../shared/json.ts'
+import { lastAside, standsBeside } from './beside.ts'
 import { list, mayPass, statOf } from './disk.ts'
 import { DEEPEST, folderFiles } from './folder-files.ts'
 
@@ -19,10 +20,8 @@ export interface Entry {
   /** Changes when a file of the item does. */
   readonly stamp: string
   readonly modified: number
-  /** With `modified` what the stamp of a plain file is made of: numbers are compared without making texts of them. */
-  readonly size: number
-  readonly inode: number
-  readonly mode: number
+  /** Of a plain file what its stamp is made of, besides the time: numbers are compared without making texts of them. */
+  readonly seen?: readonly [size: number, inode: number, mode: number]
 }
 
 /** What the folder an entry lies in is for. */
@@ -77,10 +76,23 @@ function scanFolder(place: Place, add: (entry: Entry) => void): void {
   const listed = list(place.folder)
   const twins = place.place === 'tools' ? twinsAmong(listed) : NO_TWINS
   for (const found of listed) {
-    if (found.name.startsWith('.')) continue
+    if (found.name.startsWith('.')) {
+      const name = found.isDirectory() ? asideFor(place.folder, found.name, listed) : null
+      if (name !== null) enterFolder(place, name, add, found.name)
+      continue
+    }
     if (found.isDirectory()) enterFolder(place, found.name, add)
     else if (found.isFile()) addFile(place, found.name, twins, add)
   }
+}
+
+/** The item a writer has moved aside and put nothing in the place of: it is under way, or it was killed. */
+function asideFor(folder: string, hidden: string, listed: readonly Dirent[]): string | null {
+  const beside = standsBeside(hidden)
+  if (beside?.isOld !== true) return null
+  const names = listed.map(({ name }) => name)
+  const isItem = !names.includes(beside.name) && lastAside(folder, beside.name, names) === hidden
+  return isItem ? beside.name : null
 }
 
 /** The file that makes a folder an item of its own, with everything below it. */
@@ -90,15 +102,15 @@ export const FOLDER_MANIFESTS: Readonly<Record<PlaceName, string | null>> = {
   knowledge: null,
 }
 
-function enterFolder(place: Place, name: string, add: (entry: Entry) => void): void {
+function enterFolder(place: Place, name: string, add: (entry: Entry) => void, liesAs = name): void {
   const { folder, category, depth, notItems } = place
   if (depth >= DEEPEST || notItems.has(name)) return
-  const path = join(folder, name)
+  const path = join(folder, liesAs)
   const manifest = FOLDER_MANIFESTS[place.place]
   // Whatever it is: reading says what is wrong with one that is no plain file.
   if (manifest !== null && statOf(join(path, manifest))?.isDirectory() === false) {
     const at = { path: join(path, manifest), stem: name, category, place: place.place }
-    add({ ...at, kind: 'folder', beside: [], ...folderStamp(path), size: 0, inode: 0, mode: 0 })
+    add({ ...at, kind: 'folder', beside: [], ...folderStamp(path) })
     return
   }
   scanFolder(
@@ -142,13 +154,13 @@ function addFile(
   const isAlone = !twins.has(stem)
   if (known !== undefined && isAlone && known.beside.length === 0 && isStill(known, stat)) return add(known)
   const beside = isAlone ? [] : (twins.get(stem) ?? []).filter((other) => kindOf(other)?.[1] !== kind)
-  const { mtimeMs: modified, size, ino: inode, mode } = stat
+  const { mtimeMs: modified, size, ino, mode } = stat
   const stamp = stampOf(stat) + besideStamp({ path, beside })
-  add({ path, stem, category, place, kind, beside, stamp, modified, size, inode, mode })
+  add({ path, stem, category, place, kind, beside, stamp, modified, seen: [size, ino, mode] })
 }
 
-function isStill({ modified, size, inode, mode }: Entry, stat: Stats): boolean {
-  return modified === stat.mtimeMs && size === stat.size && inode === stat.ino && mode === stat.mode
+function isStill({ modified, seen }: Entry, { mtimeMs, size, ino, mode }: Stats): boolean {
+  return modified === mtimeMs && seen?.[0] === size && seen[1] === ino && seen[2] === mode
 }
 
 /** Stems under which a manifest and a script lie, with the names of all of them. */

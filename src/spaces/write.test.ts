@@ -9,13 +9,14 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ItemFile } from '../store/store.ts'
-import { scan } from './scan.ts'
+import { scan, stampAt } from './scan.ts'
 import type { ItemWrite } from './write.ts'
 import { removeItem, targetOf, writeItem } from './write.ts'
 
@@ -35,17 +36,36 @@ const file = (path: string, text = path, isExecutable = false): ItemFile => ({
 })
 const FILES = [file('main.sh', '#!/bin/sh', true), file('lib/part.sh')]
 
-const order = (given: Partial<ItemWrite> = {}): ItemWrite => ({
-  root,
-  within: project,
-  id: 'a',
-  category: null,
-  isDocument: false,
-  text: TEXT,
-  files: [],
-  overwrite: false,
-  ...given,
-})
+interface Given {
+  readonly root?: string
+  readonly within?: string | null
+  readonly id?: string
+  readonly category?: string
+  readonly isDocument?: boolean
+  readonly text?: string
+  readonly files?: readonly ItemFile[]
+  readonly overwrite?: boolean
+  readonly stamp?: string | null
+}
+
+function order(given: Given = {}): ItemWrite {
+  const { id = 'a', isDocument = false, text = TEXT, files = [], overwrite = false, stamp } = given
+  const isFolder = !isDocument && (files.length > 0 || id.toLowerCase() === 'tool')
+  const manifest = file(isFolder ? 'tool.yaml' : `${id}.${isDocument ? 'md' : 'yaml'}`, text)
+  const place = isDocument ? 'knowledge' : 'tools'
+  return {
+    id,
+    root: given.root ?? root,
+    within: given.within === undefined ? project : given.within,
+    path: [place, ...(given.category?.split('/') ?? []), isFolder ? id : manifest.path].join('/'),
+    isFolder,
+    manifest,
+    files,
+    replaces: stamp === undefined ? (overwrite ? 'any' : 'nothing') : { stamp },
+  }
+}
+
+const write = (given: Given = {}): Promise<string> => writeItem(order(given), async (work) => work())
 
 function put(path: string, text = 'x'): string {
   const at = join(root, path)
@@ -74,7 +94,7 @@ function remove(path: string): Promise<readonly string[]> {
 }
 
 describe('where an item goes', () => {
-  test.each<readonly [Partial<ItemWrite>, string, string]>([
+  test.each<readonly [Given, string, string]>([
     [{}, 'tools/a.yaml', 'tools/a.yaml'],
     [{ category: 'web/mail' }, 'tools/web/mail/a.yaml', 'tools/web/mail/a.yaml'],
     [{ files: FILES }, 'tools/a', 'tools/a/tool.yaml'],
@@ -85,14 +105,13 @@ describe('where an item goes', () => {
     [{ id: 'Tool', category: 'web' }, 'tools/web/Tool', 'tools/web/Tool/tool.yaml'],
     [{ id: 'tool', isDocument: true }, 'knowledge/tool.md', 'knowledge/tool.md'],
   ])('%j: %s', async (given, target, manifest) => {
-    const write = order(given)
-    expect(targetOf(write)).toBe(join(root, target))
-    expect(await writeItem(write)).toBe(join(root, manifest))
+    expect(targetOf(order(given))).toBe(join(root, target))
+    expect(await write(given)).toBe(join(root, manifest))
     expect(readFileSync(join(root, manifest), 'utf8')).toBe(TEXT)
   })
 
   test('S5, T9: what was written is found again, with all its files, bytes and modes', async () => {
-    const path = await writeItem(order({ category: 'web', files: FILES }))
+    const path = await write({ category: 'web', files: FILES })
     const entry = scan(root).get(path)
     expect(entry).toMatchObject({ stem: 'a', category: 'web', kind: 'folder' })
     expect(tree(root)).toEqual({
@@ -104,25 +123,25 @@ describe('where an item goes', () => {
     expect(statSync(join(dirname(path), 'lib/part.sh')).mode & 0o111).toBe(0)
   })
 
-  test.each<readonly [Partial<ItemWrite>]>([
+  test.each<readonly [Given]>([
     [{ category: 'lib' }],
     [{ category: 'web/node_modules' }],
     [{ category: 'primitives', files: FILES }],
     [{ id: 'lib', files: FILES }],
   ])('a folder whose tools are never found is refused: %j', async (given) => {
-    await expect(writeItem(order(given))).rejects.toMatchObject({ code: 'INVALID_MANIFEST' })
+    await expect(write(given)).rejects.toMatchObject({ code: 'INVALID_MANIFEST' })
     expect(tree(project)).toEqual({})
   })
 
   test('a library is no bad place for a document, and lib no bad name for a manifest', async () => {
-    await writeItem(order({ category: 'lib', isDocument: true }))
-    await writeItem(order({ id: 'lib' }))
+    await write({ category: 'lib', isDocument: true })
+    await write({ id: 'lib' })
     expect(scan(root).size).toBe(2)
   })
 })
 
 describe('CONFLICT: what is there is not replaced', () => {
-  test.each<readonly [string, string, Partial<ItemWrite>]>([
+  test.each<readonly [string, string, Given]>([
     ['a file', 'tools/a.yaml', {}],
     ['a folder', 'tools/a/tool.yaml', { files: FILES }],
     ['a folder that is no item', 'tools/a/other.yaml', { files: FILES }],
@@ -135,7 +154,7 @@ describe('CONFLICT: what is there is not replaced', () => {
     ['the folder of another item further up', 'tools/web/tool.yaml', { category: 'web/mail', files: FILES }],
   ])('%s', async (_, there, given) => {
     put(there, 'before')
-    await expect(writeItem(order(given))).rejects.toMatchObject({
+    await expect(write(given)).rejects.toMatchObject({
       code: 'CONFLICT',
       message: expect.stringContaining(root),
     })
@@ -145,14 +164,14 @@ describe('CONFLICT: what is there is not replaced', () => {
   test('a link that leads nowhere counts as something', async () => {
     mkdirSync(join(root, 'tools'), { recursive: true })
     symlinkSync(join(project, 'nowhere'), join(root, 'tools', 'a.yaml'))
-    await expect(writeItem(order())).rejects.toMatchObject({ code: 'CONFLICT' })
+    await expect(write()).rejects.toMatchObject({ code: 'CONFLICT' })
     expect(existsSync(join(project, 'nowhere'))).toBe(false)
   })
 
   test('of many that write at once one wins, whole, and the others are told', async () => {
     for (const files of [[], FILES]) {
       const ends = await Promise.allSettled(
-        Array.from({ length: 20 }, (_, n) => writeItem(order({ files, text: `${TEXT}# ${n}\n` }))),
+        Array.from({ length: 20 }, (_, n) => write({ files, text: `${TEXT}# ${n}\n` })),
       )
       const failed = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []))
       expect(failed.length).toBe(19)
@@ -171,15 +190,15 @@ describe('with leave to overwrite', () => {
   test('a manifest and a document are replaced', async () => {
     put('tools/a.yaml', 'before')
     put('knowledge/a.md', 'before')
-    await writeItem(order({ overwrite: true }))
-    await writeItem(order({ overwrite: true, isDocument: true, text: 'new' }))
+    await write({ overwrite: true })
+    await write({ overwrite: true, isDocument: true, text: 'new' })
     expect(tree(root)).toEqual({ 'tools/a.yaml': TEXT, 'knowledge/a.md': 'new' })
   })
 
   test('a folder is replaced whole: no file of the old one is left', async () => {
     put('tools/a/tool.yaml', 'before')
     put('tools/a/old.sh', 'before')
-    await writeItem(order({ overwrite: true, files: [file('main.sh')] }))
+    await write({ overwrite: true, files: [file('main.sh')] })
     expect(tree(root)).toEqual({ 'tools/a/tool.yaml': TEXT, 'tools/a/main.sh': 'main.sh' })
   })
 
@@ -188,26 +207,81 @@ describe('with leave to overwrite', () => {
     writeFileSync(outside, 'before')
     mkdirSync(join(root, 'tools'), { recursive: true })
     symlinkSync(outside, join(root, 'tools', 'a.yaml'))
-    await writeItem(order({ overwrite: true }))
+    await write({ overwrite: true })
     expect(readFileSync(outside, 'utf8')).toBe('before')
     expect(lstatSync(join(root, 'tools', 'a.yaml')).isSymbolicLink()).toBe(false)
   })
 
-  test.each<readonly [string, string, Partial<ItemWrite>]>([
+  test.each<readonly [string, string, Given]>([
     ['a category with other items in it', 'tools/a/other.yaml', { files: FILES }],
     ['a plain file in the place of the folder', 'tools/a', { files: FILES }],
     ['a folder in the place of the manifest', 'tools/a.yaml/x', {}],
   ])('%s is not replaced all the same', async (_, there, given) => {
     put(there, 'before')
-    await expect(writeItem(order({ overwrite: true, ...given }))).rejects.toMatchObject({ code: 'CONFLICT' })
+    await expect(write({ overwrite: true, ...given })).rejects.toMatchObject({ code: 'CONFLICT' })
     expect(tree(root)).toEqual({ [there]: 'before' })
+  })
+})
+
+describe('R-01: whoever is killed, and whoever else writes', () => {
+  const AFTER = [file('main.sh', 'after')]
+  const entry = (): { path: string; stem: string } | undefined => [...scan(root).values()][0]
+  const folderStamp = (path: string): string | null => stampAt({ path, kind: 'folder', beside: [] })
+
+  test('a folder that went aside is found while its place is empty, and the next writer puts it back first', async () => {
+    const path = await write({ files: FILES })
+    const stamp = folderStamp(path)
+    const aside = join(root, 'tools', '.a.01234567-0123-0123-0123-0123456789ab.old')
+    renameSync(dirname(path), aside)
+    expect(entry()).toMatchObject({ path: join(aside, 'tool.yaml'), stem: 'a' })
+    await expect(write({ files: AFTER })).rejects.toMatchObject({ code: 'CONFLICT' })
+    expect(entry()).toMatchObject({ path, stem: 'a' })
+    renameSync(dirname(path), aside)
+    await write({ files: AFTER, stamp })
+    expect(tree(root)).toEqual({ 'tools/a/tool.yaml': TEXT, 'tools/a/main.sh': 'after' })
+    expect(readdirSync(join(root, 'tools'))).toEqual(['a'])
+  })
+
+  test('of several that went aside the last one is what is there; what is old goes with the next write', async () => {
+    const aside = (id: string): string => `tools/.a.${id}-0123-0123-0123-0123456789ab.old`
+    put(`${aside('01234567')}/tool.yaml`, 'long ago')
+    // The clock of a file system goes in steps.
+    await new Promise((resolve) => void setTimeout(resolve, 30))
+    put('tools/a/tool.yaml', TEXT)
+    renameSync(join(root, 'tools/a'), join(root, aside('00000000')))
+    expect([...scan(root).values()]).toMatchObject([{ path: join(root, aside('00000000'), 'tool.yaml') }])
+    await write({ files: AFTER, overwrite: true })
+    expect(tree(root)).toEqual({ 'tools/a/tool.yaml': TEXT, 'tools/a/main.sh': 'after' })
+    expect(readdirSync(join(root, 'tools'))).toEqual(['a'])
+  })
+
+  test('what was not there yet, or no longer, is never an item, and goes after an hour', async () => {
+    const hidden = put('tools/.a.01234567-0123-0123-0123-0123456789ab.tmp/tool.yaml', TEXT)
+    const fresh = put('tools/.a.11234567-0123-0123-0123-0123456789ab.tmp/tool.yaml', TEXT)
+    expect(scan(root).size).toBe(0)
+    utimesSync(dirname(hidden), 0, 0)
+    await write({ files: FILES })
+    expect([existsSync(hidden), existsSync(fresh)]).toEqual([false, true])
+  })
+
+  test('a change for what is there no longer is refused, for a file and for a folder', async () => {
+    for (const files of [[], FILES]) {
+      const path = await write({ files })
+      const stamp = files.length > 0 ? folderStamp(path) : stampAt({ path, kind: 'manifest', beside: [] })
+      await write({ files, text: `${TEXT}# one\n`, stamp })
+      const refused = write({ files, text: `${TEXT}# two\n`, stamp })
+      await expect(refused).rejects.toMatchObject({ code: 'CONFLICT', retryable: true })
+      expect(readFileSync(path, 'utf8')).toBe(`${TEXT}# one\n`)
+      rmSync(files.length > 0 ? dirname(path) : path, { recursive: true })
+      await expect(write({ files, stamp })).rejects.toMatchObject({ code: 'CONFLICT' })
+    }
   })
 })
 
 describe('T9, ZIP-01, FS-03: nothing leads out', () => {
   test('one bad path refuses the whole item before anything is written', async () => {
     for (const path of ['../x', '/x', 'a/../../x', 'tool.yaml', 'C:\\x', 'a\0b']) {
-      await expect(writeItem(order({ files: [file('good.sh'), file(path)] }))).rejects.toMatchObject({
+      await expect(write({ files: [file('good.sh'), file(path)] })).rejects.toMatchObject({
         code: 'INVALID_MANIFEST',
       })
     }
@@ -225,7 +299,7 @@ describe('T9, ZIP-01, FS-03: nothing leads out', () => {
     async (link) => {
       mkdirSync(dirname(join(project, link)), { recursive: true })
       symlinkSync(outside, join(project, link))
-      await expect(writeItem(order({ category: 'web/mail' }))).rejects.toMatchObject({
+      await expect(write({ category: 'web/mail' })).rejects.toMatchObject({
         code: 'PERMISSION_DENIED',
         details: { layer: 'machine', rule: 'inside-project', op: 'write' },
       })
@@ -235,18 +309,18 @@ describe('T9, ZIP-01, FS-03: nothing leads out', () => {
 
   test('a link to a folder outside that is not there yet makes none', async () => {
     symlinkSync(join(outside, 'new'), root)
-    await expect(writeItem(order())).rejects.toMatchObject({ code: expect.stringMatching(/^[A-Z_]+$/) })
+    await expect(write()).rejects.toMatchObject({ code: expect.stringMatching(/^[A-Z_]+$/) })
     expect(readdirSync(outside)).toEqual([])
   })
 
   test('a link that stays in the project is fine, and so is a project behind a link', async () => {
     mkdirSync(join(project, 'real'))
     symlinkSync(join(project, 'real'), root)
-    await writeItem(order())
+    await write()
     expect(tree(join(project, 'real'))).toEqual({ 'tools/a.yaml': TEXT })
     const linked = join(outside, 'project')
     symlinkSync(project, linked)
-    await writeItem(order({ root: join(linked, '.ai'), within: linked, id: 'b' }))
+    await write({ root: join(linked, '.ai'), within: linked, id: 'b' })
     expect(existsSync(join(project, 'real', 'tools', 'b.yaml'))).toBe(true)
   })
 
@@ -254,18 +328,18 @@ describe('T9, ZIP-01, FS-03: nothing leads out', () => {
     const neighbour = `${project}-neighbour`
     mkdirSync(neighbour)
     symlinkSync(neighbour, root)
-    await expect(writeItem(order())).rejects.toMatchObject({ code: 'PERMISSION_DENIED' })
+    await expect(write()).rejects.toMatchObject({ code: 'PERMISSION_DENIED' })
     rmSync(neighbour, { recursive: true })
   })
 
   test('in their own space people may link as they like', async () => {
     symlinkSync(outside, root)
-    await writeItem(order({ within: null }))
+    await write({ within: null })
     expect(tree(outside)).toEqual({ 'tools/a.yaml': TEXT })
   })
 
   test('the root of the disk is a project like any other', async () => {
-    await writeItem(order({ within: '/' }))
+    await write({ within: '/' })
     expect(tree(root)).toEqual({ 'tools/a.yaml': TEXT })
   })
 })
@@ -275,10 +349,10 @@ test('nothing half-written is left when a file cannot be written', async () => {
   root = join(project, ...Array.from({ length: 13 }, () => 'd'.repeat(240)), '.ai')
   put('tools/a/tool.yaml', 'before')
   const bad = file(`${'e'.repeat(200)}/`.repeat(5).slice(0, -1))
-  await expect(writeItem(order({ overwrite: true, files: [file('a.sh'), bad] }))).rejects.toMatchObject({
+  await expect(write({ overwrite: true, files: [file('a.sh'), bad] })).rejects.toMatchObject({
     code: 'STORE_UNAVAILABLE',
   })
-  await expect(writeItem(order({ id: 'b', files: [file('a.sh'), bad] }))).rejects.toMatchObject({
+  await expect(write({ id: 'b', files: [file('a.sh'), bad] })).rejects.toMatchObject({
     code: 'STORE_UNAVAILABLE',
   })
   expect(tree(root)).toEqual({ 'tools/a/tool.yaml': 'before' })
@@ -288,9 +362,9 @@ test('nothing half-written is left when a file cannot be written', async () => {
 describe('removing', () => {
   test('takes a manifest, a document or a whole folder, and nothing beside it', async () => {
     const paths = [
-      await writeItem(order()),
-      await writeItem(order({ id: 'b', category: 'web', files: FILES })),
-      await writeItem(order({ id: 'c', isDocument: true, text: 'hello' })),
+      await write(),
+      await write({ id: 'b', category: 'web', files: FILES }),
+      await write({ id: 'c', isDocument: true, text: 'hello' }),
     ]
     put('tools/web/other.yaml', TEXT)
     for (const path of paths) await remove(path)
@@ -299,12 +373,12 @@ describe('removing', () => {
 
   test('an item called tool takes nothing with it', async () => {
     put('tools/other.yaml', TEXT)
-    await remove(await writeItem(order({ id: 'tool' })))
+    await remove(await write({ id: 'tool' }))
     expect(tree(root)).toEqual({ 'tools/other.yaml': TEXT })
   })
 
   test('what has left its place is removed, though its remains cannot all be cleared away', async () => {
-    const path = await writeItem(order({ files: FILES }))
+    const path = await write({ files: FILES })
     // The longest path there can be: under the longer name that remains have, the system no longer takes it.
     let deep = dirname(path)
     while (deep.length < 3900) deep = join(deep, 'd'.repeat(100))
@@ -319,7 +393,7 @@ describe('removing', () => {
   })
 
   test('what is already gone is NOT_FOUND', async () => {
-    const path = await writeItem(order())
+    const path = await write()
     rmSync(path)
     await expect(removeItem(path, null)).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })

@@ -1,79 +1,67 @@
-import { randomUUID } from 'node:crypto'
-import { constants } from 'node:fs'
-import { link, lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { constants, linkSync, readdirSync, renameSync } from 'node:fs'
+import { lstat, mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { KiwiError, errnoOf, messageOf } from '../shared/errors.ts'
 import type { ItemFile } from '../store/store.ts'
+import { besideOf, lastAside, standsBeside } from './beside.ts'
 import { checkBundle } from './bundle.ts'
-import { leadsOutTo } from './disk.ts'
+import { leadsOutTo, statOf } from './disk.ts'
 import { invalidManifest } from './manifest.ts'
-import { NOT_ITEMS } from './scan.ts'
+import { NOT_ITEMS, stampAt } from './scan.ts'
 
 /** An item on its way to a file space. */
 export interface ItemWrite {
+  readonly id: string
   /** The `.ai` folder it goes to. */
   readonly root: string
   /** The folder the root may not lead out of through a link; null = the user's own, who may link as they like. */
   readonly within: string | null
-  readonly id: string
-  readonly category: string | null
-  /** A markdown document of the knowledge folder, else a manifest. */
-  readonly isDocument: boolean
-  readonly text: string
+  /** From the root to the file or folder it will be, such as `tools/web/greet.yaml`. */
+  readonly path: string
+  readonly isFolder: boolean
+  /** The file it is read from, by its name in the folder. */
+  readonly manifest: ItemFile
   readonly files: readonly ItemFile[]
-  readonly overwrite: boolean
+  /** What may stand there now: nothing, any item, or only what has this stamp. */
+  readonly replaces: 'nothing' | 'any' | { readonly stamp: string | null }
+  /** A file of a library: it is no item, and need not be found as one. */
+  readonly isLibrary?: boolean
 }
 
-/** Where an item would be written: one file, or a folder when it carries files. */
-export function targetOf(write: ItemWrite): string {
-  const { root, category, id, isDocument } = write
-  const folder = join(root, isDocument ? 'knowledge' : 'tools', ...foldersOf(category))
-  if (isDocument) return join(folder, `${id}.md`)
-  return join(folder, isFolder(write) ? id : `${id}.yaml`)
+/** Runs something at once, while no other process that shares the store can do the same. */
+type Exclusively = <T>(work: () => T) => Promise<T>
+
+/** Where an item would be written: a file, or a folder. */
+export function targetOf({ root, path }: ItemWrite): string {
+  return join(root, path)
 }
 
-/** One that is called `tool` is a folder too: as a file it would be the manifest of the folder it lies in. */
-function isFolder({ id, isDocument, files }: ItemWrite): boolean {
-  return !isDocument && (files.length > 0 || id.toLowerCase() === 'tool')
-}
-
-function foldersOf(category: string | null): readonly string[] {
-  return category === null ? [] : category.split('/')
-}
-
-/** Writes an item whole or not at all, beside its place first and then into it by one rename. */
-export async function writeItem(write: ItemWrite): Promise<string> {
+/**
+ * Writes an item whole or not at all: beside its place first, and then into it. Whoever is killed at any point, and
+ * whoever looks at any point, finds the old item or the new one.
+ */
+export async function writeItem(write: ItemWrite, exclusively: Exclusively): Promise<string> {
   checkBundle(write.id, write.files)
   const target = targetOf(write)
-  const beside = besideOf(target)
+  const folder = dirname(target)
+  const beside = besideOf(target, 'tmp')
   try {
-    await assertFindable(write)
-    assertWithin(await nearest(dirname(target)), write.within)
-    await mkdir(dirname(target), { recursive: true })
-    assertWithin(dirname(target), write.within)
-    if (isFolder(write)) {
-      await mkdir(beside)
-      await writeSynced(join(beside, 'tool.yaml'), write.text, false)
-      for (const { path, content, isExecutable } of write.files) {
-        await mkdir(dirname(join(beside, path)), { recursive: true })
-        await writeSynced(join(beside, path), content, isExecutable)
-      }
-    } else {
-      await writeSynced(beside, write.text, false)
-    }
-    await moveInto(beside, target, write.overwrite)
+    if (write.isLibrary !== true) await assertFindable(write)
+    assertWithin(await nearest(folder), write.within)
+    const made = await mkdir(folder, { recursive: true })
+    assertWithin(folder, write.within)
+    await stage(write, beside)
+    const replaced = await exclusively(() => moveInto(beside, write))
+    await syncFolders(folder, made === undefined ? folder : dirname(made))
+    for (const path of replaced) await clearAway(path)
   } catch (error) {
     throw writeFailed(target, error)
   } finally {
     // What stopped us may stop this as well, and is what has to be told.
     await clearAway(beside)
   }
-  return isFolder(write) ? join(target, 'tool.yaml') : target
-}
-
-/** A name of its own for every writer: scans skip what begins with a dot. */
-function besideOf(target: string): string {
-  return join(dirname(target), `.${basename(target)}.${randomUUID()}.tmp`)
+  await clearAbandoned(target)
+  return write.isFolder ? join(target, write.manifest.path) : target
 }
 
 /**
@@ -81,15 +69,136 @@ function besideOf(target: string): string {
  * against clearing it away is told, and changes nothing about its being gone.
  */
 export async function removeItem(path: string, within: string | null): Promise<readonly string[]> {
-  const target = basename(path) === 'tool.yaml' ? dirname(path) : path
-  const beside = besideOf(target)
+  const target = FOLDER_MANIFESTS.has(basename(path)) ? dirname(path) : path
+  const beside = besideOf(target, 'tmp')
   try {
     assertWithin(dirname(target), within)
     await rename(target, beside)
+    await syncFolder(dirname(target))
   } catch (error) {
     throw writeFailed(target, error)
   }
   return clearAway(beside)
+}
+
+/** Removes a folder that holds nothing; one that does stays. */
+export async function removeEmptyFolder(path: string): Promise<void> {
+  try {
+    await rmdir(path)
+  } catch (error) {
+    if (!['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR'].includes(errnoOf(error))) throw writeFailed(path, error)
+  }
+}
+
+/** What the manifest of a folder is called. */
+const FOLDER_MANIFESTS: ReadonlySet<string> = new Set(['tool.yaml', 'SKILL.md'])
+
+async function stage({ isFolder, manifest, files }: ItemWrite, beside: string): Promise<void> {
+  if (!isFolder) return writeSynced(beside, manifest)
+  await mkdir(beside)
+  const folders = new Set([beside])
+  for (const file of [manifest, ...files]) {
+    const path = join(beside, file.path)
+    await mkdir(dirname(path), { recursive: true })
+    await writeSynced(path, file)
+    for (let above = dirname(path); above !== beside; above = dirname(above)) folders.add(above)
+  }
+  for (const folder of folders) await syncFolder(folder)
+}
+
+async function writeSynced(path: string, { content, isExecutable }: ItemFile): Promise<void> {
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
+  const file = await open(path, flags, isExecutable ? 0o755 : 0o644)
+  try {
+    await file.writeFile(content)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/**
+ * The step that counts. A file takes the place of another in one rename. A folder cannot, so the one that was there
+ * goes aside under a name by which every scan still finds it while its place is empty. Returns what is to be cleared
+ * away: out of the sight of scans already, for half of it must never be taken for the item.
+ */
+function moveInto(beside: string, write: ItemWrite): readonly string[] {
+  const target = targetOf(write)
+  if (write.isFolder) putBack(target)
+  assertReplaceable(write, target)
+  if (!write.isFolder) {
+    if (write.replaces === 'nothing') linkSync(beside, target)
+    else renameSync(beside, target)
+    return []
+  }
+  const old = statOf(target) === null ? null : besideOf(target, 'old')
+  if (old !== null) renameSync(target, old)
+  try {
+    renameSync(beside, target)
+  } catch (error) {
+    if (old !== null) renameSync(old, target)
+    throw error
+  }
+  return asidesOf(target).map((aside) => {
+    const gone = besideOf(target, 'tmp')
+    renameSync(aside, gone)
+    return gone
+  })
+}
+
+/** Somebody was killed between the two steps: what they moved aside is what is there. */
+function putBack(target: string): void {
+  if (statOf(target) !== null) return
+  const folder = dirname(target)
+  const aside = lastAside(folder, basename(target), readdirSync(folder))
+  if (aside !== null) renameSync(join(folder, aside), target)
+}
+
+function asidesOf(target: string): readonly string[] {
+  return readdirSync(dirname(target))
+    .filter((name) => {
+      const beside = standsBeside(name)
+      return beside?.isOld === true && beside.name === basename(target)
+    })
+    .map((name) => join(dirname(target), name))
+}
+
+function assertReplaceable({ replaces, isFolder, manifest }: ItemWrite, target: string): void {
+  if (replaces === 'nothing') {
+    // Exclusive for a file by the link that makes it; a folder would silently take the place of an empty one.
+    if (isFolder && statOf(target) !== null) throw somethingThere(target)
+    return
+  }
+  // A folder without a manifest is a category: everything in it would go.
+  const path = isFolder ? join(target, manifest.path) : target
+  if (isFolder && statOf(target) !== null && statOf(path) === null) throw somethingThere(target)
+  if (replaces === 'any') return
+  if (stampAt({ path, kind: isFolder ? 'folder' : 'manifest', beside: [] }) === replaces.stamp) return
+  throw new KiwiError('CONFLICT', `Cannot write "${target}": it was changed meanwhile`, {
+    hint: 'Load it again, and send the change for what is there now',
+    retryable: true,
+    details: { path: target },
+  })
+}
+
+/** What others left beside this target when they were killed. */
+async function clearAbandoned(target: string): Promise<void> {
+  const folder = dirname(target)
+  for (const name of await readdir(folder).catch(() => [])) {
+    const beside = standsBeside(name)
+    if (beside === null || beside.isOld || beside.name !== basename(target)) continue
+    if (await isAbandoned(join(folder, name))) await clearAway(join(folder, name))
+  }
+}
+
+const ABANDONED_MS = 3_600_000
+
+/** Nobody takes that long to write an item. */
+function isAbandoned(path: string): Promise<boolean> {
+  return lstat(path).then(
+    ({ mtimeMs }) => Date.now() - mtimeMs > ABANDONED_MS,
+    () => false,
+  )
 }
 
 /** A warning when something of it stays: hidden from every scan, but there. */
@@ -102,49 +211,36 @@ async function clearAway(path: string): Promise<readonly string[]> {
   }
 }
 
-async function writeSynced(path: string, content: string | Uint8Array, isExecutable: boolean): Promise<void> {
-  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
-  const file = await open(path, flags, isExecutable ? 0o755 : 0o644)
-  try {
-    await file.writeFile(content)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
+/** From this folder up to that one: a name is on disk when the folder that holds it is. */
+async function syncFolders(folder: string, upTo: string): Promise<void> {
+  await syncFolder(folder)
+  if (folder !== upTo && folder !== dirname(folder)) await syncFolders(dirname(folder), upTo)
 }
 
-/** Without leave to overwrite, what stands there is never replaced, whoever put it there in the meantime. */
-async function moveInto(beside: string, target: string, overwrite: boolean): Promise<void> {
-  const isDirectory = (await stat(beside)).isDirectory()
-  if (!isDirectory) return overwrite ? rename(beside, target) : link(beside, target)
-  const there = await stat(target).catch(() => null)
-  if (there === null) return rename(beside, target)
-  // A folder without a manifest is a category: everything in it would go.
-  if (!overwrite || !(await isThere(join(target, 'tool.yaml')))) throw somethingThere(target)
-  const aside = `${beside}.old`
-  await rename(target, aside)
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, constants.O_RDONLY)
   try {
-    await rename(beside, target)
+    await handle.sync()
   } catch (error) {
-    await rename(aside, target)
-    throw error
+    // Some file systems sync no folders, and need not.
+    if (!['EINVAL', 'ENOTSUP', 'EBADF'].includes(errnoOf(error))) throw error
+  } finally {
+    await handle.close()
   }
-  // The new one is in its place: what stays of the old is hidden, and no reason to say that nothing was written.
-  await clearAway(aside)
 }
 
 /** In a library, or in the folder of another item, it would be written and never found. */
-async function assertFindable(write: ItemWrite): Promise<void> {
-  const { root, category, id, isDocument } = write
-  if (isDocument) return
-  const folders = foldersOf(category)
-  const lost = [...folders, ...(isFolder(write) ? [id] : [])].find((name) => NOT_ITEMS.has(name))
-  if (lost !== undefined) {
-    const reason = `nothing in a folder named "${lost}" is ever an item`
-    throw invalidManifest(id, [{ name: folders.includes(lost) ? 'category' : 'tool_id', reason }])
+async function assertFindable({ id, root, path, isFolder }: ItemWrite): Promise<void> {
+  const [type, ...parts] = path.split('/')
+  if (type !== 'tools') return
+  const folders = isFolder ? parts : parts.slice(0, -1)
+  const lost = folders.findIndex((name) => NOT_ITEMS.has(name))
+  if (lost >= 0) {
+    const reason = `nothing in a folder named "${folders[lost]}" is ever an item`
+    throw invalidManifest(id, [{ name: lost < parts.length - 1 ? 'category' : 'tool_id', reason }])
   }
-  for (const at of folders.keys()) {
-    const folder = join(root, 'tools', ...folders.slice(0, at + 1))
+  for (const at of parts.slice(0, -1).keys()) {
+    const folder = join(root, type, ...parts.slice(0, at + 1))
     if (await isThere(join(folder, 'tool.yaml'))) throw somethingThere(folder)
   }
 }

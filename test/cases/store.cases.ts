@@ -1,5 +1,6 @@
 import { describe, test } from 'vitest'
 import type { StoreBed } from './store-bed.ts'
+import { exclusiveCases } from './store-exclusive.cases.ts'
 import { journalCases, tamperCases } from './store-journal.cases.ts'
 import { latestCases, refusalCases, resolveCases, roundTripCases } from './store-registry.cases.ts'
 import { indexCases, rankCases, reachCases } from './store-search.cases.ts'
@@ -20,6 +21,7 @@ export function storeCases(name: string, makeBed: () => Promise<StoreBed>): void
     ...reachCases,
     ...journalCases,
     ...tamperCases,
+    ...exclusiveCases,
     ...trustCases,
   }
   describe(name, () => {

@@ -47,6 +47,50 @@ describe.skipIf(!canMount)('R-04, R-05: a disk that gives out', () => {
     )
   })
 
+  test('S8: a full disk lets no update through in part: what was there stays, and goes on when there is room', () => {
+    const tool = join(place.folder, 'grown')
+    mkdirSync(tool)
+    writeFileSync(join(tool, 'tool.yaml'), 'tool_id: grown\ntool_type: bash\ndescription: small\n')
+    writeFileSync(join(tool, 'main.sh'), 'echo small')
+    const { code, stdout, stderr } = apart(`
+      mount -t tmpfs -o size=1m tmpfs '${place.project}'
+      cd '${place.project}'
+      "$NODE" "$CLI" create '${tool}'
+      head -c 400000 /dev/zero > filler
+      head -c 800000 /dev/zero | tr '\\0' '#' > '${tool}/main.sh'
+      "$NODE" "$CLI" update grown '${tool}' || echo "exit $?"
+      "$NODE" "$CLI" run grown
+      rm filler
+      "$NODE" "$CLI" update grown '${tool}'
+      wc -c < .ai/tools/grown/main.sh
+      ls -A .ai/tools`)
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('STORE_FULL') })
+    expect(stdout.split('\n').map((line) => line.trim())).toEqual(
+      expect.arrayContaining(['exit 6', 'small', '800000', 'grown']),
+    )
+  })
+
+  test('S8: a project that cannot be written: a typed answer for each, and nothing is left', () => {
+    const { stdout, stderr } = apart(`
+      mkdir -p fixed && mount -t tmpfs tmpfs fixed && mkdir -p fixed/.ai/tools/there
+      printf 'tool_type: bash\\nversion: 1.0.0\\ndescription: x\\n' > fixed/.ai/tools/there/tool.yaml
+      echo 'echo there' > fixed/.ai/tools/there/main.sh
+      mount -o remount,ro fixed && cd fixed
+      "$NODE" "$CLI" trust --yes
+      "$NODE" "$CLI" create '${join(place.folder, 'big')}' || echo "create $?"
+      "$NODE" "$CLI" update there --set-version 2.0.0 || echo "update $?"
+      "$NODE" "$CLI" publish there --set-version 2.0.0 || echo "publish $?"
+      "$NODE" "$CLI" delete there --yes || echo "delete $?"
+      "$NODE" "$CLI" publish there
+      "$NODE" "$CLI" run there
+      find .ai -type f | wc -l`)
+    expect(stdout.split('\n').map((line) => line.trim())).toEqual(
+      expect.arrayContaining(['create 6', 'update 6', 'publish 6', 'delete 6', 'there', '2']),
+    )
+    expect(stdout).toContain('Published script "there" 1.0.0')
+    expect(stderr.match(/STORE_UNAVAILABLE/g)).toHaveLength(4)
+  })
+
   test('a full disk under the store: nothing runs unrecorded, reading goes on', () => {
     const { stdout, stderr } = apart(`
       mkdir -p full && mount -t tmpfs -o size=1m tmpfs full

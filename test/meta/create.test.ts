@@ -222,7 +222,10 @@ describe('create and delete', () => {
       temp.call('execute', { item_type, action: 'create', item_id, parameters })
     await create('directive', 'steps', { manifest: { description: 'd' }, content: 'do this: now' })
     const { data } = await temp.load('steps', { item_type: 'directive' })
-    expect(data).toMatchObject({ files: [{ path: 'content.md', content: 'do this: now' }] })
+    const content = '---\nname: steps\nversion: 1.0.0\ndescription: d\n---\ndo this: now'
+    expect(data).toMatchObject({ files: [{ path: 'directive.md', content }] })
+    const text = readFileSync(join(temp.project, '.ai/directives/steps.md'), 'utf8')
+    expect(text.slice(-content.length)).toBe(content)
     const both = await create('tool', 'both_words', {
       manifest: BASH,
       content: BASH,

@@ -153,6 +153,6 @@ export function collectFile(bag: Bag, folder: string, to: string, place: PlaceNa
 }
 
 /** Read once, so that nobody asks whether it has changed. */
-function entryOf(entry: Omit<Entry, 'stamp' | 'modified' | 'size' | 'inode' | 'mode'>): Entry {
-  return { ...entry, stamp: '', modified: 0, size: 0, inode: 0, mode: 0 }
+function entryOf(entry: Omit<Entry, 'stamp' | 'modified'>): Entry {
+  return { ...entry, stamp: '', modified: 0 }
 }

@@ -82,9 +82,10 @@ async function openReadOnly(file: string, reason: string, options: SqliteOptions
     const said = `"${file}" cannot be written: ${reason}`
     options.log?.warn('store.read_only', { file, reason, is_read: isRead })
     const store = assemble(connection, options, said)
-    const { append, publish, remove, ...trust } = refuseWrites(file, said)
+    const { append, publish, remove, exclusively, ...trust } = refuseWrites(file, said)
     return {
       ...store,
+      exclusively,
       registry: { ...store.registry, publish, remove },
       trust: { ...store.trust, ...trust },
       journal: { ...store.journal, append },

@@ -1,6 +1,6 @@
 import { pathToFileURL } from 'node:url'
 import { KiwiError } from '../../shared/errors.ts'
-import type { Journal, Registry, Trust } from '../store.ts'
+import type { Journal, Registry, Store, Trust } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { isDamaged } from './failure.ts'
 import { migrate, versionOf } from './migrate.ts'
@@ -75,9 +75,11 @@ export function refuseWrites(file: string, reason: string): RefusedWrites {
     trustProject: refuse('trust the project'),
     revokeProject: refuse('stop trusting the project'),
     sign: refuse('keep the signature'),
+    exclusively: refuse('write'),
   }
 }
 
 type RefusedWrites = Pick<Registry, 'publish' | 'remove'> &
   Pick<Journal, 'append'> &
-  Pick<Trust, 'trustProject' | 'revokeProject' | 'sign'>
+  Pick<Trust, 'trustProject' | 'revokeProject' | 'sign'> &
+  Pick<Store, 'exclusively'>

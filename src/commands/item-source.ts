@@ -1,0 +1,107 @@
+import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { extname, join, parse, relative, resolve } from 'node:path'
+import { KiwiError, messageOf } from '../shared/errors.ts'
+import { LIMITS } from '../shared/limits.ts'
+import { parseDocument } from '../spaces/parse-document.ts'
+
+/** An item as a person has it on disk, as `create` and `update` take it. */
+export interface ItemSource {
+  /** What it is called when it does not say so itself. */
+  readonly id: string | undefined
+  readonly parameters: Readonly<Record<string, unknown>>
+  /** Paths of the files of a folder; null for a single file. */
+  readonly paths: readonly string[] | null
+}
+
+/** What a source is run by when only its name tells. */
+const EXECUTORS: Readonly<Record<string, string>> = {
+  '.py': 'python_runtime',
+  '.sh': 'bash_runtime',
+  '.js': 'node_runtime',
+  '.mjs': 'node_runtime',
+  '.cjs': 'node_runtime',
+  '.ts': 'deno_runtime',
+}
+
+/** Reads a manifest, a folder with `tool.yaml`, a script or a document. */
+export async function readItemSource(source: string): Promise<ItemSource> {
+  try {
+    if (statSync(source).isDirectory()) return await readFolder(source)
+    assertFits(source, [source])
+    const text = readFileSync(source, 'utf8')
+    const { name, ext } = parse(resolve(source))
+    if (/^\.(?:ya?ml|json)$/.test(ext)) {
+      return { id: await nameUnlessSaid(text, name), parameters: { manifest: text }, paths: null }
+    }
+    const executor = EXECUTORS[ext]
+    const isSaid = executor === undefined || text.startsWith('#!')
+    return { id: name, parameters: { content: text, ...(isSaid ? {} : { executor }) }, paths: null }
+  } catch (error) {
+    if (error instanceof KiwiError) throw error
+    throw new KiwiError('PARSE_ERROR', `Cannot read "${source}": ${messageOf(error)}`, {
+      hint: 'Give a manifest, a script, a document, or a folder that holds tool.yaml',
+      cause: error,
+    })
+  }
+}
+
+/** A document is a directive or knowledge, which only a person can tell; anything else is a tool. */
+export function assertType(source: string, type: string): void {
+  if (extname(source) !== '.md' || type === 'directive' || type === 'knowledge') return
+  throw new KiwiError('INVALID_PARAMETERS', `Cannot create a ${type} from "${source}": it is a document`, {
+    hint: 'Give --type directive or --type knowledge',
+    details: { missing: [], invalid: [{ name: 'type', reason: 'directive or knowledge for a document' }] },
+  })
+}
+
+/** A manifest that does not say its id is called as its file or folder, as it would be in a space. */
+async function nameUnlessSaid(manifest: string, name: string): Promise<string | undefined> {
+  const declared = await parseDocument(manifest, name).catch(() => null)
+  const isNamed = declared === null || ['tool_id', 'id', 'name'].some((key) => declared[key] !== undefined)
+  return isNamed ? undefined : name
+}
+
+async function readFolder(source: string): Promise<ItemSource> {
+  const manifest = readFileSync(join(source, 'tool.yaml'), 'utf8')
+  const entries = readdirSync(source, { recursive: true, withFileTypes: true })
+  const link = entries.find((entry) => entry.isSymbolicLink())
+  if (link !== undefined) {
+    throw new KiwiError(
+      'INVALID_MANIFEST',
+      `Cannot use "${join(link.parentPath, link.name)}": it is a link`,
+      {
+        hint: 'Replace the link by what it leads to',
+      },
+    )
+  }
+  const paths = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => relative(source, path) !== 'tool.yaml')
+  assertFits(source, paths)
+  return {
+    id: await nameUnlessSaid(manifest, parse(resolve(source)).name),
+    parameters: {
+      manifest,
+      files: Object.fromEntries(paths.map((path) => [relative(source, path), fileAt(path)])),
+    },
+    paths: paths.map((path) => relative(source, path)),
+  }
+}
+
+/** Before anything is read: the files go into one call, a third longer than they are. */
+function assertFits(source: string, paths: readonly string[]): void {
+  const bytes = paths.reduce((sum, path) => sum + statSync(path).size, 0)
+  if (bytes * (4 / 3) < LIMITS.requestBytes - LIMITS.itemBytes) return
+  throw new KiwiError('MESSAGE_TOO_LARGE', `Cannot send "${source}": its files have ${bytes} bytes`, {
+    hint: 'Copy it to .ai/tools of the project: what lies there is found',
+  })
+}
+
+function fileAt(path: string): { content: string; encoding: string; executable: boolean } {
+  return {
+    content: readFileSync(path).toString('base64'),
+    encoding: 'base64',
+    executable: (lstatSync(path).mode & 0o100) !== 0,
+  }
+}

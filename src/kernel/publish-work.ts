@@ -1,0 +1,148 @@
+import type { Plan } from '../chain/plan.ts'
+import { isOwn } from '../chain/trust.ts'
+import { KiwiError } from '../shared/errors.ts'
+import { keepAll } from '../shared/redact.ts'
+import { itemTypeOf } from '../shared/tool-type.ts'
+import { withVersion } from '../spaces/change-item.ts'
+import type { Item } from '../spaces/item.ts'
+import type { Lookup } from '../spaces/lookup.ts'
+import { invalidManifest } from '../spaces/manifest.ts'
+import { missingFields } from '../spaces/required-fields.ts'
+import { targetOf } from '../spaces/write.ts'
+import { writtenOf } from '../spaces/written-item.ts'
+import type { Ticket, Wish, Work } from './call.ts'
+import { writtenData } from './create-work.ts'
+import type { Means } from './means.ts'
+import { samePlace } from './place.ts'
+import { linksOf } from './run-work.ts'
+import { assertHigher, authorAgain, changeable, nextPatch, unchangedWork } from './update-work.ts'
+import { mayVouch } from './vouch.ts'
+import { writeSigned } from './write-signed.ts'
+
+/** An item of a file space to be made a version of the registry, which never changes again. */
+export async function publishWork(
+  wish: Extract<Wish, { kind: 'publish' }>,
+  lookup: Lookup,
+  { caller }: Ticket,
+  means: Means,
+): Promise<Work> {
+  const standing = await changeable('publish', wish, lookup)
+  const { item: source } = standing
+  const version = wish.version ?? source.manifest.version
+  const { default: semver } = await import('semver')
+  if (version !== source.manifest.version) {
+    assertHigher(semver, { id: source.id, wanted: version, present: source.manifest.version })
+  }
+  const published = await means.store.registry.version(source.id, version).catch(() => null)
+  const isRegistered = source.space === 'registry'
+  if (isRegistered && published !== null) return unchangedWork('publish', source)
+  if (isRegistered) throw onlyRegistered(source, version)
+  const missing = missingFields(source)
+  if (missing.length > 0) throw invalidManifest(source.id, missing)
+  const by = caller.kind
+  const { verified } = await mayVouch(source, { verb: 'publish', by, lookup, means })
+  if (verified.state === 'unverified') throw modified(source)
+  const isRaised = version !== source.manifest.version
+  const present = await writtenOf(source)
+  const authored = await authorAgain(
+    source,
+    isRaised ? await withVersion(present, version) : present,
+    lookup,
+    means,
+  )
+  const { item, plan } = authored
+  if (published !== null) {
+    if (published.content_hash === item.contentHash) return unchangedWork('publish', item)
+    throw versionExists(item, published.content_hash, nextPatch(semver, version))
+  }
+  const write = isRaised ? samePlace(standing, authored.written, { lookup, means }) : null
+  return {
+    item: { id: item.id, version, space: 'registry' },
+    action: 'publish',
+    chain: linksOf(plan),
+    demands: [
+      { op: 'tool', id: item.id, action: 'publish' },
+      ...(write === null ? [] : [{ op: 'write', path: targetOf(write) } as const]),
+    ],
+    isRepeatable: false,
+    isReadOnly: false,
+    parameters: { tool_id: item.id, version, content_hash: item.contentHash, changelog: wish.changelog },
+    redact: keepAll,
+    preview: () => ({ executor_chain: plan.chain, would_write: 'registry', version }),
+    warnings: [...authored.warnings, ...leftBehind(plan)],
+    async perform() {
+      const signing = { lookup, means, by, changelog: wish.changelog }
+      const raised = write === null ? null : await writeSigned(authored, { ...signing, write })
+      // What carries a signature of our own is published as it lies there.
+      const isSigned = raised === null && isOwn(verified)
+      const made = await writeSigned(authored, { ...signing, write: null, isSigned })
+      const data = writtenData('Published', made.item, 'registry')
+      return {
+        data: { ...data, path: source.path, changed: true },
+        warnings: [...(raised?.warnings ?? []), ...made.warnings],
+      }
+    },
+  }
+}
+
+/** Its version would carry what nobody has looked at. */
+function modified({ id, path, manifest, space }: Item): KiwiError {
+  return new KiwiError('CONTENT_MODIFIED', `Cannot publish "${id}": it is not what was signed`, {
+    hint: `Review the change, then sign it again with kiwi sign ${id} or the action "sign"`,
+    fix: {
+      call: 'execute',
+      arguments: {
+        item_type: itemTypeOf(manifest.tool_type),
+        action: 'sign',
+        item_id: id,
+        parameters: { location: space },
+      },
+    },
+    details: { tool: id, path },
+  })
+}
+
+/** Whoever has the version alone does not have these. */
+function leftBehind({ links }: Plan): readonly string[] {
+  return links
+    .slice(1)
+    .filter(({ space }) => space === 'project' || space === 'user')
+    .map(({ tool_id, space }) => `it runs through "${tool_id}", which is only in ${space}: publish that too`)
+}
+
+function onlyRegistered({ id, manifest }: Item, version: string): KiwiError {
+  return new KiwiError('CONFLICT', `Cannot publish "${id}" as ${version}: it is in the registry only`, {
+    hint: `Make a version after ${manifest.version} with update`,
+    fix: {
+      call: 'execute',
+      arguments: {
+        item_type: itemTypeOf(manifest.tool_type),
+        action: 'update',
+        item_id: id,
+        parameters: { version },
+      },
+    },
+    details: { tool_id: id, version: manifest.version },
+  })
+}
+
+function versionExists({ id, manifest, contentHash }: Item, publishedHash: string, next: string): KiwiError {
+  const { version } = manifest
+  return new KiwiError(
+    'VERSION_EXISTS',
+    `Cannot publish "${id}": version ${version} stands with other content`,
+    {
+      hint: `Change it with update, which raises the version, or publish it as ${next}`,
+      fix: {
+        call: 'execute',
+        arguments: {
+          item_type: itemTypeOf(manifest.tool_type),
+          action: 'publish',
+          item_id: id,
+          parameters: { version: next },
+        },
+      },
+      details: { tool_id: id, version, content_hash: contentHash, published_hash: publishedHash },
+    },
+  )
+}

@@ -1,0 +1,225 @@
+import type Semver from 'semver'
+import { walk } from '../chain/walk.ts'
+import { KiwiError } from '../shared/errors.ts'
+import type { JsonObject } from '../shared/json.ts'
+import { keepAll } from '../shared/redact.ts'
+import { itemTypeOf } from '../shared/tool-type.ts'
+import { changeWritten, isSameWritten, withVersion } from '../spaces/change-item.ts'
+import type { Item } from '../spaces/item.ts'
+import type { Lookup } from '../spaces/lookup.ts'
+import { notFound } from '../spaces/lookup.ts'
+import { readWritten } from '../spaces/read-item.ts'
+import { missingFields } from '../spaces/required-fields.ts'
+import { targetOf } from '../spaces/write.ts'
+import type { WrittenItem } from '../spaces/written-item.ts'
+import { writtenOf } from '../spaces/written-item.ts'
+import type { Authored } from './author.ts'
+import { author } from './author.ts'
+import type { Location, Ticket, Wish, Work } from './call.ts'
+import { writtenData } from './create-work.ts'
+import type { Means } from './means.ts'
+import type { Standing } from './place.ts'
+import { samePlace, standingItem } from './place.ts'
+import { linksOf } from './run-work.ts'
+import { mayVouch } from './vouch.ts'
+import { writeSigned } from './write-signed.ts'
+
+/** An item to be changed where it lies; in the registry, by a version after it. */
+export async function updateWork(
+  wish: Extract<Wish, { kind: 'update' }>,
+  lookup: Lookup,
+  { caller }: Ticket,
+  means: Means,
+): Promise<Work> {
+  const standing = await changeable('update', wish, lookup)
+  const { item: before } = standing
+  assertExpected(before, wish.expectedHash)
+  const by = caller.kind
+  await mayVouch(before, { verb: 'update', by, lookup, means, executors: await executorsOf(before, lookup) })
+  const present = await writtenOf(before)
+  const changed = await changeWritten(before, present, wish.change)
+  const version = await versionAfter(before, changed, wish.version)
+  const isSame =
+    isSameWritten(present, changed) && (wish.version ?? before.manifest.version) === before.manifest.version
+  if (isSame) return unchangedWork('update', before)
+  const authored = await authorAgain(before, await withVersion(changed, version), lookup, means)
+  const { item, plan, warnings } = authored
+  const location = fileOrRegistry(before)
+  const write = location === 'registry' ? null : samePlace(standing, authored.written, { lookup, means })
+  return {
+    item: { id: item.id, version, space: location },
+    action: 'update',
+    chain: linksOf(plan),
+    demands: [
+      { op: 'tool', id: item.id, action: 'update' },
+      ...(write === null ? [] : [{ op: 'write', path: targetOf(write) } as const]),
+    ],
+    isRepeatable: false,
+    isReadOnly: false,
+    parameters: {
+      tool_id: item.id,
+      location,
+      content_hash: item.contentHash,
+      previous_hash: before.contentHash,
+      changelog: wish.changelog,
+    },
+    redact: keepAll,
+    preview: () => ({
+      executor_chain: plan.chain,
+      tool_type: item.manifest.tool_type,
+      would_write: write === null ? 'registry' : targetOf(write),
+      version,
+    }),
+    warnings,
+    async perform() {
+      const made = await writeSigned(authored, { write, changelog: wish.changelog, lookup, means, by })
+      const data = writtenData('Updated', made.item, location)
+      return {
+        data: { ...data, previous_version: before.manifest.version, changed: true },
+        warnings: made.warnings,
+      }
+    },
+  }
+}
+
+/** An item whose chain is broken is mended by a change: it then counts as one that nobody has signed. */
+async function executorsOf(item: Item, lookup: Lookup): Promise<readonly string[]> {
+  const chain = await walk(item, lookup).catch(() => [])
+  return chain.slice(1).map(({ id }) => id)
+}
+
+/** The item that is meant, where it can be changed. What is shipped stays. */
+export async function changeable(
+  action: string,
+  { ref, itemType, location }: Pick<Extract<Wish, { kind: 'update' }>, 'ref' | 'itemType' | 'location'>,
+  lookup: Lookup,
+): Promise<Standing> {
+  const standing = await standingItem(async () => {
+    const item = await lookup.find(ref, itemType, location ?? undefined)
+    // Running and reading take a document for a tool where there is no other; what is changed is never meant so.
+    const isDocument = itemType === 'tool' && item?.manifest.tool_type === 'knowledge'
+    if (item === null || isDocument) throw notFound(ref, itemType)
+    return item
+  }, lookup)
+  const { id, space, form, filePaths } = standing.item
+  if (space === 'builtin') {
+    throw new KiwiError('BUILTIN_PROTECTED', `Cannot ${action} "${id}": it is shipped with Kiwi`)
+  }
+  if (action === 'update' && form === 'manifest' && filePaths.length > 0) {
+    throw new KiwiError(
+      'INVALID_PARAMETERS',
+      `Cannot update "${id}": its manifest and its script are two files`,
+      {
+        hint: `Move both into a folder "${id}", the manifest as tool.yaml, and send the call again`,
+        details: {
+          missing: [],
+          invalid: [{ name: 'item_id', reason: 'two files cannot be changed in one step' }],
+        },
+      },
+    )
+  }
+  return standing
+}
+
+function fileOrRegistry({ space }: Item): Location {
+  return space === 'project' || space === 'user' ? space : 'registry'
+}
+
+/** The item with other content: still what it was by id and type. */
+export async function authorAgain(
+  before: Item,
+  written: WrittenItem,
+  lookup: Lookup,
+  means: Means,
+): Promise<Authored> {
+  const { id, manifest } = before
+  const authored = await author(written, {
+    stem: id,
+    category: manifest.category,
+    location: fileOrRegistry(before),
+    lookup,
+    means,
+  })
+  const { item } = authored
+  if (item.id === id && item.manifest.tool_type === manifest.tool_type) return authored
+  const [name, is, was] =
+    item.id === id ? ['tool_type', item.manifest.tool_type, manifest.tool_type] : ['tool_id', item.id, id]
+  throw new KiwiError(
+    'INVALID_PARAMETERS',
+    `Cannot update "${id}": it would be "${is}", no longer "${was}"`,
+    {
+      hint: 'Create another item for what is another thing',
+      details: { missing: [], invalid: [{ name, reason: 'cannot change' }] },
+    },
+  )
+}
+
+function assertExpected({ id, contentHash, manifest, space }: Item, expected: string | null): void {
+  if (expected === null || expected === contentHash) return
+  throw new KiwiError('CONFLICT', `Cannot update "${id}": it is no longer what the change was made for`, {
+    hint: 'Load it again, and send the change for what is there now',
+    fix: {
+      call: 'load',
+      arguments: { item_type: itemTypeOf(manifest.tool_type), item_id: id, source: space },
+    },
+    details: { expected_hash: expected, content_hash: contentHash },
+  })
+}
+
+/** The one that is asked for, the higher one the new manifest says, else the next patch. Versions only go up. */
+async function versionAfter(before: Item, changed: WrittenItem, asked: string | null): Promise<string> {
+  const { default: semver } = await import('semver')
+  const { id, manifest } = before
+  const origin = { stem: id, category: manifest.category }
+  // What else is wrong with it is said with all its faults, later.
+  const declared = await readWritten(changed, origin, before.space).catch(() => null)
+  const isSaid = declared !== null && missingFields(declared).every(({ name }) => name !== 'version')
+  const wanted = asked ?? (isSaid ? declared.manifest.version : manifest.version)
+  if (asked === null && wanted === manifest.version) return nextPatch(semver, manifest.version)
+  assertHigher(semver, { id, wanted, present: manifest.version })
+  return wanted
+}
+
+export function nextPatch({ inc }: typeof Semver, version: string): string {
+  return inc(version, 'patch') ?? version
+}
+
+export function assertHigher(
+  { valid, gt }: typeof Semver,
+  { id, wanted, present }: { id: string; wanted: string; present: string },
+): void {
+  const isVersion = /^\d/.test(wanted) && valid(wanted) !== null
+  if (isVersion && (wanted === present || gt(wanted, present))) return
+  const reason = isVersion ? `not higher than ${present}` : 'not a semantic version such as 1.0.0'
+  throw new KiwiError('INVALID_PARAMETERS', `Cannot give "${id}" the version "${wanted}": it is ${reason}`, {
+    hint: isVersion ? `Give a version above ${present}, or none` : 'Give a version such as 1.2.0, or none',
+    details: { missing: [], invalid: [{ name: 'version', reason }] },
+  })
+}
+
+/** What was asked for is so already. */
+export function unchangedWork(action: string, { id, manifest, space, path, contentHash }: Item): Work {
+  const link = { id, version: manifest.version, space }
+  const data: JsonObject = {
+    output: `Unchanged: "${id}" ${manifest.version}`,
+    tool_id: id,
+    version: manifest.version,
+    source: space,
+    path,
+    content_hash: contentHash,
+    changed: false,
+  }
+  return {
+    item: link,
+    action,
+    chain: [link],
+    demands: [{ op: 'tool', id, action }],
+    isRepeatable: true,
+    isReadOnly: false,
+    parameters: { tool_id: id, content_hash: contentHash },
+    redact: keepAll,
+    preview: () => ({ would_write: null }),
+    warnings: [],
+    perform: async () => ({ data, warnings: [] }),
+  }
+}
