@@ -36,7 +36,9 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
   const store = await openSqliteStore({ path: config.store, clock, log })
   const view = viewOf(store)
   try {
-    const spaces = await openSpaces({ store, clock, userSpace: config.userSpace, builtinFolder: BUILTIN })
+    const { userSpace } = config
+    const watchLog = config.watch ? log : undefined
+    const spaces = await openSpaces({ store, clock, userSpace, builtinFolder: BUILTIN, watchLog })
     const kernel = openKernel({ config, store, clock, log, packageTable: openPackageTable(BUILTIN) })
     await kernel.preload(spaces.at(null))
     await kernel.settle()
@@ -46,6 +48,7 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
       store: view,
       spaces,
       async close() {
+        spaces.close()
         await kernel.close()
         await store.close()
       },

@@ -65,3 +65,18 @@ export function addAuthoring({ inProject, ends }: Program): void {
       ends((await import('./rollback.ts')).rollbackCommand(id, version, options)),
     )
 }
+
+/** The command that takes over items from elsewhere. */
+export function addImport({ inProject, ends }: Program): void {
+  inProject('import', 'take over items from an older or other folder')
+    .argument(
+      '[path]',
+      'an .ai folder or one that holds it, ~/.script-kiwi and the like, a skill, or one file',
+    )
+    .option('--to <space>', 'user or project', 'user')
+    .option('--dry-run', 'show what would be imported, write nothing')
+    .option('--undo <batch>', 'take an import back')
+    .option('--yes', 'take it back without asking')
+    .option('--list', 'show the imports so far')
+    .action(async (path, options) => ends((await import('./import.ts')).importCommand(path, options)))
+}

@@ -3,7 +3,7 @@ import { readWholeNumber } from '../config/whole-number.ts'
 import { errorReply } from '../meta/reply.ts'
 import { KiwiError } from '../shared/errors.ts'
 import { VERSION } from '../shared/version.ts'
-import { addAuthoring } from './authoring.ts'
+import { addAuthoring, addImport } from './authoring.ts'
 import { printReply } from './terminal.ts'
 
 /** Reads the command line and runs one command. Returns the exit code: see the table of errors. */
@@ -99,6 +99,7 @@ function createProgram(ends: (run: Promise<number>) => Promise<void>): Command {
     .option('--dry-run', 'check everything, run nothing')
     .action(async (id, pairs, options) => ends((await import('./run.ts')).runCommand(id, pairs, options)))
   addAuthoring({ inProject, ends })
+  addImport({ inProject, ends })
   inProject('sign', 'vouch for items with your own key')
     .argument('<ids...>', 'ids, or patterns such as "*" or "web/**"')
     .option('--type <item_type>', 'tool, directive, knowledge or mcp', 'tool')

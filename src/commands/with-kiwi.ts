@@ -5,7 +5,7 @@ import { readEnvironment } from '../config/environment.ts'
 import type { Kiwi } from '../kiwi.ts'
 import { openKiwi } from '../kiwi.ts'
 import type { MetaTool } from '../meta/arguments.ts'
-import type { RollbackOrder } from '../meta/meta.ts'
+import type { Act, RollbackOrder } from '../meta/meta.ts'
 import { createIds } from '../shared/ids.ts'
 import type { Report } from '../shared/progress.ts'
 import type { Reply } from '../shared/reply.ts'
@@ -21,6 +21,8 @@ export interface Session {
   readonly kiwi: Kiwi
   readonly project: string
   readonly call: (tool: MetaTool, args: Readonly<Record<string, unknown>>, report?: Report) => Promise<Reply>
+  /** What no tool can express. */
+  readonly act: (act: Act) => Promise<Reply>
   /** The person's word for the project, or its end. */
   readonly trust: (isRevoked: boolean) => Promise<Reply>
   readonly rollback: (order: RollbackOrder) => Promise<Reply>
@@ -45,6 +47,7 @@ export async function withKiwi<T>(
       kiwi,
       project: folder,
       call: (tool, args, report) => kiwi.call(tool, args, { ...client, report }, cancel.signal),
+      act: (act) => kiwi.act(act, client, cancel.signal),
       trust: (isRevoked) => kiwi.trust(folder, isRevoked, client),
       rollback: (order) => kiwi.rollback(folder, order, client),
     })

@@ -52,6 +52,7 @@ const Settings = z.strictObject({
   log_level: z.enum(LOG_LEVELS),
   allow_hosts: z.array(z.string().min(1)),
   grants: z.array(Grant),
+  watch: z.boolean(),
   publishers: z.array(Publisher),
   outputs: Outputs.partial(),
   packages: Packages,
@@ -75,6 +76,8 @@ export interface Config {
   readonly logLevel: LogLevel
   readonly allowHosts: readonly string[]
   readonly grants: readonly Grant[]
+  /** Whether the system is asked to report changes of item files, which spares the look at all of them. */
+  readonly watch: boolean
   readonly publishers: readonly Publisher[]
   readonly outputs: OutputSettings
   readonly packages: z.infer<typeof Packages>
@@ -115,6 +118,7 @@ export function loadConfig(environment: Environment, flags: Flags = {}): Config 
     logLevel: settings.log_level,
     allowHosts: settings.allow_hosts,
     grants: settings.grants,
+    watch: settings.watch,
     publishers: settings.publishers,
     outputs: { keep: settings.outputs.keep ?? 10, minBytes: settings.outputs.min_bytes ?? 0 },
     packages: settings.packages,
@@ -147,6 +151,7 @@ function settle(
     publishers: [],
     outputs: {},
     packages: {},
+    watch: false,
   }
   let sources: Sources = {
     store: 'default',
@@ -154,6 +159,7 @@ function settle(
     log_level: 'default',
     allow_hosts: 'default',
     grants: 'default',
+    watch: 'default',
     publishers: 'default',
     outputs: 'default',
     packages: 'default',

@@ -76,6 +76,8 @@ export type Wish =
       readonly destination: 'project' | 'user'
       readonly overwrite: boolean
     }
+  | { readonly kind: 'import'; readonly path: string; readonly to: 'project' | 'user' }
+  | { readonly kind: 'undo_import'; readonly batch: string }
   | {
       readonly kind: 'sign'
       /** One item, or every item whose id or path fits. */

@@ -67,7 +67,19 @@ export function openKernel({ config, store, clock, log, packageTable }: KernelMe
   const outputs = openOutputs({ settings: config.outputs, userSpace, clock })
   const signer = openSigner(openOwnKey(config), clock)
   const harness = openHarness(userSpace)
-  const means: Means = { chain, store, results, outputs, clock, log, layers, userSpace, signer, harness }
+  const means: Means = {
+    chain,
+    store,
+    results,
+    outputs,
+    clock,
+    log,
+    layers,
+    userSpace,
+    signer,
+    harness,
+    packageTable,
+  }
   const pass = (ticket: Ticket, workOutHere: () => Promise<Arrival>): Promise<Outcome> =>
     gate(
       {

@@ -2,6 +2,7 @@ import type { Chain } from '../chain/chain.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Log } from '../shared/log.ts'
 import type { HarnessOf } from '../spaces/harness.ts'
+import type { PackageTable } from '../spaces/imports.ts'
 import type { Store } from '../store/store.ts'
 import type { Layer } from './policy/rule.ts'
 import type { Outputs } from './outputs.ts'
@@ -21,4 +22,5 @@ export interface Means {
   readonly userSpace: string
   readonly signer: Signer
   readonly harness: HarnessOf
+  readonly packageTable: PackageTable
 }

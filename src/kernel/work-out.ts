@@ -2,10 +2,12 @@ import type { Arrival, Ticket, Understood, Work } from './call.ts'
 import { copyWork } from './copy-work.ts'
 import { createWork } from './create-work.ts'
 import { deleteWork } from './delete-work.ts'
+import { importWork } from './import-work.ts'
 import type { Means } from './means.ts'
 import { publishWork } from './publish-work.ts'
 import { rollbackWork } from './rollback-work.ts'
 import { runWork } from './run-work.ts'
+import { undoImportWork } from './undo-import-work.ts'
 import { signWork } from './sign-work.ts'
 import { trustWork } from './trust-work.ts'
 import { updateWork } from './update-work.ts'
@@ -31,6 +33,10 @@ function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Pro
       return deleteWork(wish, lookup, means)
     case 'copy':
       return copyWork(wish, lookup, ticket, means)
+    case 'import':
+      return importWork(wish, lookup, ticket, means)
+    case 'undo_import':
+      return undoImportWork(wish, lookup, ticket, means)
     case 'sign':
       return signWork(wish, lookup, ticket, means)
     case 'trust':

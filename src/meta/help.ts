@@ -21,6 +21,7 @@ const TOPICS = [
   'knowledge',
   'mcp',
   'sign',
+  'import',
   'permissions',
   'threads',
   'limits',

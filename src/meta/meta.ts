@@ -1,11 +1,12 @@
 import { isAbsolute } from 'node:path'
-import type { Caller, Ticket, Understood } from '../kernel/call.ts'
+import type { Caller, Ticket, Wish } from '../kernel/call.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import { understand } from '../items/understand.ts'
 import type { Clock } from '../shared/clock.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { Ids } from '../shared/ids.ts'
 import { parseItemRef } from '../shared/ids.ts'
+import type { JsonObject } from '../shared/json.ts'
 import { isObject } from '../shared/json.ts'
 import type { Report } from '../shared/progress.ts'
 import type { Reply } from '../shared/reply.ts'
@@ -32,7 +33,9 @@ export interface Client extends Caller {
 /** The four tools: arguments in, the one reply out. It never throws. */
 export interface Meta {
   call(tool: string, args: unknown, client: Client, signal?: AbortSignal): Promise<Reply>
-  /** A person's word for a project, or its end. No tool leads here: an agent cannot vouch for what it works in. */
+  /** What a person asks for at the command line, through the same gate. No tool leads here. */
+  act(act: Act, client: Client, signal?: AbortSignal): Promise<Reply>
+  /** A person's word for a project, or its end: an agent cannot vouch for what it works in. */
   trust(projectPath: string, isRevoked: boolean, client: Client): Promise<Reply>
   /** A person's too: what an item was in an earlier version becomes its latest again. */
   rollback(projectPath: string, order: RollbackOrder, client: Client): Promise<Reply>
@@ -43,6 +46,19 @@ export interface RollbackOrder {
   readonly itemId: string
   readonly version: string
   readonly isDryRun: boolean
+}
+
+/** A wish that no tool can express. */
+export interface Act {
+  /** Understood inside the gate: what is wrong with it is on record too. */
+  readonly wish: () => Wish
+  /** As it is recorded. */
+  readonly operation: string
+  readonly subject: string
+  readonly parameters?: JsonObject
+  /** The project to work in, where it is not the client's; null = none. */
+  readonly projectPath?: string | null
+  readonly isDryRun?: boolean
 }
 
 interface MetaMeans {
@@ -58,11 +74,27 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
     const started = clock.monotonic()
     return () => ({ call_id: callId, duration_ms: Math.round(clock.monotonic() - started) })
   }
-  const personal = async (given: Omit<Ticket, 'callId'>, understood: () => Understood): Promise<Reply> => {
-    const ticket = { ...given, callId: ids() }
+  const act: Meta['act'] = async (asked, client, signal) => {
+    const { wish, operation, subject, parameters = {}, projectPath, isDryRun = false } = asked
+    const ticket: Ticket = {
+      callId: ids(),
+      operation,
+      subject: subject.slice(0, 256),
+      parameters,
+      caller: callerOf(client),
+      ...(signal === undefined ? {} : { signal }),
+    }
     const stamp = stampOf(ticket)
     try {
-      return outcomeReply(await kernel.admit(ticket, async () => understood()), stamp())
+      const outcome = await kernel.admit(ticket, async () => ({
+        wish: wish(),
+        lookup:
+          projectPath === undefined
+            ? atDefault(spaces, await client.defaultProject())
+            : spaces.at(projectPath),
+        isDryRun,
+      }))
+      return outcomeReply(outcome, stamp())
     } catch (error) {
       return errorReply(error, stamp())
     }
@@ -82,33 +114,34 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
         return errorReply(error, stamp())
       }
     },
-    trust(projectPath, isRevoked, client) {
-      const operation = isRevoked ? 'trust.revoke' : 'trust'
-      const ticket = {
-        operation,
-        subject: projectPath.slice(0, 256),
-        parameters: {},
-        caller: callerOf(client),
-      }
-      return personal(ticket, () => ({
-        wish: { kind: 'trust', project: projectPath, isRevoked },
-        lookup: spaces.at(isRevoked ? null : projectPath),
-        isDryRun: false,
-      }))
-    },
-    rollback(projectPath, { itemType, itemId, version, isDryRun }, client) {
-      const ticket = {
-        operation: 'rollback',
-        subject: itemId.slice(0, 256),
-        parameters: { version },
-        caller: callerOf(client),
-      }
-      return personal(ticket, () => ({
-        wish: { kind: 'rollback', ref: parseItemRef(itemId, version), itemType: readItemType(itemType) },
-        lookup: spaces.at(projectPath),
-        isDryRun,
-      }))
-    },
+    act,
+    trust: (projectPath, isRevoked, client) =>
+      act(
+        {
+          wish: () => ({ kind: 'trust', project: projectPath, isRevoked }),
+          operation: isRevoked ? 'trust.revoke' : 'trust',
+          subject: projectPath,
+          // One that is gone can still be taken off the list.
+          projectPath: isRevoked ? null : projectPath,
+        },
+        client,
+      ),
+    rollback: (projectPath, { itemType, itemId, version, isDryRun }, client) =>
+      act(
+        {
+          wish: () => ({
+            kind: 'rollback',
+            ref: parseItemRef(itemId, version),
+            itemType: readItemType(itemType),
+          }),
+          operation: 'rollback',
+          subject: itemId,
+          parameters: { version },
+          projectPath,
+          isDryRun,
+        },
+        client,
+      ),
   }
 }
 

@@ -36,6 +36,9 @@ export const LIMITS = {
   schemaCost: 20_000,
   /** Parts such a schema is written in: schemas and lists of them. */
   schemaSize: 2000,
+  /** Names an import looks at in one folder, and in all. */
+  importFolderNames: 20_000,
+  importNames: 50_000,
   /** Words of a search query. */
   queryWords: 64,
   /** Bytes of a description in the search index. */

@@ -197,6 +197,31 @@ describe('C1, C14: changes', () => {
     expect(space.generation).toBe(2)
   })
 
+  test('with a watch they are looked at when it reports something, or after half a minute', async () => {
+    const faults: string[] = []
+    const onWatchFault = (reason: string): void => void faults.push(reason)
+    const watched = openFileSpace({ space: 'project', root, within: root, onWatchFault }, clock)
+    put('tools/a.yaml', manifest('a'))
+    watched.freshen()
+    const { generation } = watched
+    // What the watch has to say is heard between turns of the loop, and there is none before the next lines.
+    put('tools/b.yaml', manifest('b'))
+    now += 29_999
+    watched.freshen()
+    expect(watched.generation).toBe(generation)
+    now += 1
+    watched.freshen()
+    expect(watched.generation).toBe(generation + 1)
+    put('tools/c.yaml', manifest('c'))
+    await watched.catchUp()
+    expect(watched.generation).toBe(generation + 2)
+    watched.close()
+    put('tools/d.yaml', manifest('d'))
+    await watched.catchUp()
+    expect(watched.generation).toBe(generation + 3)
+    expect(faults).toEqual([])
+  })
+
   test('before the first look there is nothing', async () => {
     put('tools/a.yaml', manifest('a'))
     expect(await space.find(parseItemRef('a'), 'tool')).toBe(null)

@@ -3,12 +3,15 @@ import { messageOf } from '../shared/errors.ts'
 import type { ItemRef } from '../shared/ids.ts'
 import type { ItemType } from '../shared/tool-type.ts'
 import { fileNamed, pickItem } from './choose-entry.ts'
-import { leadsOutTo, mayPass } from './disk.ts'
+import { mayPass } from './disk.ts'
 import type { Item } from './item.ts'
+import type { LookedAt } from './look.ts'
+import { openLook } from './look.ts'
 import { ChangedMeanwhile } from './read-steadily.ts'
+import type { Readings } from './readings.ts'
 import { openReadings, unlessPassing } from './readings.ts'
 import type { Entry } from './scan.ts'
-import { NOT_ITEMS, scan, stampAt, typeFolders } from './scan.ts'
+import { stampAt } from './scan.ts'
 
 /** A space of plain files: a project's `.ai` or the user's. */
 export interface FileSpace {
@@ -18,6 +21,8 @@ export interface FileSpace {
   readonly generation: number
   /** Looks at the files again, at most once a second unless `now`. STORE_UNAVAILABLE when they cannot be looked at. */
   freshen(now?: boolean): void
+  /** Sees everything that was saved before: by a look, or by what a watch reported. */
+  catchUp(): Promise<void>
   /** Whether the files of this item are still what was read. */
   isCurrent(item: Item): boolean
   /** One item, or null. AMBIGUOUS_ID when several fit. A file that cannot be read is an error, not an absence. */
@@ -30,14 +35,13 @@ export interface FileSpace {
   stamps(): ReadonlyMap<string, string>
   /** What was left out when the files were looked at. */
   faults(): readonly Fault[]
+  /** Ends the watch; the files are then looked at as without one. */
+  close(): void
 }
 
 /** Where a file space lies. */
-interface Place {
+interface Place extends LookedAt {
   readonly space: 'project' | 'user'
-  readonly root: string
-  /** The folder that no link may lead out of; null = the user's own, who may link as they like. */
-  readonly within: string | null
 }
 
 /** A file that is no item, and why. */
@@ -48,39 +52,25 @@ export interface Fault {
   readonly entry?: Entry
 }
 
-const FRESH_MS = 1000
 /** Looks that are made at something that changes under our eyes. */
 const MOST_TRIES = 10
 
-export function openFileSpace({ space, root, within }: Place, clock: Clock): FileSpace {
-  let faults: readonly Fault[] = []
-  let entries: ReadonlyMap<string, Entry> = new Map()
+export function openFileSpace(place: Place, clock: Clock): FileSpace {
+  const { space, root } = place
   let byStem: ReadonlyMap<string, readonly Entry[]> = new Map()
   /** Items whose id is not their file's name: known only once everything was read, so read only on a miss. */
   let byDeclaredId: Promise<ReadonlyMap<string, readonly Entry[]>> | null = null
-  let lookedAt = -Infinity
-  let generation = 0
-  const readings = openReadings(space, (path) => entries.get(path))
-
-  const freshen = (now = false): void => {
-    if (!now && clock.monotonic() - lookedAt < FRESH_MS) return
-    const started = clock.monotonic()
-    const outside = within === null ? [] : linksOut(root, within)
-    const seen = scan(root, NOT_ITEMS, new Set(outside.map(({ path }) => path)))
-    lookedAt = started
-    if (isSame(entries, seen) && reasonsOf(faults) === reasonsOf(outside)) return
-    faults = outside
-    entries = seen
-    byStem = groupByStem(seen.values())
+  const look = openLook(place, clock, (entries) => {
+    byStem = groupByStem(entries.values())
     byDeclaredId = null
-    generation += 1
-    readings.keep((path) => seen.has(path))
-  }
+    readings.keep((path) => entries.has(path))
+  })
+  const readings = openReadings(space, (path) => look.entries.get(path))
 
   const findNow = async (ref: ItemRef, itemType: ItemType): Promise<Item | null> => {
     const named = await pickItem(ref, itemType, byStem.get(ref.name) ?? [], readings.itemAt)
     if (named !== null) return named
-    byDeclaredId ??= readDeclaredIds(entries, readings.itemAt).catch((error: unknown) => {
+    byDeclaredId ??= readDeclaredIds(look.entries, readings.itemAt).catch((error: unknown) => {
       byDeclaredId = null
       throw error
     })
@@ -91,11 +81,12 @@ export function openFileSpace({ space, root, within }: Place, clock: Clock): Fil
     space,
     root,
     get generation() {
-      return generation
+      return look.generation
     },
-    freshen,
+    freshen: (now) => look.freshen(now),
+    catchUp: () => look.catchUp(),
     isCurrent(item) {
-      const entry = item.path === null ? undefined : entries.get(item.path)
+      const entry = item.path === null ? undefined : look.entries.get(item.path)
       return entry !== undefined && stampAt(entry) === entry.stamp
     },
     async find(ref, itemType) {
@@ -105,46 +96,41 @@ export function openFileSpace({ space, root, within }: Place, clock: Clock): Fil
         } catch (error) {
           if (!(error instanceof ChangedMeanwhile) || tries >= MOST_TRIES) throw error
         }
-        freshen(true)
+        look.freshen(true)
       }
     },
     pathOf: (ref, itemType) => fileNamed(ref, itemType, byStem.get(ref.name) ?? [])?.path ?? null,
-    async read(paths) {
-      const items: Item[] = []
-      const broken: Fault[] = []
-      for (const path of paths) {
-        const entry = entries.get(path)
-        if (entry === undefined) continue
-        try {
-          const read = await readings.readAt(entry)
-          if ('id' in read) items.push(read)
-          else if (read.skipped !== null) broken.push({ path, reason: read.skipped })
-        } catch (error) {
-          // The next look sees it as it is then.
-          if (error instanceof ChangedMeanwhile) continue
-          if (mayPass(error)) throw error
-          broken.push({ path, reason: messageOf(error), entry })
-        }
-      }
-      return { items, faults: broken }
-    },
-    stamps: () => new Map([...entries.values()].map(({ path, stamp }) => [path, stamp])),
-    faults: () => faults,
+    read: (paths) =>
+      readAll(
+        paths.flatMap((path) => look.entries.get(path) ?? []),
+        readings,
+      ),
+    stamps: () => new Map([...look.entries.values()].map(({ path, stamp }) => [path, stamp])),
+    faults: () => look.faults,
+    close: () => look.close(),
   }
 }
 
-/** The type folders that a link leads out of `within`: what a project brings along must not show what lies beside it. */
-function linksOut(root: string, within: string): readonly Fault[] {
-  return typeFolders(root).flatMap((path) => {
-    const real = leadsOutTo(path, within)
-    return real === null
-      ? []
-      : [{ path, reason: `Cannot use "${path}": a link leads out of the project to "${real}"` }]
-  })
-}
-
-function reasonsOf(faults: readonly Fault[]): string {
-  return faults.map(({ reason }) => reason).join('\n')
+/** One that cannot be read does not stand in the way of the others. */
+async function readAll(
+  entries: readonly Entry[],
+  { readAt }: Readings,
+): Promise<{ items: readonly Item[]; faults: readonly Fault[] }> {
+  const items: Item[] = []
+  const faults: Fault[] = []
+  for (const entry of entries) {
+    try {
+      const read = await readAt(entry)
+      if ('id' in read) items.push(read)
+      else if (read.skipped !== null) faults.push({ path: entry.path, reason: read.skipped })
+    } catch (error) {
+      // The next look sees it as it is then.
+      if (error instanceof ChangedMeanwhile) continue
+      if (mayPass(error)) throw error
+      faults.push({ path: entry.path, reason: messageOf(error), entry })
+    }
+  }
+  return { items, faults }
 }
 
 function groupByStem(entries: Iterable<Entry>): ReadonlyMap<string, readonly Entry[]> {
@@ -170,10 +156,4 @@ async function readDeclaredIds(
     declared.set(item.id, [...(declared.get(item.id) ?? []), entry])
   }
   return declared
-}
-
-function isSame(before: ReadonlyMap<string, Entry>, after: ReadonlyMap<string, Entry>): boolean {
-  if (before.size !== after.size) return false
-  for (const [path, { stamp }] of after) if (before.get(path)?.stamp !== stamp) return false
-  return true
 }

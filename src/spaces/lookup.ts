@@ -99,6 +99,7 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
     prefetch: (names) => prefetch(shelf, names),
     // A space that was never looked at would seem empty, and the index would be emptied with it.
     async syncIndex() {
+      for (const space of spaces) await space.catchUp()
       freshen()
       return sync()
     },

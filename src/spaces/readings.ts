@@ -6,7 +6,7 @@ import { readSteadily } from './read-steadily.ts'
 import type { Entry } from './scan.ts'
 
 /** What was read of the files of a space, kept while their stamps stay. */
-interface Readings {
+export interface Readings {
   readonly readAt: (entry: Entry) => Promise<Item | NoItem>
   /** The item at an entry; null when there is none. */
   readonly itemAt: (entry: Entry) => Promise<Item | null>

@@ -297,3 +297,34 @@ describe('C1: the stamp', () => {
     expect(only().modified).toBe(200_000)
   })
 })
+
+describe('E2: a scan that knows what was there before', () => {
+  const again = (before: ReadonlyMap<string, Entry>): ReadonlyMap<string, Entry> =>
+    scan(root, undefined, undefined, before)
+
+  test('gives the same entries for what is the same, and new ones for what changed', () => {
+    put('tools/a.yaml')
+    put('tools/b.py')
+    put('knowledge/c.md')
+    const first = scan(root)
+    const second = again(first)
+    for (const [path, entry] of first) expect(second.get(path)).toBe(entry)
+    put('tools/b.py', 'changed')
+    rmSync(join(root, 'knowledge/c.md'))
+    put('tools/d.sh')
+    const third = again(second)
+    expect(third).toEqual(scan(root))
+    expect(third.get(join(root, 'tools/a.yaml'))).toBe(first.get(join(root, 'tools/a.yaml')))
+  })
+
+  test('sees that a manifest got a script beside it, and lost it', () => {
+    put('tools/a.yaml')
+    const alone = scan(root)
+    put('tools/a.py')
+    const beside = again(alone)
+    expect(beside).toEqual(scan(root))
+    expect(beside.get(join(root, 'tools/a.yaml'))?.beside).toEqual(['a.py'])
+    rmSync(join(root, 'tools/a.py'))
+    expect(again(beside)).toEqual(alone)
+  })
+})

@@ -20,10 +20,12 @@ export interface Entry {
   /** Changes when a file of the item does. */
   readonly stamp: string
   readonly modified: number
+  /** Of a plain file what its stamp is made of, besides the time: numbers are compared without making texts of them. */
+  readonly seen?: readonly [size: number, inode: number, mode: number]
 }
 
 /** What the folder an entry lies in is for. */
-type PlaceName = 'tools' | 'directives' | 'knowledge'
+export type PlaceName = 'tools' | 'directives' | 'knowledge'
 
 /** Shared libraries, and what seeds of old keep their own primitives in: never items. */
 export const NOT_ITEMS: ReadonlySet<string> = new Set(['lib', 'primitives', 'node_modules', '__pycache__'])
@@ -40,21 +42,23 @@ export function typeFolders(root: string): readonly string[] {
   return TYPE_FOLDERS.map(([folder]) => join(root, folder))
 }
 
-/** Finds every item below a space's root by names and stats alone; nothing is opened. */
+/**
+ * Finds every item below a space's root by names and stats alone; nothing is opened. What was found `before` and is
+ * still the same is the same entry again: thousands of new ones would cost more than the look.
+ */
 export function scan(
   root: string,
   notItems: ReadonlySet<string> = NOT_ITEMS,
   leaveOut: ReadonlySet<string> = new Set(),
+  before: ReadonlyMap<string, Entry> = new Map(),
 ): ReadonlyMap<string, Entry> {
   const found = new Map<string, Entry>()
   const add = (entry: Entry): void => void found.set(entry.path, entry)
   for (const [name, place] of TYPE_FOLDERS) {
     const folder = join(root, name)
     if (leaveOut.has(folder)) continue
-    scanFolder(
-      { folder, category: null, depth: 0, place, notItems: place === 'tools' ? notItems : new Set() },
-      add,
-    )
+    const own = place === 'tools' ? notItems : new Set<string>()
+    scanFolder({ folder, category: null, depth: 0, place, notItems: own, before }, add)
   }
   return found
 }
@@ -65,6 +69,7 @@ interface Place {
   readonly depth: number
   readonly place: PlaceName
   readonly notItems: ReadonlySet<string>
+  readonly before: ReadonlyMap<string, Entry>
 }
 
 function scanFolder(place: Place, add: (entry: Entry) => void): void {
@@ -91,7 +96,7 @@ function asideFor(folder: string, hidden: string, listed: readonly Dirent[]): st
 }
 
 /** The file that makes a folder an item of its own, with everything below it. */
-const FOLDER_MANIFESTS: Readonly<Record<PlaceName, string | null>> = {
+export const FOLDER_MANIFESTS: Readonly<Record<PlaceName, string | null>> = {
   tools: 'tool.yaml',
   directives: 'SKILL.md',
   knowledge: null,
@@ -114,18 +119,26 @@ function enterFolder(place: Place, name: string, add: (entry: Entry) => void, li
   )
 }
 
-const NAME = /^(.+)\.(?:(yaml|yml|json|toml)|(py|sh|js|mjs|cjs|ts)|(md))$/
+type FileKind = 'manifest' | 'script' | 'document'
+
+const KINDS: ReadonlyMap<string, FileKind> = new Map([
+  ...['yaml', 'yml', 'json', 'toml'].map((ending) => [ending, 'manifest'] as const),
+  ...['py', 'sh', 'js', 'mjs', 'cjs', 'ts'].map((ending) => [ending, 'script'] as const),
+  ['md', 'document'],
+])
 /** Marks of a package and declarations of types: parts of something else. */
 const NEVER = /^__\w+__\.py$|\.d\.ts$/
 
-function kindOf(name: string): readonly [stem: string, kind: 'manifest' | 'script' | 'document'] | null {
-  const [, stem, manifest, script] = NAME.exec(name) ?? []
-  if (stem === undefined || NEVER.test(name)) return null
-  return [stem, manifest !== undefined ? 'manifest' : script !== undefined ? 'script' : 'document']
+/** What a file of this name can hold, and its name without the ending. */
+export function kindOf(name: string): readonly [stem: string, kind: FileKind] | null {
+  const dot = name.lastIndexOf('.')
+  const kind = dot < 1 ? undefined : KINDS.get(name.slice(dot + 1))
+  if (kind === undefined || (kind === 'script' && NEVER.test(name))) return null
+  return [name.slice(0, dot), kind]
 }
 
 function addFile(
-  { folder, category, place }: Place,
+  { folder, category, place, before }: Place,
   name: string,
   twins: Twins,
   add: (entry: Entry) => void,
@@ -134,19 +147,27 @@ function addFile(
   if (stem === undefined || kind === undefined || (kind !== 'document') !== (place === 'tools')) return
   // The manifest of a folder; at the root there is no folder that would be the item.
   if (name === FOLDER_MANIFESTS[place]) return
-  const path = join(folder, name)
+  const path = `${folder}/${name}`
   const stat = statOf(path)
   if (stat === null) return
-  const beside = twins.get(stem)?.filter((other) => kindOf(other)?.[1] !== kind) ?? []
-  const at = { path, stem, category, place, kind, beside } as const
-  add({ ...at, stamp: stampOf(stat) + besideStamp(at), modified: stat.mtimeMs })
+  const known = before.get(path)
+  const isAlone = !twins.has(stem)
+  if (known !== undefined && isAlone && known.beside.length === 0 && isStill(known, stat)) return add(known)
+  const beside = isAlone ? [] : (twins.get(stem) ?? []).filter((other) => kindOf(other)?.[1] !== kind)
+  const { mtimeMs: modified, size, ino, mode } = stat
+  const stamp = stampOf(stat) + besideStamp({ path, beside })
+  add({ path, stem, category, place, kind, beside, stamp, modified, seen: [size, ino, mode] })
+}
+
+function isStill({ modified, seen }: Entry, { mtimeMs, size, ino, mode }: Stats): boolean {
+  return modified === mtimeMs && seen?.[0] === size && seen[1] === ino && seen[2] === mode
 }
 
 /** Stems under which a manifest and a script lie, with the names of all of them. */
 type Twins = ReadonlyMap<string, readonly string[]>
 const NO_TWINS: Twins = new Map()
 
-function twinsAmong(listed: readonly Dirent[]): Twins {
+export function twinsAmong(listed: readonly Dirent[]): Twins {
   const manifests = new Map<string, string[]>()
   const scripts: (readonly [string, string])[] = []
   for (const { name } of listed) {

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Clock } from '../shared/clock.ts'
 import { KiwiError } from '../shared/errors.ts'
+import type { Log } from '../shared/log.ts'
 import type { Store } from '../store/store.ts'
 import type { FileSpace } from './file-space.ts'
 import { openFileSpace } from './file-space.ts'
@@ -14,6 +15,7 @@ import type { Shelf } from './shelf.ts'
 export interface Spaces {
   /** The look-up of one project; null = no project, so only user and store. */
   at(projectPath: string | null): Lookup
+  close(): void
 }
 
 interface SpacesMeans {
@@ -21,14 +23,21 @@ interface SpacesMeans {
   readonly clock: Clock
   readonly userSpace: string
   readonly builtinFolder: string
+  /** Given: the system is asked to report changes of files, and this is told when it cannot. */
+  readonly watchLog?: Log | undefined
 }
 
 /** A server that saw many projects keeps only those used last. */
 const MOST_PROJECTS = 64
 
-export async function openSpaces({ store, clock, userSpace, builtinFolder }: SpacesMeans): Promise<Spaces> {
-  await seed(store, builtinFolder)
-  const user = openFileSpace({ space: 'user', root: userSpace, within: null }, clock)
+export async function openSpaces(means: SpacesMeans): Promise<Spaces> {
+  const { store, clock, userSpace, watchLog } = means
+  await seed(store, means.builtinFolder)
+  const open = (space: FileSpace['space'], root: string, within: string | null): FileSpace => {
+    const onFault = (reason: string): void => watchLog?.warn('watch.off', { folder: root, reason })
+    return openFileSpace({ space, root, within, onWatchFault: watchLog && onFault }, clock)
+  }
+  const user = open('user', userSpace, null)
   const shelf = openShelf(store, clock)
   const lookups = new Map<string, Lookup>()
   return {
@@ -47,17 +56,21 @@ export async function openSpaces({ store, clock, userSpace, builtinFolder }: Spa
           `Cannot use "${folder.slice(0, 256)}" as the project: it is not a folder`,
         )
       }
-      const lookup = openLookup(folder, folder === null ? [user] : [projectSpace(folder, clock), user], shelf)
+      const own = folder === null ? [] : [open('project', join(folder, '.ai'), folder)]
+      const lookup = openLookup(folder, [...own, user], shelf)
       lookups.set(key, lookup)
-      const [oldest] = lookups.keys()
-      if (lookups.size > MOST_PROJECTS && oldest !== undefined) lookups.delete(oldest)
+      const [oldest] = lookups
+      if (lookups.size > MOST_PROJECTS && oldest !== undefined) {
+        lookups.delete(oldest[0])
+        for (const space of oldest[1].spaces) if (space !== user) space.close()
+      }
       return lookup
     },
+    close() {
+      for (const { spaces } of lookups.values()) for (const space of spaces) space.close()
+      user.close()
+    },
   }
-}
-
-function projectSpace(folder: string, clock: Clock): FileSpace {
-  return openFileSpace({ space: 'project', root: join(folder, '.ai'), within: folder }, clock)
 }
 
 /** What cannot be looked at, for whatever reason, is no folder to work in. */

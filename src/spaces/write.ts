@@ -1,5 +1,5 @@
 import { constants, linkSync, readdirSync, renameSync } from 'node:fs'
-import { lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { lstat, mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { KiwiError, errnoOf, messageOf } from '../shared/errors.ts'
 import type { ItemFile } from '../store/store.ts'
@@ -24,6 +24,8 @@ export interface ItemWrite {
   readonly files: readonly ItemFile[]
   /** What may stand there now: nothing, any item, or only what has this stamp. */
   readonly replaces: 'nothing' | 'any' | { readonly stamp: string | null }
+  /** A file of a library: it is no item, and need not be found as one. */
+  readonly isLibrary?: boolean
 }
 
 /** Runs something at once, while no other process that shares the store can do the same. */
@@ -44,7 +46,7 @@ export async function writeItem(write: ItemWrite, exclusively: Exclusively): Pro
   const folder = dirname(target)
   const beside = besideOf(target, 'tmp')
   try {
-    await assertFindable(write)
+    if (write.isLibrary !== true) await assertFindable(write)
     assertWithin(await nearest(folder), write.within)
     const made = await mkdir(folder, { recursive: true })
     assertWithin(folder, write.within)
@@ -77,6 +79,15 @@ export async function removeItem(path: string, within: string | null): Promise<r
     throw writeFailed(target, error)
   }
   return clearAway(beside)
+}
+
+/** Removes a folder that holds nothing; one that does stays. */
+export async function removeEmptyFolder(path: string): Promise<void> {
+  try {
+    await rmdir(path)
+  } catch (error) {
+    if (!['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR'].includes(errnoOf(error))) throw writeFailed(path, error)
+  }
 }
 
 /** What the manifest of a folder is called. */

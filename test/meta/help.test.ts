@@ -22,6 +22,7 @@ describe('help', () => {
     'knowledge',
     'mcp',
     'sign',
+    'import',
     'permissions',
     'threads',
     'limits',

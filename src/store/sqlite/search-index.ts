@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { SearchHit, SearchIndex, SearchQuery } from '../store.ts'
+import type { IndexEntry, IndexedSpace, SearchHit, SearchIndex, SearchQuery } from '../store.ts'
 import { SPACES } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { findItems, matchOf, reachOf } from './find.ts'
@@ -28,20 +28,23 @@ export function createSearchIndex(connection: Connection, searchRows: SearchRows
     const matched = match === null ? undefined : selectMatched.get(match, found.id)
     return [toHit(readRow(HitRow, row), found.score, matched)]
   }
+  const kept = createKept(connection)
   return {
-    async known({ space, root }) {
-      const { known } = readRow(KnownRow, await connection.read(() => selectKnown.get(space, root)))
-      const stamps = new Map<string, string>()
-      for (const [path, stamp] of Object.entries(known)) {
-        if (typeof stamp === 'string') stamps.set(path, stamp)
-      }
-      return stamps
+    known: (place) =>
+      connection.read(() =>
+        kept.stamps(place, () => {
+          const { known } = readRow(KnownRow, selectKnown.get(place.space, place.root))
+          const texts = Object.entries(known).filter((entry): entry is Stamp => typeof entry[1] === 'string')
+          return new Map(texts)
+        }),
+      ),
+    async update(place, put, drop) {
+      await connection.write(() => {
+        for (const path of drop) searchRows.drop(place, path)
+        for (const entry of put) searchRows.put(place, entry)
+      })
+      kept.change(place, put, drop)
     },
-    update: (space, put, drop) =>
-      connection.write(() => {
-        for (const path of drop) searchRows.drop(space, path)
-        for (const entry of put) searchRows.put(space, entry)
-      }),
     search(query) {
       const match = matchOf(query.words)
       return connection.read(() => {
@@ -56,6 +59,47 @@ export function createSearchIndex(connection: Connection, searchRows: SearchRows
       return Object.fromEntries(
         rows.map((row) => readRow(CountRow, row)).map(({ tool_type, items }) => [tool_type, items]),
       )
+    },
+  }
+}
+
+type Stamp = [path: string, stamp: string]
+
+/** Spaces whose stamps are kept: reading ten thousand of them takes longer than the search that follows. */
+const MOST_KEPT = 8
+
+interface Kept {
+  stamps(place: IndexedSpace, read: () => ReadonlyMap<string, string>): ReadonlyMap<string, string>
+  /** What this process has just written. */
+  change(place: IndexedSpace, put: readonly IndexEntry[], drop: readonly string[]): void
+}
+
+function keyOf({ space, root }: IndexedSpace): string {
+  return `${space} ${root}`
+}
+
+/** Good until another process writes to the store, whatever it writes. */
+function createKept(connection: Connection): Kept {
+  const dataVersion = connection.prepare('PRAGMA data_version')
+  const byPlace = new Map<string, ReadonlyMap<string, string>>()
+  let seen = ''
+  return {
+    stamps(place, read) {
+      const now = JSON.stringify(dataVersion.get())
+      if (now !== seen) byPlace.clear()
+      seen = now
+      const known = byPlace.get(keyOf(place)) ?? read()
+      if (byPlace.size >= MOST_KEPT) byPlace.clear()
+      byPlace.set(keyOf(place), known)
+      return known
+    },
+    change(place, put, drop) {
+      const known = byPlace.get(keyOf(place))
+      if (known === undefined) return
+      const changed = new Map(known)
+      for (const path of drop) changed.delete(path)
+      for (const { path, stamp } of put) changed.set(path, stamp)
+      byPlace.set(keyOf(place), changed)
     },
   }
 }
