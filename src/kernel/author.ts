@@ -35,6 +35,8 @@ interface Circumstances {
 export async function author(written: WrittenItem, circumstances: Circumstances): Promise<Authored> {
   const { lookup, means } = circumstances
   const item = await checked(written, circumstances)
+  // What it runs through may have been written a moment ago.
+  lookup.freshen(true)
   const plan = await means.chain.resolver.plan(item, lookup)
   return { item, plan, written, warnings: item.warnings }
 }
