@@ -110,7 +110,6 @@ async function assertFree(
     )
   }
   if (location === 'registry') return
-  lookup.freshen(true)
   const itemType = itemTypeOf(manifest.tool_type)
   const hint = 'Change it with update, choose another id, or delete it first with parameters.confirm = true'
   const broken = await lookup.broken({ name: id, category: null, version: null }, itemType, location)
