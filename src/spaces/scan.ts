@@ -1,4 +1,4 @@
-import type { Stats } from 'node:fs'
+import type { Dirent, Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { KiwiError } from '../shared/errors.ts'
 import { sha256 } from '../shared/json.ts'
@@ -67,14 +67,13 @@ interface Place {
 }
 
 function scanFolder(place: Place, add: (entry: Entry) => void): void {
-  const files: Named[] = []
-  for (const found of list(place.folder)) {
+  const listed = list(place.folder)
+  const twins = place.place === 'tools' ? twinsAmong(listed) : NO_TWINS
+  for (const found of listed) {
     if (found.name.startsWith('.')) continue
     if (found.isDirectory()) enterFolder(place, found.name, add)
-    else if (found.isFile()) nameFile(place, found.name, files)
+    else if (found.isFile()) addFile(place, found.name, twins, add)
   }
-  const twins = twinsAmong(files)
-  for (const file of files) addFile(place, file, twins, add)
 }
 
 /** The file that makes a folder an item of its own, with everything below it. */
@@ -92,7 +91,7 @@ function enterFolder(place: Place, name: string, add: (entry: Entry) => void): v
   // Whatever it is: reading says what is wrong with one that is no plain file.
   if (manifest !== null && statOf(join(path, manifest))?.isDirectory() === false) {
     const at = { path: join(path, manifest), stem: name, category, place: place.place }
-    add({ ...at, kind: 'folder', beside: NOTHING, ...folderStamp(path) })
+    add({ ...at, kind: 'folder', beside: [], ...folderStamp(path) })
     return
   }
   scanFolder(
@@ -101,49 +100,52 @@ function enterFolder(place: Place, name: string, add: (entry: Entry) => void): v
   )
 }
 
-const NAME = /^(.+)\.(?:(yaml|yml|json|toml)|(py|sh|js|mjs|cjs|ts)|md)$/
+const NAME = /^(.+)\.(?:(yaml|yml|json|toml)|(py|sh|js|mjs|cjs|ts)|(md))$/
 /** Marks of a package and declarations of types: parts of something else. */
 const NEVER = /^__\w+__\.py$|\.d\.ts$/
 
-interface Named {
-  readonly name: string
-  readonly stem: string
-  readonly kind: 'manifest' | 'script' | 'document'
-}
-
-/** Adds a file that is an item by its name. */
-function nameFile({ place }: Place, name: string, files: Named[]): void {
+function kindOf(name: string): readonly [stem: string, kind: 'manifest' | 'script' | 'document'] | null {
   const [, stem, manifest, script] = NAME.exec(name) ?? []
-  if (stem === undefined || NEVER.test(name)) return
-  const kind = manifest !== undefined ? 'manifest' : script !== undefined ? 'script' : 'document'
-  // The manifest of a folder; at the root there is no folder that would be the item.
-  if ((kind !== 'document') !== (place === 'tools') || name === FOLDER_MANIFESTS[place]) return
-  files.push({ name, stem, kind })
+  if (stem === undefined || NEVER.test(name)) return null
+  return [stem, manifest !== undefined ? 'manifest' : script !== undefined ? 'script' : 'document']
 }
 
 function addFile(
   { folder, category, place }: Place,
-  { name, stem, kind }: Named,
+  name: string,
   twins: Twins,
   add: (entry: Entry) => void,
 ): void {
-  const path = `${folder}/${name}`
+  const [stem, kind] = kindOf(name) ?? []
+  if (stem === undefined || kind === undefined || (kind !== 'document') !== (place === 'tools')) return
+  // The manifest of a folder; at the root there is no folder that would be the item.
+  if (name === FOLDER_MANIFESTS[place]) return
+  const path = join(folder, name)
   const stat = statOf(path)
   if (stat === null) return
-  const beside = twins.get(stem)?.flatMap((twin) => (twin.kind === kind ? [] : [twin.name])) ?? NOTHING
-  const stamp = stampOf(stat) + besideStamp(path, beside)
-  add({ path, stem, category, place, kind, beside, stamp, modified: stat.mtimeMs })
+  const beside = twins.get(stem)?.filter((other) => kindOf(other)?.[1] !== kind) ?? []
+  const at = { path, stem, category, place, kind, beside } as const
+  add({ ...at, stamp: stampOf(stat) + besideStamp(at), modified: stat.mtimeMs })
 }
 
-/** Manifests and scripts of one stem in one folder. */
-type Twins = ReadonlyMap<string, readonly Named[]>
-const NOTHING: readonly string[] = []
+/** Stems under which a manifest and a script lie, with the names of all of them. */
+type Twins = ReadonlyMap<string, readonly string[]>
+const NO_TWINS: Twins = new Map()
 
-function twinsAmong(files: readonly Named[]): Twins {
-  const twins = new Map<string, Named[]>()
-  const manifests = files.filter(({ kind }) => kind === 'manifest')
-  for (const { stem } of manifests.length === files.length ? [] : manifests) twins.set(stem, [])
-  if (twins.size > 0) for (const file of files) twins.get(file.stem)?.push(file)
+function twinsAmong(listed: readonly Dirent[]): Twins {
+  const manifests = new Map<string, string[]>()
+  const scripts: (readonly [string, string])[] = []
+  for (const { name } of listed) {
+    const [stem, kind] = kindOf(name) ?? []
+    if (stem === undefined) continue
+    if (kind === 'manifest') manifests.set(stem, [...(manifests.get(stem) ?? []), name])
+    else if (kind === 'script') scripts.push([stem, name])
+  }
+  const twins = new Map<string, string[]>()
+  for (const [stem, name] of manifests.size === 0 ? [] : scripts) {
+    const beside = manifests.get(stem)
+    if (beside !== undefined) twins.set(stem, [...(twins.get(stem) ?? beside), name])
+  }
   return twins
 }
 
@@ -151,7 +153,7 @@ function twinsAmong(files: readonly Named[]): Twins {
 export function stampAt(entry: Pick<Entry, 'path' | 'kind' | 'beside'>): string | null {
   if (entry.kind === 'folder') return folderStamp(dirname(entry.path)).stamp
   const stat = statOf(entry.path)
-  return stat === null ? null : stampOf(stat) + besideStamp(entry.path, entry.beside)
+  return stat === null ? null : stampOf(stat) + besideStamp(entry)
 }
 
 function stampOf({ mtimeMs, size, ino, mode }: Stats): string {
@@ -159,10 +161,13 @@ function stampOf({ mtimeMs, size, ino, mode }: Stats): string {
 }
 
 /** Whether a manifest carries the script beside it is up to both of them. */
-function besideStamp(path: string, beside: readonly string[]): string {
-  if (beside.length === 0) return ''
-  const stats = beside.map((name) => statOf(join(dirname(path), name)))
-  return stats.map((stat) => `,${stat === null ? '' : stampOf(stat)}`).join('')
+function besideStamp({ path, beside }: Pick<Entry, 'path' | 'beside'>): string {
+  return beside
+    .map((name) => {
+      const stat = statOf(join(dirname(path), name))
+      return `,${name}=${stat === null ? '' : stampOf(stat)}`
+    })
+    .join('')
 }
 
 /** What cannot be read as an item has its reason for a stamp: no file in it counts until there is an end to them. */
