@@ -59,7 +59,7 @@ async function sidesOf(
 ): Promise<readonly [Item, Item]> {
   const [first = '', second, third] = ids
   const one = parseItemRef(first)
-  const named = (text: string): ItemRef =>
+  const versionOr = (text: string): ItemRef =>
     /^[\^~<>=*]|^\d+(?:\.|$)/.test(text) && !text.includes('@')
       ? { ...one, version: text }
       : parseItemRef(text)
@@ -68,7 +68,7 @@ async function sidesOf(
     if (published === null) throw unpublished(one, itemType)
     return [published, await found({ ...one, version: null }, itemType, lookup)]
   }
-  const [left, right] = third === undefined ? [one, named(second)] : [named(second), named(third)]
+  const [left, right] = third === undefined ? [one, versionOr(second)] : [versionOr(second), versionOr(third)]
   // `diff a 1.0.0` has only one version in it: what it was then, and what it is now.
   const isOneVersion = third === undefined && one.version === null && right.name === one.name
   const sides = isOneVersion ? ([right, one] as const) : ([left, right] as const)
@@ -142,8 +142,11 @@ function textOf({ content }: ItemFile): string {
   return Buffer.from(content).toString('utf8')
 }
 
+function named({ id, manifest, space }: Item): string {
+  return `${id}@${manifest.version} (${space})`
+}
+
 function show(before: Item, after: Item, files: readonly FileDiff[], terminal: Terminal): void {
-  const named = ({ id, manifest, space }: Item): string => `${id}@${manifest.version} (${space})`
   if (files.length === 0)
     terminal.note(`${printable(named(before))} and ${printable(named(after))} are the same`)
   for (const { path, state, note, diff } of files) {

@@ -7,6 +7,7 @@ import { readToken } from '../server/token.ts'
 import type { ErrorCode } from '../shared/errors.ts'
 import { ERRORS } from '../shared/errors.ts'
 import { VERSION } from '../shared/version.ts'
+import { openHarness } from '../spaces/harness.ts'
 import { openOwnKey } from '../spaces/signing-key.ts'
 import { projectItems } from './project-items.ts'
 import { openTerminal, table } from './terminal.ts'
@@ -151,6 +152,9 @@ async function look(session: Session): Promise<readonly Finding[]> {
     )
   }
   findings.push(await trustFinding(session))
+  const { signatureRequiredBy } = await openHarness(config.userSpace)(project)
+  if (signatureRequiredBy !== null)
+    findings.push({ name: 'signed', state: 'ok', detail: `only what is signed runs: ${signatureRequiredBy}` })
   const lookup = spaces.at(project)
   const faults = await lookup.syncIndex()
   const counts = Object.values(await store.count(lookup.roots)).reduce((sum, count) => sum + count, 0)

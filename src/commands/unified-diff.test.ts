@@ -1,13 +1,13 @@
-import fc from 'fast-check'
+import { array, assert, constantFrom, property } from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { compareLines, unifiedDiff } from './unified-diff.ts'
 
-const lines = fc.array(fc.constantFrom('a', 'b', 'c', 'd', ''), { maxLength: 30 })
+const lines = array(constantFrom('a', 'b', 'c', 'd', ''), { maxLength: 30 })
 
 describe('X12: a comparison', () => {
   test('holds both sides, whole and in order, and is as short as it can be', () => {
-    fc.assert(
-      fc.property(lines, lines, (before, after) => {
+    assert(
+      property(lines, lines, (before, after) => {
         const compared = compareLines(before, after) ?? []
         const side = (mark: string): string[] =>
           compared.filter((line) => line.mark === ' ' || line.mark === mark).map(({ text }) => text)

@@ -76,17 +76,19 @@ function walkBack(
   const lines: Line[] = []
   const middle = ((steps[0]?.length ?? 3) - 3) / 2 + 1
   let [x, y] = [before.length, after.length]
-  for (let changes = steps.length - 1; changes >= 0; changes--) {
-    const reach = steps[changes - 1] ?? new Int32Array(steps[0]?.length ?? 3)
+  const keep = (start: number): void => {
+    for (; x > start; x--, y--) lines.push({ mark: ' ', text: before[x - 1] ?? '' })
+  }
+  for (let changes = steps.length - 1; changes > 0; changes--) {
+    const reach = steps[changes - 1] ?? new Int32Array(0)
     const diagonal = x - y
     const isAdded = isDown(reach, diagonal + middle, diagonal, changes)
-    const from = changes === 0 ? 0 : (reach[diagonal + middle + (isAdded ? 1 : -1)] ?? 0)
-    const start = changes === 0 ? 0 : isAdded ? from : from + 1
-    for (; x > start; x--, y--) lines.push({ mark: ' ', text: before[x - 1] ?? '' })
-    if (changes === 0) break
+    const from = reach[diagonal + middle + (isAdded ? 1 : -1)] ?? 0
+    keep(isAdded ? from : from + 1)
     if (isAdded) lines.push({ mark: '+', text: after[(y -= 1)] ?? '' })
     else lines.push({ mark: '-', text: before[(x -= 1)] ?? '' })
   }
+  keep(0)
   return lines.toReversed()
 }
 

@@ -42,24 +42,26 @@ export async function readNewItem(
 
 async function newItem(described: Described): Promise<Named> {
   const { kind, content, manifest } = described
-  if (typeof content === 'string') {
-    if ((kind === 'knowledge' || kind === 'directive') && !(await isManifest(content))) {
-      return newDocument(described, content)
-    }
-    if (kind === 'tool' && !(await isManifest(content))) {
-      const language = languageOf(content, described)
-      if (language !== null) return newScript(described, content, language)
-    }
-  }
+  const written = typeof content === 'string' ? await fromText(described, content) : null
+  if (written !== null) return written
   if (content !== undefined && manifest !== undefined) throw bothGiven(described.id)
-  const source = manifest ?? content ?? {}
-  const { raw, text } = await completed(described, source)
+  const { raw, text } = await completed(described, manifest ?? content ?? {})
   if (kind === 'knowledge' || raw['tool_type'] === 'knowledge') return newDocument(described, null, raw)
-  const name = textOf(raw['tool_id'] ?? '')
-  const isFolder = described.files.length > 0 || name.toLowerCase() === 'tool'
-  const file = textFile(isFolder ? 'tool.yaml' : `${name}.yaml`, text)
-  const kindOfFile = isFolder ? 'folder' : 'manifest'
-  return { id: name, written: { place: 'tools', kind: kindOfFile, manifest: file, files: described.files } }
+  const id = textOf(raw['tool_id'] ?? '')
+  const { files } = described
+  if (files.length > 0 || id.toLowerCase() === 'tool') {
+    return { id, written: { place: 'tools', kind: 'folder', manifest: textFile('tool.yaml', text), files } }
+  }
+  return { id, written: { place: 'tools', kind: 'manifest', manifest: textFile(`${id}.yaml`, text), files } }
+}
+
+/** A document or a source; null for the text of a manifest. */
+async function fromText(described: Described, content: string): Promise<Named | null> {
+  if (await isManifest(content)) return null
+  const { kind } = described
+  if (kind === 'knowledge' || kind === 'directive') return newDocument(described, content)
+  const language = kind === 'tool' ? languageOf(content, described) : null
+  return language === null ? null : newScript(described, content, language)
 }
 
 /** A mapping with a key that only manifests have, in YAML or JSON. */

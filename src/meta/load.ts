@@ -10,6 +10,7 @@ import { inputSchema } from '../spaces/input-schema.ts'
 import type { Item } from '../spaces/item.ts'
 import { entrypointOf } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
+import { ChangedMeanwhile } from '../spaces/read-steadily.ts'
 import { readyCall } from '../spaces/ready-call.ts'
 import type { Arguments } from './arguments.ts'
 import { objectOf, readItemType } from './arguments.ts'
@@ -55,8 +56,20 @@ async function find(
   const itemType = readItemType(args.item_type)
   const lookup = await lookupAt(args.project_path)
   const ref = parseItemRef(args.item_id, args.version)
-  return { item: await findItem(lookup, ref, itemType, args.source), lookup }
+  for (let tries = 1; ; tries++) {
+    const item = await findItem(lookup, ref, itemType, args.source)
+    try {
+      const files = await item.files()
+      return { item: { ...item, files: async () => files }, lookup }
+    } catch (error) {
+      if (!(error instanceof ChangedMeanwhile) || tries >= MOST_TRIES) throw error
+    }
+    lookup.freshen(true)
+  }
 }
+
+/** Looks that are made at an item that others change meanwhile. */
+const MOST_TRIES = 10
 
 async function show(item: Item, lookup: Lookup, { kernel, store }: MetaCall): Promise<Loaded> {
   const { manifest } = item

@@ -21,7 +21,7 @@ export function unreadable(path: string, error: unknown): KiwiError {
 
 /** Whether reading may go well the next time though the file stays as it is. */
 export function mayPass(error: unknown): boolean {
-  return !(error instanceof KiwiError) || error.code === 'STORE_UNAVAILABLE'
+  return !(error instanceof KiwiError) || error.retryable
 }
 
 /** A folder that is missing or closed to us holds nothing. */

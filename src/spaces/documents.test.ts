@@ -92,7 +92,7 @@ Some words.
 \`\`\`
 `
 
-describe('formats 4: a directive', () => {
+describe('a directive document', () => {
   test('in XML has its name, version, description and category, and its text as its file', async () => {
     const item = await read({ 'directives/ops/deploy.md': LINE + XML })
     expect(item).toMatchObject({
@@ -176,7 +176,7 @@ Do it.
   })
 })
 
-describe('formats 4.7: a skill', () => {
+describe('a folder with a SKILL.md', () => {
   const SKILL =
     '---\nname: pdf-forms\ndescription: Fills in forms\nlicense: MIT\nallowed-tools: Read\n---\nDo it.\n'
 

@@ -1,4 +1,15 @@
-import fc from 'fast-check'
+import {
+  array,
+  assert,
+  asyncProperty,
+  boolean,
+  constant,
+  constantFrom,
+  dictionary,
+  integer,
+  oneof,
+  string,
+} from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import type { JsonObject } from '../shared/json.ts'
@@ -64,21 +75,21 @@ tags: [a]
   })
 
   test('what it says afterwards is what was asked for, whatever it was', async () => {
-    const key = fc.constantFrom('a', 'b', 'c', 'version', 'x y', '#', "'")
-    const value = fc.oneof(
-      fc.string(),
-      fc.integer(),
-      fc.boolean(),
-      fc.array(fc.string(), { maxLength: 3 }),
-      fc.dictionary(fc.constantFrom('k', 'l'), fc.oneof(fc.string(), fc.array(fc.integer())), { maxKeys: 2 }),
-      fc.constantFrom('two\nlines\n', ' - x', '# no comment', '1.0.0', '...', '---', 'a: b', '\n\n'),
+    const key = constantFrom('a', 'b', 'c', 'version', 'x y', '#', "'")
+    const value = oneof(
+      string(),
+      integer(),
+      boolean(),
+      array(string(), { maxLength: 3 }),
+      dictionary(constantFrom('k', 'l'), oneof(string(), array(integer())), { maxKeys: 2 }),
+      constantFrom('two\nlines\n', ' - x', '# no comment', '1.0.0', '...', '---', 'a: b', '\n\n'),
     )
-    const object = fc.dictionary(key, value, { maxKeys: 5, noNullPrototype: true })
-    await fc.assert(
-      fc.asyncProperty(
+    const object = dictionary(key, value, { maxKeys: 5, noNullPrototype: true })
+    await assert(
+      asyncProperty(
         object,
-        fc.dictionary(key, fc.oneof(value, fc.constant(null)), { maxKeys: 4, noNullPrototype: true }),
-        fc.constantFrom(2, 4),
+        dictionary(key, oneof(value, constant(null)), { maxKeys: 4, noNullPrototype: true }),
+        constantFrom(2, 4),
         async (before, changes, indent) => {
           const text = stringify(before, { indent, commentString: (c) => `# ${c}` })
           const edited = await parseDocument(await edit(text, changes), 'edited')

@@ -72,7 +72,7 @@ function nodePackages(source: string, local: ReadonlySet<string>): readonly stri
   for (const found of code.matchAll(SPECIFIER)) {
     const at = found.index + found[0].length
     const name = JAVASCRIPT.string(source, at)?.value ?? ''
-    const isType = found[0].startsWith('from') && isTypeClause(code, found.index)
+    const isType = found[0].startsWith('from') && isTypeClause(code, at)
     const [scope = '', second = ''] = name.split('/')
     const isForeign = name === '' || /^[./#]|:/.test(name)
     if (isType || isForeign || BUILTIN.has(scope) || local.has(scope)) continue
@@ -82,8 +82,8 @@ function nodePackages(source: string, local: ReadonlySet<string>): readonly stri
 }
 
 /** Types are gone before anything is run. */
-function isTypeClause(code: string, from: number): boolean {
-  const before = code.slice(Math.max(0, from - LONGEST_CLAUSE), from + 'from'.length)
+function isTypeClause(code: string, end: number): boolean {
+  const before = code.slice(Math.max(0, end - LONGEST_CLAUSE), end)
   const start = Math.max(before.lastIndexOf('import'), before.lastIndexOf('export'))
   return /^(?:import|export)\s+type\b(?!\s*,|\s+from)/.test(before.slice(Math.max(start, 0)))
 }

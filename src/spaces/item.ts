@@ -30,7 +30,7 @@ export interface Item {
 }
 
 /** A manifest by itself, a folder with one, a markdown document, a single script, or a row of the store. */
-export type ItemForm = 'manifest' | 'folder' | 'document' | 'script' | 'row'
+type ItemForm = 'manifest' | 'folder' | 'document' | 'script' | 'row'
 
 /** The file that holds the text of a piece of knowledge. */
 export const BODY = 'content.md'

@@ -157,7 +157,7 @@ describe('T8: a manifest in TOML', () => {
   })
 })
 
-describe('formats: a file with the tools that is no item', () => {
+describe('a file among the tools that is no item', () => {
   test.each([
     ['data', 'tools/package.json', '{"name": "x", "version": "1.0.0"}', null],
     ['data in TOML', 'tools/x.toml', 'a = 1\n', null],

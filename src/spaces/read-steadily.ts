@@ -1,5 +1,6 @@
 import { KiwiError } from '../shared/errors.ts'
 import type { Item } from './item.ts'
+import { contentHash } from './item.ts'
 import type { NoItem } from './read-item.ts'
 import { readEntry } from './read-item.ts'
 import type { Entry } from './scan.ts'
@@ -15,13 +16,28 @@ export async function readSteadily(entry: Entry, space: 'project' | 'user'): Pro
     throw error
   })
   if (entry.kind === 'folder') assertSteady(entry)
-  return read
+  if (!('id' in read)) return read
+  return { ...read, files: () => filesOf(read, entry) }
+}
+
+/** Files are read when they are asked for, and must still be those of the item. */
+async function filesOf(item: Item, entry: Entry): ReturnType<Item['files']> {
+  const files = await item.files().catch((error: unknown) => {
+    assertSteady(entry)
+    throw error
+  })
+  if (contentHash(item.raw, files) === item.contentHash) return files
+  throw changedMeanwhile(entry)
 }
 
 function assertSteady(entry: Entry): void {
-  if (stampAt(entry) === entry.stamp) return
-  throw new ChangedMeanwhile('STORE_UNAVAILABLE', `Cannot read "${entry.path}": it changed meanwhile`, {
-    hint: 'Send the call again',
-    details: { path: entry.path },
+  if (stampAt(entry) !== entry.stamp) throw changedMeanwhile(entry)
+}
+
+function changedMeanwhile({ path }: Entry): ChangedMeanwhile {
+  return new ChangedMeanwhile('CONFLICT', `Cannot read "${path}": it was changed meanwhile`, {
+    hint: 'Send the call again, for what is there now',
+    retryable: true,
+    details: { path },
   })
 }

@@ -169,6 +169,18 @@ describe('what is not a signature line', () => {
     expect(readSignature(signed.replace('x()', 'y()'), tool).state).toBe('unverified')
   })
 
+  test('a hash over nothing holds for no file', () => {
+    const line = `<!-- rye:signed:${TIME}:${sha256('')}:${SIGNATURE}:${FINGER} -->`
+    expect(readSignature(`${line}\nno directive at all\n`, directive).state).toBe('unverified')
+    expect(readSignature(`<!-- ${validated('', 12)} -->\nno directive\n`, directive).state).toBe('unverified')
+  })
+
+  test('only knowledge kept a hash in its front matter', () => {
+    const text = `---\nvalidated_at: ${TIME}\ncontent_hash: ${sha256('x')}\n---\nx`
+    expect(readSignature(text, directive).state).toBe('unsigned')
+    expect(readSignature(text, { itemType: 'knowledge', raw: {} }).state).toBe('validated')
+  })
+
   test('a line further down is content', () => {
     const text = `x\n# ${validated('x\n')}\n`
     expect(readSignature(text, tool).state).toBe('unsigned')

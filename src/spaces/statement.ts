@@ -1,4 +1,3 @@
-import type { JsonObject } from '../shared/json.ts'
 import { canonicalJson, sha256 } from '../shared/json.ts'
 import type { ItemFile } from '../store/store.ts'
 import type { Item } from './item.ts'
@@ -34,7 +33,7 @@ export function statementOf({ item, files, executors, by, created }: Signed): st
     created,
     manifest: sha256(text ?? canonicalJson(raw)),
     files: files
-      .filter((file) => text === null || !isPartOf(text, file, raw))
+      .filter((file) => text === null || !isPartOf(text, file, item))
       .map(({ path, isExecutable, content }) => ({
         path,
         mode: isExecutable ? '755' : '644',
@@ -47,6 +46,9 @@ export function statementOf({ item, files, executors, by, created }: Signed): st
 }
 
 /** The body of a document, and the script or document that is its own manifest, are in the text already. */
-function isPartOf(text: string, { path, content }: ItemFile, raw: JsonObject): boolean {
-  return path === BODY || path === raw['_file'] || Buffer.from(text).equals(content)
+function isPartOf(text: string, { path, content }: ItemFile, item: Item): boolean {
+  if (item.manifest.tool_type === 'knowledge' && path === BODY) return true
+  // Where there is a manifest besides, anybody could write such a key into it.
+  const isCarrier = item.text === null && path === item.raw['_file']
+  return isCarrier || Buffer.from(text).equals(content)
 }

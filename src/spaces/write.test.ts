@@ -37,7 +37,6 @@ const file = (path: string, text = path, isExecutable = false): ItemFile => ({
 const FILES = [file('main.sh', '#!/bin/sh', true), file('lib/part.sh')]
 
 interface Given {
-  readonly root?: string
   readonly within?: string | null
   readonly id?: string
   readonly category?: string
@@ -49,20 +48,17 @@ interface Given {
 }
 
 function order(given: Given = {}): ItemWrite {
-  const { id = 'a', isDocument = false, text = TEXT, files = [], overwrite = false, stamp } = given
+  const { id = 'a', isDocument = false, text = TEXT, files = [], category, within = project } = given
   const isFolder = !isDocument && (files.length > 0 || id.toLowerCase() === 'tool')
   const manifest = file(isFolder ? 'tool.yaml' : `${id}.${isDocument ? 'md' : 'yaml'}`, text)
-  const place = isDocument ? 'knowledge' : 'tools'
-  return {
-    id,
-    root: given.root ?? root,
-    within: given.within === undefined ? project : given.within,
-    path: [place, ...(given.category?.split('/') ?? []), isFolder ? id : manifest.path].join('/'),
-    isFolder,
-    manifest,
-    files,
-    replaces: stamp === undefined ? (overwrite ? 'any' : 'nothing') : { stamp },
-  }
+  const folders = [isDocument ? 'knowledge' : 'tools', ...(category?.split('/') ?? [])]
+  const path = [...folders, isFolder ? id : manifest.path].join('/')
+  return { id, root, within, path, isFolder, manifest, files, replaces: replacesOf(given) }
+}
+
+function replacesOf({ overwrite = false, stamp }: Given): ItemWrite['replaces'] {
+  if (stamp !== undefined) return { stamp }
+  return overwrite ? 'any' : 'nothing'
 }
 
 const write = (given: Given = {}): Promise<string> => writeItem(order(given), async (work) => work())
@@ -321,7 +317,8 @@ describe('T9, ZIP-01, FS-03: nothing leads out', () => {
     expect(tree(join(project, 'real'))).toEqual({ 'tools/a.yaml': TEXT })
     const linked = join(outside, 'project')
     symlinkSync(project, linked)
-    await write({ root: join(linked, '.ai'), within: linked, id: 'b' })
+    root = join(linked, '.ai')
+    await write({ within: linked, id: 'b' })
     expect(existsSync(join(project, 'real', 'tools', 'b.yaml'))).toBe(true)
   })
 

@@ -1,10 +1,9 @@
 import { extname } from 'node:path'
-import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import type { ItemFile } from '../store/store.ts'
 import type { Item } from './item.ts'
-import { BODY, contentHash } from './item.ts'
+import { BODY } from './item.ts'
 import { stripSignatures } from './signature-line.ts'
 
 /** An item as the bytes it consists of in a file space, or would. */
@@ -22,10 +21,8 @@ const DIRECTIVE = 'directive.md'
 
 /** The bytes of an item that was found, or of a version: a round trip through the registry gives them back. */
 export async function writtenOf(item: Item): Promise<WrittenItem> {
-  const files = await item.files()
   const { id, raw, manifest, path } = item
-  // Files are read when they are asked for, and somebody may have put others in their place.
-  if (path !== null && contentHash(raw, files) !== item.contentHash) throw changedMeanwhile(item)
+  const files = await item.files()
   const own = files.find((file) => file.path === raw['_file'])
   if (own !== undefined) {
     const others = files.filter((file) => file !== own)
@@ -45,14 +42,6 @@ export async function writtenOf(item: Item): Promise<WrittenItem> {
   }
   const ending = path === null ? endingOf(text) : extname(path)
   return { place: 'tools', kind: 'manifest', manifest: textFile(`${id}${ending}`, text), files: [] }
-}
-
-function changedMeanwhile({ id, path }: Item): KiwiError {
-  return new KiwiError('CONFLICT', `Cannot use "${id}": it was changed meanwhile`, {
-    hint: 'Send the call again, for what is there now',
-    retryable: true,
-    details: { path },
-  })
 }
 
 /** From the root of a space to where an item of this id and category is written: the file or folder it will be. */

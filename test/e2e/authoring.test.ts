@@ -54,7 +54,7 @@ describe('S8: kiwi create, update, delete', () => {
       ['--type', 'directive'],
       'directives/plan.md',
     ],
-  ])('%s is made from its file', async (_, name, text, more, path) => {
+  ])('%s is made from its file', async (...[, name, text, more, path]) => {
     const { code, reply } = await json('create', put(name, text), ...more)
     expect({ code, reply }).toMatchObject({ code: 0, reply: { data: { version: '1.0.0' } } })
     expect(field(field(reply, 'data'), 'path')).toBe(join(place.project, '.ai', path))
@@ -88,7 +88,7 @@ describe('S8: kiwi create, update, delete', () => {
     ['an alias bomb', () => put('bomb.yaml', 'a: &a [1, 1]\nb: [*a, *a]\ntool_type: api\n'), [], 2, 'alias'],
     ['an id that leads out', () => put('y.sh', '# y\n'), ['--id', '../y'], 2, 'INVALID'],
     ['a name that is taken', () => put('say.sh', '# z\n'), [], 4, 'CONFLICT'],
-  ] as const)('%s is refused', async (_, source, more, code, named) => {
+  ] as const)('%s is refused', async (...[, source, more, code, named]) => {
     const end = await kiwi(place, ['create', source(), ...more])
     expect(end.code).toBe(code)
     expect(end.stderr).toContain(named)

@@ -144,7 +144,11 @@ describe('kiwi doctor', () => {
     expect((await kiwi(place, ['doctor'])).stdout).toMatch(
       /ok +key +[0-9a-f]{16} in [^]*ok +trust .*is trusted/,
     )
+    mkdirSync(join(place.project, '.ai/config'))
+    writeFileSync(join(place.project, '.ai/config/agent_harness.yaml'), 'mode: [')
     chmodSync(join(place.folder, 'user/kiwi.key'), 0o644)
-    expect((await kiwi(place, ['doctor'])).stdout).toMatch(/fail +key .*can be read by others[^]*chmod 600/)
+    const { stdout } = await kiwi(place, ['doctor'])
+    expect(stdout).toMatch(/fail +key .*can be read by others[^]*chmod 600/)
+    expect(stdout).toMatch(/signed +only what is signed runs: .*cannot be read/)
   })
 })

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 import { standsBeside } from '../../src/spaces/beside.ts'
 import type { Place } from '../fixtures/place.ts'
 import { makePlace } from '../fixtures/place.ts'
@@ -24,6 +25,9 @@ interface Told {
   items: Record<string, unknown>
   readonly published: unknown[]
 }
+
+const Items = z.record(z.string(), z.unknown())
+const Item = z.looseObject({ kind: z.string() })
 
 type Message = Readonly<Record<string, unknown>>
 
@@ -46,11 +50,11 @@ async function killOften(place: Place, random: () => number): Promise<{ written:
         fault ??= message['fault'] ?? null
         if (message['started'] === true) child.send({ ...told, isLast })
         if (message['ready'] !== undefined) {
-          told.items = { ...(message['ready'] as object) }
+          told.items = Items.parse(message['ready'])
           if (!isFromFirst || isLast) resolve()
         }
         if (message['written'] !== undefined) {
-          const item = message['written'] as { kind: string }
+          const item = Item.parse(message['written'])
           told.items = { ...told.items, [item.kind]: item }
           written += 1
           resolve()

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 import { listField, textField } from '../fixtures/field.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
 import { BASH, openTempKiwi } from '../temp-kiwi.ts'
@@ -23,23 +24,24 @@ async function updates(temp: TempKiwi, name: string, count: number): Promise<rea
   let text = ''
   child.stdout.on('data', (chunk) => (text += String(chunk)))
   await once(child, 'close')
-  return JSON.parse(text) as string[]
+  return z.array(z.string()).parse(JSON.parse(text))
 }
 
 test('S8: several processes change one folder: a reader always finds it whole, and no change is lost', async () => {
   const temp = await openTempKiwi()
+  let writers = Promise.resolve<readonly (readonly string[])[]>([])
   try {
     await temp.create(
       'shared',
       { ...BASH, description: 'none' },
       { 'main.sh': '# none', 'a.txt': 'none', 'lib/b.txt': 'none' },
     )
-    let isOver = false
-    const writers = Promise.all(['ann', 'bob', 'cleo'].map((name) => updates(temp, name, 25))).finally(
-      () => (isOver = true),
+    const over = new AbortController()
+    writers = Promise.all(['ann', 'bob', 'cleo'].map((name) => updates(temp, name, 25))).finally(() =>
+      over.abort(),
     )
     let looks = 0
-    while (!isOver) {
+    while (!over.signal.aborted) {
       const { data, error } = await temp.load('shared')
       expect(error).toBeNull()
       const said = textField(data, 'description')
@@ -58,6 +60,7 @@ test('S8: several processes change one folder: a reader always finds it whole, a
     expect(looks).toBeGreaterThan(5)
     expect(await temp.kiwi.store.verify()).toMatchObject({ brokenAt: null })
   } finally {
+    await Promise.allSettled([writers])
     await temp.close()
   }
 }, 120_000)

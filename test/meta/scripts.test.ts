@@ -73,7 +73,7 @@ describe('L1: one id in several files of a space', () => {
   })
 })
 
-describe('formats 1: a file that cannot be read', () => {
+describe('a file that cannot be read', () => {
   test('is found by its name and its text, says what is wrong, and hides nothing', async () => {
     kiwi.write('tools/good.sh', '#!/bin/bash\n# Fine.\n')
     kiwi.write('tools/bad.yaml', 'tool_id: bad\ndescription: frobnicates: [')

@@ -215,7 +215,7 @@ describe('S8: update', () => {
   test.each<[string, object, string]>([
     [
       'a key that reaches a prototype',
-      { manifest: JSON.parse('{"__proto__": {"a": 1}}') as object },
+      { manifest: Object.fromEntries([['__proto__', { a: 1 }]]) },
       '__proto__',
     ],
     ['another id', { manifest: { tool_id: 'other' } }, 'other'],

@@ -15,7 +15,7 @@ export interface Dialect {
   readonly isPython: boolean
 }
 
-export interface Literal {
+interface Literal {
   readonly value: JsonValue
   readonly end: number
 }

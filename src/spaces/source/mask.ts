@@ -9,7 +9,7 @@ export interface Masked {
   readonly comments: readonly Span[]
 }
 
-export interface Span {
+interface Span {
   readonly start: number
   readonly end: number
 }

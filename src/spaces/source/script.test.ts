@@ -174,6 +174,14 @@ def f():
         config: { url: 'https://x.test' },
       },
     ],
+    [
+      'a container is named by its type',
+      '__tool_type__ = "docker"\nCONFIG = {"image": "python:3.12"}',
+      {
+        tool_type: 'docker',
+        config: { image: 'python:3.12', entrypoint: 'a.py' },
+      },
+    ],
     ['a broken file as far as it goes', '__version__ = "1.0.0"\ndef (:\n  "', { version: '1.0.0' }],
   ])('%s', async (_, text, raw) => {
     expect(await read('a.py', text)).toMatchObject(raw)

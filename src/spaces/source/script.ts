@@ -36,7 +36,7 @@ export async function readScript(script: Script): Promise<ReadScript> {
     ])
   }
   const isScript = SCRIPTS.has(type)
-  const executor = declared.executor ?? (isScript ? executorFor(stem, fileName, bare) : undefined)
+  const executor = declared.executor ?? executorFor(script, type)
   const undeclared = ['version', ...(fileName.endsWith('.py') ? ['tool_type', 'executor'] : [])].filter(
     (name) => !Object.hasOwn(declared, name),
   )
@@ -107,12 +107,12 @@ const BY_COMMAND: ReadonlyMap<string, string> = new Map([
 ])
 
 /** By the program a shebang names, else by the suffix. Python has many programs, and one runtime. */
-function executorFor(stem: string, fileName: string, text: string): string {
+function executorFor({ stem, fileName, text }: Script, type: string): string | undefined {
+  if (!SCRIPTS.has(type) || type === 'docker') return undefined
   const suffix = extname(fileName)
-  const usual = BY_SUFFIX[suffix] ?? ''
   const [, program, argument] = /^\uFEFF?#!\s*(\S+)(?:[ \t]+(?:-S[ \t]+)?(\S+))?/.exec(text) ?? []
   const command = (program?.endsWith('/env') === true ? argument : program)?.split('/').at(-1)
-  if (command === undefined || suffix === '.py') return usual
+  if (command === undefined || suffix === '.py') return BY_SUFFIX[suffix]
   const executor = BY_COMMAND.get(command)
   if (executor !== undefined) return executor
   const reason = `missing; no runtime of Kiwi runs "${command}", which its first line names: declare the one that does`
