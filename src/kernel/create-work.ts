@@ -23,6 +23,8 @@ export async function createWork(
   { caller }: Ticket,
   means: Means,
 ): Promise<Work> {
+  // An executor that was saved a moment ago is one.
+  lookup.freshen(true)
   const authorIt = (written: WrittenItem): Promise<Authored> =>
     author(written, { stem: given.id, category: null, location, lookup, means })
   const first = await authorIt(given.written)
@@ -105,7 +107,6 @@ async function assertFree(
     )
   }
   if (location === 'registry') return
-  lookup.freshen(true)
   const itemType = itemTypeOf(manifest.tool_type)
   const hint = 'Change it with update, choose another id, or delete it first with parameters.confirm = true'
   const broken = await lookup.broken({ name: id, category: null, version: null }, itemType, location)
