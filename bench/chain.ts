@@ -36,7 +36,15 @@ const LAYERS = [
 
 /** What is shipped is not checked. */
 const SHIPPED = {
-  judge: () => Promise.resolve({ level: 4, links: [], refusal: null, unsigned: null, warnings: [], isProjectTrusted: true } as const),
+  judge: () =>
+    Promise.resolve({
+      level: 4,
+      links: [],
+      refusal: null,
+      unsigned: null,
+      warnings: [],
+      isProjectTrusted: true,
+    } as const),
 }
 
 const CALLERS = 200

@@ -26,7 +26,14 @@ describe('T8: parameters are checked before the run', () => {
       ],
     })
     const items = [item, await shippedItem('http_client')]
-    const trust = { level: 4, links: [], refusal: null, unsigned: null, warnings: [], isProjectTrusted: true } as const
+    const trust = {
+      level: 4,
+      links: [],
+      refusal: null,
+      unsigned: null,
+      warnings: [],
+      isProjectTrusted: true,
+    } as const
     plan = { ...(await compilePlan(items, schemas)), item, items, links: [], chain: [], trust, warnings: [] }
   })
 

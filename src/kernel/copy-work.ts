@@ -67,7 +67,7 @@ export async function copyWork(
       )
       if (path === null) return { data: result(target, false), warnings: [] }
       const isMoved = there !== null && there.path !== null && there.path !== path
-      const warnings = isMoved ? await removeItem(there.path, write.within) : []
+      const warnings = isMoved ? await removeItem(there.path, there.form === 'folder', write.within) : []
       lookup.freshen(true)
       return {
         data: result(path, true),

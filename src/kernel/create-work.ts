@@ -24,6 +24,8 @@ export async function createWork(
   { caller }: Ticket,
   means: Means,
 ): Promise<Work> {
+  // An executor that was saved a moment ago is one.
+  lookup.freshen(true)
   const authorIt = (written: WrittenItem): Promise<Authored> =>
     author(written, { stem: given.id, category: null, location, lookup, means })
   const first = await authorIt(given.written)

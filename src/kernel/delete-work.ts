@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import { KiwiError } from '../shared/errors.ts'
 import type { ItemRef } from '../shared/ids.ts'
 import { keepAll } from '../shared/redact.ts'
@@ -17,7 +18,12 @@ export async function deleteWork(
   { store }: Means,
 ): Promise<Work> {
   lookup.freshen(true)
-  const { link, path, contentHash, what } = await targetOf(ref, itemType, source ?? undefined, lookup)
+  const { link, path, isFolder, contentHash, what } = await targetOf(
+    ref,
+    itemType,
+    source ?? undefined,
+    lookup,
+  )
   return {
     item: link,
     action: 'delete',
@@ -34,7 +40,9 @@ export async function deleteWork(
     warnings: [],
     async perform() {
       const warnings =
-        path === null ? [] : await removeItem(path, link.space === 'user' ? null : lookup.projectPath)
+        path === null
+          ? []
+          : await removeItem(path, isFolder, link.space === 'user' ? null : lookup.projectPath)
       if (path === null) await store.registry.remove(link.id)
       lookup.freshen(true)
       const output = `Deleted ${what ?? 'unreadable'} "${link.id}" from ${link.space}`
@@ -46,6 +54,8 @@ export async function deleteWork(
 interface Target {
   readonly link: Link
   readonly path: string | null
+  /** It is the manifest of a folder, and everything in the folder goes with it. */
+  readonly isFolder: boolean
   readonly contentHash: string | null
   /** Its type; null when it cannot be read. */
   readonly what: string | null
@@ -65,14 +75,17 @@ async function targetOf(
     const broken = await lookup.broken(ref, itemType, source)
     if (broken === null) throw error
     const { space, path } = broken
-    return { link: { id: ref.name, version: null, space }, path, contentHash: null, what: null }
+    // A piece of knowledge may be called SKILL as well, and is a file.
+    const isFolder = itemType !== 'knowledge' && ['tool.yaml', 'SKILL.md'].includes(basename(path))
+    return { link: { id: ref.name, version: null, space }, path, isFolder, contentHash: null, what: null }
   }
   // Running and reading take a document for a tool where there is no other; what is gone would be gone by mistake.
   const isDocument = itemType === 'tool' && item?.manifest.tool_type === 'knowledge'
   if (item === null || isDocument) throw notFound(ref, itemType)
-  const { id, manifest, space, path, contentHash } = item
+  const { id, manifest, space, path, contentHash, form } = item
   if (space === 'builtin') {
     throw new KiwiError('BUILTIN_PROTECTED', `Cannot delete "${id}": it is shipped with Kiwi`)
   }
-  return { link: { id, version: manifest.version, space }, path, contentHash, what: manifest.tool_type }
+  const link = { id, version: manifest.version, space }
+  return { link, path, isFolder: form === 'folder', contentHash, what: manifest.tool_type }
 }

@@ -75,7 +75,7 @@ export async function rollbackWork(
         const copied = await writeSigned(authored, { ...signing, write, changelog })
         left.push(...copied.warnings)
         if (copy.path !== null && copy.path !== copied.item.path)
-          left.push(...(await removeItem(copy.path, write.within)))
+          left.push(...(await removeItem(copy.path, copy.form === 'folder', write.within)))
       }
       lookup.freshen(true)
       const data = writtenData('Rolled back', made.item, 'registry')

@@ -65,7 +65,7 @@ export async function undoImportWork(
 async function settle(batch: Batch, means: Means): Promise<void> {
   await keepBatch({ ...batch, undone_at: new Date(means.clock.now()).toISOString() }, means)
   const kept = keptAt(means.userSpace, batch.batch)
-  if (statOf(kept) !== null) await removeItem(kept, null)
+  if (statOf(kept) !== null) await removeItem(kept, false, null)
 }
 
 /** Taken away, put back as it was before, gone already, changed since and so left, or not to be had. */
@@ -110,7 +110,7 @@ async function takeBack(batch: Batch, item: BatchItem, means: Means): Promise<Un
     const manifest = item.is_folder ? join(path, manifestIn(item.to)) : path
     const within = batch.to === 'user' ? null : join(batch.root, '..')
     if (state === 'removed') {
-      const [remains = null] = await removeItem(manifest, within)
+      const [remains = null] = await removeItem(manifest, item.is_folder, within)
       return { ...line, state, reason: remains }
     }
     const before = readFiles(join(keptAt(means.userSpace, batch.batch), item.to), item.is_folder)

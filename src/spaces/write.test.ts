@@ -85,8 +85,9 @@ function tree(folder: string): Readonly<Record<string, string>> {
 }
 
 function remove(path: string): Promise<readonly string[]> {
-  if (!scan(root).has(path)) throw new Error(`nothing at ${path}`)
-  return removeItem(path, null)
+  const entry = scan(root).get(path)
+  if (entry === undefined) throw new Error(`nothing at ${path}`)
+  return removeItem(path, entry.kind === 'folder', null)
 }
 
 describe('where an item goes', () => {
@@ -392,6 +393,6 @@ describe('removing', () => {
   test('what is already gone is NOT_FOUND', async () => {
     const path = await write()
     rmSync(path)
-    await expect(removeItem(path, null)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    await expect(removeItem(path, false, null)).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
 })

@@ -65,11 +65,15 @@ export async function writeItem(write: ItemWrite, exclusively: Exclusively): Pro
 }
 
 /**
- * Removes the item at this path. It leaves its place in one step, so no reader meets half of it; what then stands
+ * Removes the item at this path; of a folder it is that of its manifest, and everything in it goes. It leaves its place in one step, so no reader meets half of it; what then stands
  * against clearing it away is told, and changes nothing about its being gone.
  */
-export async function removeItem(path: string, within: string | null): Promise<readonly string[]> {
-  const target = FOLDER_MANIFESTS.has(basename(path)) ? dirname(path) : path
+export async function removeItem(
+  path: string,
+  isFolder: boolean,
+  within: string | null,
+): Promise<readonly string[]> {
+  const target = isFolder ? dirname(path) : path
   const beside = besideOf(target, 'tmp')
   try {
     assertWithin(dirname(target), within)
@@ -89,9 +93,6 @@ export async function removeEmptyFolder(path: string): Promise<void> {
     if (!['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR'].includes(errnoOf(error))) throw writeFailed(path, error)
   }
 }
-
-/** What the manifest of a folder is called. */
-const FOLDER_MANIFESTS: ReadonlySet<string> = new Set(['tool.yaml', 'SKILL.md'])
 
 async function stage({ isFolder, manifest, files }: ItemWrite, beside: string): Promise<void> {
   if (!isFolder) return writeSynced(beside, manifest)

@@ -198,6 +198,21 @@ describe('C15: what is there already', () => {
     expect(line.warnings.join()).toContain('tools/own/hello.sh')
   })
 
+  test('what would lie in the folder of another item is not written there, and a folder of others is no item', async () => {
+    at.put('.ai/scripts/x/two.json', '{"tool_type": "bash", "description": "d"}')
+    at.put('.ai/scripts/y/one.sh', SCRIPT)
+    at.put('.ai/tools/x/tool.yaml', 'tool_type: bash\ndescription: d\n')
+    at.put('.ai/tools/y/tool.yaml', 'tool_type: bash\ndescription: d\n')
+    const batch = await at.run()
+    expect(statesOf(batch)).toEqual({
+      'tools/x/two.json': 'imported',
+      'tools/x_2': 'conflict',
+      'tools/y': 'imported',
+      'tools/y/one.sh': 'skipped',
+    })
+    expect((await at.run()).totals).toMatchObject({ unchanged: 3, skipped: 1 })
+  })
+
   test('T6: an id that belongs to a shipped tool is not taken', async () => {
     at.put(
       '.ai/tools/runtimes/python_runtime.yaml',

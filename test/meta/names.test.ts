@@ -137,3 +137,20 @@ describe('S5: copies', () => {
     expect(metadata.warnings?.join()).toMatch(/does not run.*"mine"/)
   })
 })
+
+test('S8: a piece of knowledge that is called like the manifest of a skill goes alone', async () => {
+  const paths = ['SKILL.md', 'api/SKILL.md', 'api/other.md'].map((name) =>
+    temp.write(`knowledge/${name}`, '# K'),
+  )
+  const remove = (id: string): ReturnType<TempKiwi['call']> =>
+    temp.call('execute', {
+      item_type: 'knowledge',
+      action: 'delete',
+      item_id: id,
+      parameters: { confirm: true },
+    })
+  expect(await remove('api/SKILL')).toMatchObject({ status: 'success' })
+  expect(paths.map((path) => existsSync(path))).toEqual([true, false, true])
+  expect(await remove('SKILL')).toMatchObject({ status: 'success' })
+  expect(paths.map((path) => existsSync(path))).toEqual([false, false, true])
+})

@@ -4,7 +4,7 @@ import { ItemName } from '../../shared/ids.ts'
 import { statOf } from '../disk.ts'
 import type { PackageTable } from '../imports.ts'
 import type { Lookup } from '../lookup.ts'
-import { stampAt } from '../scan.ts'
+import { FOLDER_MANIFESTS, stampAt } from '../scan.ts'
 import type { BatchItem } from './batch.ts'
 import type { Find } from './collect-items.ts'
 import { describeItem, describeText } from './describe-find.ts'
@@ -39,7 +39,13 @@ export interface Earlier {
 /** Works out what becomes of each find; nothing is written. */
 export async function planImport(finds: readonly Find[], target: Target): Promise<readonly Step[]> {
   const steps: Step[] = []
-  const batch: Batch = { taken: new Set(), carried: new Set(), ids: new Map() }
+  const batch: Batch = {
+    taken: new Set(),
+    above: new Set(),
+    folders: new Set(),
+    carried: new Set(),
+    ids: new Map(),
+  }
   // A manifest says whether it carries the script beside it, so it is read first.
   const inOrder = finds.toSorted(
     (a, b) => Number(a.entry?.kind === 'script') - Number(b.entry?.kind === 'script'),
@@ -58,6 +64,10 @@ export async function planImport(finds: readonly Find[], target: Target): Promis
 interface Batch {
   /** Places by name, as a disk sees them that does not tell upper from lower case. */
   readonly taken: Set<string>
+  /** The folders above them, which no item can be. */
+  readonly above: Set<string>
+  /** Those of them that are the folder of an item, in which nothing else is found. */
+  readonly folders: Set<string>
   /** Scripts that belong to the manifest beside them. */
   readonly carried: Set<string>
   readonly ids: Map<string, { readonly contentHash: string | null; readonly to: string }>
@@ -69,7 +79,9 @@ async function stepOf(find: Find, read: ReadFind, target: Target, batch: Batch):
     for (const name of item.filePaths) batch.carried.add(join(dirname(find.from), name))
   }
   const place = await placeOf(find, read, target, batch)
-  batch.taken.add(folded(place.to))
+  if (place === null)
+    return skippedStep(find, 'it would lie in the folder of another item, where nothing is found')
+  take(batch, place.to, find.entry?.kind === 'folder')
   const isItem = item !== null && !batch.carried.has(find.from)
   const rival = isItem && place.state !== 'unchanged' ? await rivalOf(read, place.to, target, batch) : null
   if (isItem) batch.ids.set(`${read.type} ${read.id}`, { contentHash: read.contentHash, to: place.to })
@@ -80,6 +92,18 @@ async function stepOf(find: Find, read: ReadFind, target: Target, batch: Batch):
   const about = { id, type, state, reason: fault ?? place.reason, from: find.from, to: place.to }
   const form = { is_folder: find.entry?.kind === 'folder', hash, content_hash: contentHash }
   return { find, stamp: place.stamp, line: { ...about, ...said, warnings, ...form } }
+}
+
+function take({ taken, above, folders }: Batch, to: string, isFolder: boolean): void {
+  taken.add(folded(to))
+  if (isFolder) folders.add(folded(to))
+  for (const folder of foldersAbove(to)) above.add(folded(folder))
+}
+
+/** From the nearest up to the type folder. */
+function foldersAbove(to: string): readonly string[] {
+  const folder = dirname(to)
+  return folder === '.' ? [] : [folder, ...foldersAbove(folder)]
 }
 
 function stateOf({ state }: Place, isBroken: boolean, hasRival: boolean): BatchItem['state'] {
@@ -106,23 +130,34 @@ interface Place {
 /** Names that are tried when one is taken by something else. */
 const MOST_NAMES = 100
 
-/** Its own place, or the first free one beside it; wherever the same lies already it is left alone. */
-async function placeOf(find: Find, read: ReadFind, target: Target, { taken }: Batch): Promise<Place> {
+/** Its own place, or the first free one beside it; wherever the same lies already it is left alone. Null: nowhere. */
+async function placeOf(find: Find, read: ReadFind, target: Target, batch: Batch): Promise<Place | null> {
+  const isFolder = find.entry?.kind === 'folder'
+  if (isInside(find, target, batch)) return null
   for (let number = 1; number <= MOST_NAMES; number++) {
-    const to = number === 1 ? find.to : numbered(find.to, number, find.entry?.kind === 'folder')
-    if (taken.has(folded(to))) continue
+    const to = number === 1 ? find.to : numbered(find.to, number, isFolder)
+    if (batch.taken.has(folded(to)) || (isFolder && batch.above.has(folded(to)))) continue
     const path = join(target.root, to)
     const there = await standingAt(path, find)
     const why = number === 1 ? null : `"${find.to}" is taken by something else`
     if (there === null) return { to, state: number === 1 ? 'imported' : 'conflict', reason: why, stamp: null }
     if (isSame(there, read)) return { to, state: 'unchanged', reason: why, stamp: null }
     if (isOurs(there, find, target.earlier.get(path))) {
-      const kind = find.entry?.kind === 'folder' ? 'folder' : 'manifest'
-      const stamp = stampAt({ path: kind === 'folder' ? manifestIn(path, find) : path, kind, beside: [] })
+      const kind = isFolder ? 'folder' : 'manifest'
+      const stamp = stampAt({ path: kind === 'folder' ? manifestOf(path, find) : path, kind, beside: [] })
       return { to, state: 'updated', reason: why, stamp }
     }
   }
-  throw new KiwiError('CONFLICT', `Cannot import "${find.from}": ${MOST_NAMES} names for it are taken`)
+  return null
+}
+
+/** Whether a folder above it is that of another item. */
+function isInside({ to, entry }: Find, { root }: Target, { folders }: Batch): boolean {
+  const manifest = entry === null ? null : FOLDER_MANIFESTS[entry.place]
+  if (manifest === null) return false
+  return foldersAbove(to)
+    .slice(0, -1)
+    .some((folder) => folders.has(folded(folder)) || statOf(join(root, folder, manifest)) !== null)
 }
 
 /** `greet.py` to `greet_2.py`; a folder has no ending. */
@@ -141,12 +176,12 @@ async function standingAt(path: string, find: Find): Promise<Pick<ReadFind, 'has
   const entry =
     find.entry === null
       ? null
-      : { ...find.entry, path: find.entry.kind === 'folder' ? manifestIn(path, find) : path }
+      : { ...find.entry, path: find.entry.kind === 'folder' ? manifestOf(path, find) : path }
   const read = await readFind({ from: path, to: find.to, entry })
   return 'skipped' in read ? { hash: '', contentHash: null } : read
 }
 
-function manifestIn(folder: string, { entry }: Find): string {
+function manifestOf(folder: string, { entry }: Find): string {
   return join(folder, basename(entry?.path ?? ''))
 }
 
