@@ -66,7 +66,9 @@ export function openJudge({ verify, store, clock, userSpace }: JudgeMeans): Judg
       const now = clock.now()
       const refusals = links.map(({ item, signature }) => {
         if (signature === null) return null
-        const isInert = item.space === 'project' && !isProjectTrusted && !isOwn(signature)
+        // What was made here and changed since is told as that.
+        const isChanged = signature.isOwnKey && signature.state === 'unverified'
+        const isInert = item.space === 'project' && !isProjectTrusted && !isOwn(signature) && !isChanged
         return isInert ? untrustedProject('run', leaf, projectPath) : refusalOf(leaf, item, signature, now)
       })
       const noted = links.find(({ signature }) => signature?.state === 'unsigned')

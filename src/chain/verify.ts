@@ -19,6 +19,8 @@ export interface Verified {
   /** Whose word it is: the name of a publisher, or whoever asked for a signature of our own key. */
   readonly by: SignedBy | { readonly publisher: string } | null
   readonly fingerprint: string | null
+  /** Whether it says to be made with the person's own key, be it true or not. */
+  readonly isOwnKey: boolean
   readonly time: string | null
   /** Why it is not trusted, or not what was signed. */
   readonly reason: 'key_revoked' | 'key_scope' | 'hash' | 'signature' | 'text_on_signature_line' | null
@@ -38,13 +40,15 @@ export function openVerify(means: VerifyMeans): Verify {
   return async (item, executors) => {
     const read = await signatureOf(item, means.store)
     const { key, state, time, findings } = read
-    const base: Verified = { state, time, fingerprint: key?.fingerprint ?? null, by: null, reason: null }
+    const own = key === null ? null : means.ownKey.read()
+    const fingerprint = key?.fingerprint ?? null
+    const isOwnKey = key?.family === 'kiwi-mcp' && own?.fingerprint === fingerprint
+    const base: Verified = { state, time, fingerprint, isOwnKey, by: null, reason: null }
     if (state === 'unverified')
       return { ...base, reason: findings.length > 0 ? 'text_on_signature_line' : 'hash' }
     // A key that nobody knows says nothing, neither for nor against the item.
     if (key?.family !== 'kiwi-mcp') return base
-    const own = means.ownKey.read()
-    if (own?.fingerprint === key.fingerprint) {
+    if (isOwnKey && own !== null) {
       const by = await signerOf(own, item, executors, key)
       return by === null ? { ...base, ...FORGED } : { ...base, state: 'signed', by }
     }
