@@ -31,7 +31,7 @@ describe.skipIf(!canMount)('R-04, R-05: a disk that gives out', () => {
     const tool = join(place.folder, 'big')
     mkdirSync(tool)
     writeFileSync(join(tool, 'tool.yaml'), 'tool_id: big\ntool_type: bash\ndescription: big\n')
-    writeFileSync(join(tool, 'main.sh'), '#'.repeat(900_000))
+    writeFileSync(join(tool, 'main.sh'), `#!/bin/bash\n${'#'.repeat(900_000)}`)
     const { code, stdout, stderr } = apart(`
       mount -t tmpfs -o size=1m tmpfs '${place.project}'
       cd '${place.project}'

@@ -29,7 +29,14 @@ export function readEntry(python: PythonSource): Entry {
   if (/\bsys\s*\.\s*argv\b/.test(code)) return { config: { args_style: 'positional' }, schema: OPEN_SCHEMA }
   if (name === undefined || schema === null) return { config: {}, schema: OPEN_SCHEMA }
   const isGuarded = lines.some((each) => each.indent === 0 && GUARD.test(each.code))
-  return { config: isGuarded ? {} : { args_style: 'call', entry_function: name }, schema }
+  const isLeft = !isGuarded && !callsItself(name, lines)
+  return { config: isLeft ? { args_style: 'call', entry_function: name } : {}, schema }
+}
+
+/** A script that runs by itself would be run twice. */
+function callsItself(name: string, lines: readonly Line[]): boolean {
+  const call = new RegExp(`\\b${name}\\s*\\(`)
+  return lines.some(({ indent, code }) => indent === 0 && !FUNCTION.test(code) && call.test(code))
 }
 
 const FUNCTION = /^(?:async\s+)?def\s+(main|run|execute)\s*\(/

@@ -341,6 +341,7 @@ describe('R20: how a Python file takes its parameters', () => {
     ['one imported inside', `def main():\n    import fire\n`, { args_style: 'flags' }],
     ['only places in a parser', 'import argparse\np.add_argument("a")', { args_style: 'positional' }],
     ['sys.argv', `import sys\nprint(sys.argv[1])\n`, { args_style: 'positional' }],
+    ['a function that is called by itself', `${main}\nprint(main())\n`, {}],
     ['a function', main, { args_style: 'call', entry_function: 'main' }],
     [
       'several functions',
