@@ -109,7 +109,7 @@ describe('X12: kiwi publish, versions, diff, rollback', () => {
   test('three files: what it was is its latest again, and the versions between stay', async () => {
     mkdirSync(at('greet/lib'), { recursive: true })
     put('greet/tool.yaml', FOLDER)
-    put('greet/main.sh', '. ./lib/a.sh\n. ./lib/b.sh\n')
+    put('greet/main.sh', '#!/bin/bash\n. ./lib/a.sh\n. ./lib/b.sh\n')
     put('greet/lib/a.sh', 'echo hello\n')
     put('greet/lib/b.sh', 'echo world\n')
     await kiwi(place, ['create', at('greet')])

@@ -18,7 +18,7 @@ function brought(id: string, code: string): string {
   mkdirSync(folder, { recursive: true })
   const manifest = 'tool_type: script\nexecutor: bash_runtime\nversion: 1.0.0\ndescription: x\n'
   writeFileSync(join(folder, 'tool.yaml'), manifest)
-  writeFileSync(join(folder, 'main.sh'), code)
+  writeFileSync(join(folder, 'main.sh'), `#!/bin/bash\n${code}`)
   return join(folder, 'tool.yaml')
 }
 

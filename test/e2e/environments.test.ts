@@ -39,7 +39,7 @@ beforeEach(() => {
   place = makePlace()
   store = makePartStore(place.folder)
   write('tools/part_runtime.yaml', JSON.stringify({ version: '1.0.0', description: 'x', ...store.runtime }))
-  write('tools/cart/main.sh', 'cat "$PARTS"/*')
+  write('tools/cart/main.sh', '#!/bin/bash\ncat "$PARTS"/*')
   tool(['wheel'])
 })
 afterEach(() => removeTree(place.folder))

@@ -51,13 +51,13 @@ describe.skipIf(!canMount)('R-04, R-05: a disk that gives out', () => {
     const tool = join(place.folder, 'grown')
     mkdirSync(tool)
     writeFileSync(join(tool, 'tool.yaml'), 'tool_id: grown\ntool_type: bash\ndescription: small\n')
-    writeFileSync(join(tool, 'main.sh'), 'echo small')
+    writeFileSync(join(tool, 'main.sh'), '#!/bin/bash\necho small')
     const { code, stdout, stderr } = apart(`
       mount -t tmpfs -o size=1m tmpfs '${place.project}'
       cd '${place.project}'
       "$NODE" "$CLI" create '${tool}'
       head -c 400000 /dev/zero > filler
-      head -c 800000 /dev/zero | tr '\\0' '#' > '${tool}/main.sh'
+      { echo '#!/bin/bash'; head -c 799988 /dev/zero | tr '\\0' '#'; } > '${tool}/main.sh'
       "$NODE" "$CLI" update grown '${tool}' || echo "exit $?"
       "$NODE" "$CLI" run grown
       rm filler
@@ -74,7 +74,7 @@ describe.skipIf(!canMount)('R-04, R-05: a disk that gives out', () => {
     const { stdout, stderr } = apart(`
       mkdir -p fixed && mount -t tmpfs tmpfs fixed && mkdir -p fixed/.ai/tools/there
       printf 'tool_type: bash\\nversion: 1.0.0\\ndescription: x\\n' > fixed/.ai/tools/there/tool.yaml
-      echo 'echo there' > fixed/.ai/tools/there/main.sh
+      printf '#!/bin/bash\\necho there\\n' > fixed/.ai/tools/there/main.sh
       mount -o remount,ro fixed && cd fixed
       "$NODE" "$CLI" trust --yes
       "$NODE" "$CLI" create '${join(place.folder, 'big')}' || echo "create $?"

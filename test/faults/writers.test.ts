@@ -34,7 +34,7 @@ test('S8: several processes change one folder: a reader always finds it whole, a
     await temp.create(
       'shared',
       { ...BASH, description: 'none' },
-      { 'main.sh': '# none', 'a.txt': 'none', 'lib/b.txt': 'none' },
+      { 'main.sh': '#!/bin/bash\n# none', 'a.txt': 'none', 'lib/b.txt': 'none' },
     )
     const over = new AbortController()
     writers = Promise.all(['ann', 'bob', 'cleo'].map((name) => updates(temp, name, 25))).finally(() =>

@@ -20,7 +20,7 @@ const onDisk = (path: string): string => readFileSync(join(temp.project, '.ai', 
 
 describe('S8, T10: publish', () => {
   test('makes an immutable version of the nearest item, text and files to the byte, signatures too', async () => {
-    await temp.create('shipped', BASH, { 'main.sh': 'echo one', 'lib/a.txt': 'a' })
+    await temp.create('shipped', BASH, { 'main.sh': '#!/bin/bash\necho one', 'lib/a.txt': 'a' })
     expect(await publish('shipped', { changelog: 'first' })).toMatchObject({
       status: 'success',
       data: { version: '1.0.0', source: 'registry', changed: true },
@@ -39,7 +39,7 @@ describe('S8, T10: publish', () => {
   })
 
   test('a changed body under a version that stands is refused with both hashes, and the fix goes through', async () => {
-    await temp.create('twice', BASH, { 'main.sh': 'echo one' })
+    await temp.create('twice', BASH, { 'main.sh': '#!/bin/bash\necho one' })
     const first = textField((await publish('twice')).data, 'content_hash')
     writeFileSync(join(temp.project, '.ai/tools/twice/main.sh'), 'echo two')
     expect((await publish('twice')).error).toMatchObject({
@@ -63,7 +63,7 @@ describe('S8, T10: publish', () => {
   })
 
   test('T10: a version that is asked for is written into the source first; the latest only goes forward', async () => {
-    await temp.create('ahead', BASH, { 'main.sh': 'echo one' })
+    await temp.create('ahead', BASH, { 'main.sh': '#!/bin/bash\necho one' })
     expect((await publish('ahead', { version: '2.0.0' })).data).toMatchObject({ version: '2.0.0' })
     expect(onDisk('tools/ahead/tool.yaml')).toContain('version: 2.0.0')
     expect((await publish('ahead', { version: '1.9.0' })).error).toMatchObject({
@@ -72,7 +72,7 @@ describe('S8, T10: publish', () => {
     })
     expect((await publish('ahead', { version: 'v3' })).error?.message).toContain('semantic version')
     // From another project, behind what is there.
-    await temp.create('ahead', { ...BASH, version: '1.5.0' }, { 'main.sh': 'echo user' }, 'user')
+    await temp.create('ahead', { ...BASH, version: '1.5.0' }, { 'main.sh': '#!/bin/bash\necho user' }, 'user')
     expect((await publish('ahead', { location: 'user' })).data).toMatchObject({ version: '1.5.0' })
     expect((await temp.load('ahead', { source: 'registry' })).data).toMatchObject({ version: '2.0.0' })
     expect(await temp.run('ahead@1.5.0')).toMatchObject({ data: { output: 'user\n' } })
@@ -103,7 +103,7 @@ describe('S8, T10: publish', () => {
   test('what is shipped, what is in the registry alone, and what is not there', async () => {
     expect((await publish('hello_world')).error?.code).toBe('BUILTIN_PROTECTED')
     expect((await publish('nowhere')).error?.code).toBe('NOT_FOUND')
-    await temp.create('alone', BASH, { 'main.sh': 'true' }, 'registry')
+    await temp.create('alone', BASH, { 'main.sh': '#!/bin/bash\ntrue' }, 'registry')
     expect((await publish('alone')).data).toMatchObject({ changed: false })
     const { error } = await publish('alone', { version: '2.0.0' })
     expect(error).toMatchObject({ code: 'CONFLICT', fix: { arguments: { action: 'update' } } })
@@ -111,7 +111,7 @@ describe('S8, T10: publish', () => {
   })
 
   test('S9: a dry run says what would be, and writes neither the source nor a version', async () => {
-    await temp.create('dry', BASH, { 'main.sh': 'true' })
+    await temp.create('dry', BASH, { 'main.sh': '#!/bin/bash\ntrue' })
     const before = onDisk('tools/dry/tool.yaml')
     const reply = await temp.call('execute', {
       item_type: 'tool',
@@ -126,7 +126,7 @@ describe('S8, T10: publish', () => {
   })
 
   test('T5: 20 that publish one version at once leave it whole, and one latest', async () => {
-    await temp.create('crowd', BASH, { 'main.sh': 'echo crowd' })
+    await temp.create('crowd', BASH, { 'main.sh': '#!/bin/bash\necho crowd' })
     const replies = await Promise.all(
       Array.from({ length: 20 }, () => publish('crowd', { version: '1.1.0' })),
     )
@@ -137,9 +137,9 @@ describe('S8, T10: publish', () => {
 })
 
 test('X12: only a person rolls back, and it is on record either way', async () => {
-  await temp.create('rolled', BASH, { 'main.sh': 'echo one' })
+  await temp.create('rolled', BASH, { 'main.sh': '#!/bin/bash\necho one' })
   await publish('rolled')
-  await act('update', 'rolled', { files: { 'main.sh': 'echo two' } })
+  await act('update', 'rolled', { files: { 'main.sh': '#!/bin/bash\necho two' } })
   await publish('rolled')
   const order = { itemType: 'tool', itemId: 'rolled', version: '1.0.0', isDryRun: false }
   const by = (kind: 'agent' | 'person'): Promise<Reply> =>
@@ -183,7 +183,7 @@ describe('S5: a published item in another project', () => {
       'tool',
       'a_folder',
       'tools/a_folder',
-      { manifest: BASH, files: { 'main.sh': 'cat lib/a', 'lib/a': 'one' } },
+      { manifest: BASH, files: { 'main.sh': '#!/bin/bash\ncat lib/a', 'lib/a': 'one' } },
     ],
     ['knowledge', 'a-page', 'knowledge/a-page.md', { content: '# Page' }],
     ['directive', 'a_plan', 'directives/a_plan.md', { content: '# Plan' }],

@@ -22,10 +22,10 @@ const bare = (path: string): string => stripSignatures(readFileSync(join(temp.pr
 
 describe('S8: update', () => {
   test('changes keys of the manifest and files, raises the version, signs, and runs in the next call', async () => {
-    await temp.create('grows', BASH, { 'main.sh': 'echo one', 'lib/old.sh': 'old' })
+    await temp.create('grows', BASH, { 'main.sh': '#!/bin/bash\necho one', 'lib/old.sh': '#!/bin/bash\nold' })
     const reply = await update('grows', {
       manifest: { description: 'it grew', tags: ['a'] },
-      files: { 'main.sh': 'echo two', 'lib/old.sh': null, 'lib/new.sh': 'new' },
+      files: { 'main.sh': '#!/bin/bash\necho two', 'lib/old.sh': null, 'lib/new.sh': '#!/bin/bash\nnew' },
     })
     expect(reply).toMatchObject({
       status: 'success',
@@ -133,12 +133,12 @@ describe('S8: update', () => {
   })
 
   test('what changes nothing writes nothing', async () => {
-    await temp.create('still', BASH, { 'main.sh': 'true' })
+    await temp.create('still', BASH, { 'main.sh': '#!/bin/bash\ntrue' })
     const path = join(temp.project, '.ai/tools/still/tool.yaml')
     const before = statSync(path)
     for (const parameters of [
       { manifest: { description: BASH.description } },
-      { files: { 'main.sh': 'true' } },
+      { files: { 'main.sh': '#!/bin/bash\ntrue' } },
       { version: '1.0.0' },
     ]) {
       expect(await update('still', parameters)).toMatchObject({ data: { changed: false, version: '1.0.0' } })
@@ -155,17 +155,17 @@ describe('S8: update', () => {
       'tools/broken/tool.yaml',
       'tool_type: script\nexecutor: none_runtime\nversion: 1.0.0\ndescription: x\n',
     )
-    temp.write('tools/broken/main.sh', 'echo mended')
+    temp.write('tools/broken/main.sh', '#!/bin/bash\necho mended')
     expect((await temp.run('broken')).error?.code).toBe('EXECUTOR_MISSING')
     expect((await update('broken', { manifest: { executor: 'bash_runtime' } })).status).toBe('success')
     expect(await temp.run('broken')).toMatchObject({ data: { output: 'mended\n' } })
   })
 
   test('CONFLICT when it is no longer what the change was made for', async () => {
-    const made = await temp.create('raced', BASH, { 'main.sh': 'true' })
+    const made = await temp.create('raced', BASH, { 'main.sh': '#!/bin/bash\ntrue' })
     const expected_hash = textField(made.data, 'content_hash')
-    expect((await update('raced', { files: { 'main.sh': 'a' }, expected_hash })).status).toBe('success')
-    expect((await update('raced', { files: { 'main.sh': 'b' }, expected_hash })).error).toMatchObject({
+    expect((await update('raced', { files: { 'main.sh': '#!/bin/bash\na' }, expected_hash })).status).toBe('success')
+    expect((await update('raced', { files: { 'main.sh': '#!/bin/bash\nb' }, expected_hash })).error).toMatchObject({
       code: 'CONFLICT',
       fix: { call: 'load', arguments: { item_id: 'raced' } },
       details: { expected_hash },
@@ -174,13 +174,13 @@ describe('S8: update', () => {
   })
 
   test('of many that change one item at once none is lost and none is mixed: each has a version of its own', async () => {
-    await temp.create('busy', BASH, { 'main.sh': 'echo 0', 'a.txt': '0', 'b.txt': '0' })
+    await temp.create('busy', BASH, { 'main.sh': '#!/bin/bash\necho 0', 'a.txt': '0', 'b.txt': '0' })
     const replies = await Promise.all(
       Array.from({ length: 12 }, (_, n) => {
         const text = String(n + 1)
         return update('busy', {
           manifest: { description: text },
-          files: { 'main.sh': `echo ${text}`, 'a.txt': text, 'b.txt': text },
+          files: { 'main.sh': `#!/bin/bash\necho ${text}`, 'a.txt': text, 'b.txt': text },
         })
       }),
     )
@@ -199,8 +199,8 @@ describe('S8: update', () => {
   })
 
   test('what only the registry has gets a version after its latest', async () => {
-    await temp.create('stored', BASH, { 'main.sh': 'echo one' }, 'registry')
-    const reply = await update('stored', { files: { 'main.sh': 'echo two' }, changelog: 'two' })
+    await temp.create('stored', BASH, { 'main.sh': '#!/bin/bash\necho one' }, 'registry')
+    const reply = await update('stored', { files: { 'main.sh': '#!/bin/bash\necho two' }, changelog: 'two' })
     expect(reply.data).toMatchObject({ version: '1.0.1', source: 'registry', path: null })
     expect((await temp.load('stored')).data).toMatchObject({
       versions: [
@@ -239,7 +239,7 @@ describe('S8: update', () => {
     ['an executor of another kind', { manifest: { executor: 'hello_bash' } }, 'hello_bash'],
   ])('%s is refused by name, and nothing changes', async (_, parameters, named) => {
     const before = await temp.load('steady')
-    if (before.error !== null) await temp.create('steady', BASH, { 'main.sh': 'true' })
+    if (before.error !== null) await temp.create('steady', BASH, { 'main.sh': '#!/bin/bash\ntrue' })
     const { data } = await temp.load('steady')
     const { error } = await update('steady', parameters)
     expect(`${error?.code} ${error?.message}`).toContain(named)
@@ -262,7 +262,7 @@ describe('N17: an agent makes nothing its own that came with a project nobody tr
     const strange = await openTempKiwi({ isTrusted: false })
     try {
       strange.write('tools/theirs/tool.yaml', 'tool_type: bash\nversion: 1.0.0\ndescription: x\n')
-      strange.write('tools/theirs/main.sh', 'echo theirs')
+      strange.write('tools/theirs/main.sh', '#!/bin/bash\necho theirs')
       const call = (action: string, item_id: string, parameters: object): Promise<Reply> =>
         strange.call('execute', { item_type: 'tool', action, item_id, parameters })
       const refusals = [
@@ -271,8 +271,8 @@ describe('N17: an agent makes nothing its own that came with a project nobody tr
         await strange.load('theirs', { destination: 'user' }),
       ]
       expect(refusals.map(({ error }) => error?.code)).toEqual(['UNTRUSTED', 'UNTRUSTED', 'UNTRUSTED'])
-      await strange.create('mine', BASH, { 'main.sh': 'echo one' })
-      expect((await call('update', 'mine', { files: { 'main.sh': 'echo two' } })).status).toBe('success')
+      await strange.create('mine', BASH, { 'main.sh': '#!/bin/bash\necho one' })
+      expect((await call('update', 'mine', { files: { 'main.sh': '#!/bin/bash\necho two' } })).status).toBe('success')
       expect(await strange.run('mine')).toMatchObject({ data: { output: 'two\n' } })
     } finally {
       await strange.close()

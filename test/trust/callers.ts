@@ -32,7 +32,7 @@ export function signAs(
 /** A script of the project that says all an item must say. */
 export function bashTool(temp: TempKiwi, id: string, code: string, more = ''): string {
   const manifest = `tool_type: script\nexecutor: bash_runtime\nversion: 1.0.0\ndescription: ${id}\n${more}`
-  temp.write(`tools/${id}/main.sh`, code)
+  temp.write(`tools/${id}/main.sh`, `#!/bin/bash\n${code}`)
   return temp.write(`tools/${id}/tool.yaml`, manifest)
 }
 

@@ -59,7 +59,7 @@ describe('every form of item', () => {
   })
 
   test('N12: a version of the registry keeps its text, and a signature of its own in the store', async () => {
-    await temp.create('row', BASH, { 'main.sh': 'echo row' }, 'registry')
+    await temp.create('row', BASH, { 'main.sh': '#!/bin/bash\necho row' }, 'registry')
     expect((await temp.load('row')).data).toMatchObject({ signature: { state: 'signed', by: 'agent' } })
     expect((await signAs(temp, 'person', 'row')).data).toMatchObject({ status: 'signed', path: null })
     expect((await temp.load('row')).data).toMatchObject({ trust: { level: 3 } })
@@ -70,7 +70,7 @@ describe('every form of item', () => {
     const own = join(temp.config.userSpace, 'tools/web/mine/tool.yaml')
     mkdirSync(dirname(own), { recursive: true })
     writeFileSync(own, 'tool_type: bash\nversion: 1.0.0\ndescription: x\n')
-    writeFileSync(join(dirname(own), 'main.sh'), 'true')
+    writeFileSync(join(dirname(own), 'main.sh'), '#!/bin/bash\ntrue')
     mkdirSync(join(temp.config.userSpace, 'tools/web/torn'))
     writeFileSync(join(temp.config.userSpace, 'tools/web/torn/tool.yaml'), 'tool_type: [')
     const parameters = { location: 'user' }
@@ -104,7 +104,7 @@ describe('where there is no key to be had', () => {
     const keyless = await openTempKiwi()
     try {
       writeFileSync(keyless.config.key, 'not a key')
-      const made = await keyless.create('whole', BASH, { 'main.sh': 'echo whole' })
+      const made = await keyless.create('whole', BASH, { 'main.sh': '#!/bin/bash\necho whole' })
       expect(made.metadata.warnings?.join()).toContain('is not signed with your key')
       expect(await keyless.run('whole')).toMatchObject({ data: { output: 'whole\n' } })
       expect((await keyless.load('whole')).data).toMatchObject({
@@ -123,7 +123,7 @@ test('N17: at home the items of the project are those of the user, and run', asy
     const folder = join(home.folder, '.ai/tools/at_home')
     mkdirSync(folder, { recursive: true })
     writeFileSync(join(folder, 'tool.yaml'), 'tool_type: bash\nversion: 1.0.0\ndescription: x\n')
-    writeFileSync(join(folder, 'main.sh'), 'echo home')
+    writeFileSync(join(folder, 'main.sh'), '#!/bin/bash\necho home')
     const args = { item_type: 'tool', action: 'run', item_id: 'at_home', project_path: home.folder }
     expect(await home.call('execute', args)).toMatchObject({ data: { output: 'home\n' } })
   } finally {

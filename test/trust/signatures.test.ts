@@ -58,7 +58,7 @@ describe('sign', () => {
     'L3: without %s an item runs and is not signed, and the field is named',
     async (name) => {
       const id = `without_${name}`
-      temp.write(`tools/${id}/main.sh`, 'echo runs')
+      temp.write(`tools/${id}/main.sh`, '#!/bin/bash\necho runs')
       const manifest = `tool_type: script\nexecutor: bash_runtime\nversion: 1.0.0\ndescription: x\n`
       temp.write(`tools/${id}/tool.yaml`, manifest.replace(new RegExp(`^${name}:.*\n`, 'm'), ''))
       expect(await temp.run(id)).toMatchObject({ data: { output: 'runs\n' } })
@@ -139,7 +139,7 @@ describe('what was signed and is something else now', () => {
       'tools/chained/tool.yaml',
       'tool_type: script\nexecutor: own_bash\nversion: 1.0.0\ndescription: x\n',
     )
-    temp.write('tools/chained/main.sh', 'echo chained')
+    temp.write('tools/chained/main.sh', '#!/bin/bash\necho chained')
     await signAs(temp, 'person', 'chained')
     const signed = text('tools/chained/tool.yaml')
     const forged = stripSignatures(signed).replace('own_bash', 'bash_runtime')
@@ -207,7 +207,7 @@ describe('what was signed and is something else now', () => {
     })
     expect(dry.data).toMatchObject({ trust: { level: 3, name: 'person' } })
     // The plan is kept. The file changes so that no stamp shows it: same length, same times, same inode.
-    writeFileSync(path, 'echo evil')
+    writeFileSync(path, '#!/bin/bash\necho evil')
     utimesSync(path, 1e9, 1e9)
     const { data, error } = await temp.run('swapped')
     expect([data, error?.code]).toEqual([null, 'CONFLICT'])
@@ -216,7 +216,7 @@ describe('what was signed and is something else now', () => {
 
 describe('whose word it is', () => {
   test('T13, N12: what an agent makes or signs is level 1, what a person signs is level 3', async () => {
-    await temp.create('by_agent', BASH, { 'main.sh': 'echo x' })
+    await temp.create('by_agent', BASH, { 'main.sh': '#!/bin/bash\necho x' })
     expect((await temp.load('by_agent')).data).toMatchObject({
       signature: { state: 'signed', by: 'agent', fingerprint: ownSigner(temp).fingerprint },
       trust: { level: 1, name: 'local' },
@@ -237,7 +237,7 @@ describe('whose word it is', () => {
         item_type: 'tool',
         action: 'create',
         item_id: 'by_person',
-        parameters: { manifest: BASH, files: { 'main.sh': 'true' } },
+        parameters: { manifest: BASH, files: { 'main.sh': '#!/bin/bash\ntrue' } },
       },
       person(temp),
     )
@@ -254,7 +254,7 @@ describe('whose word it is', () => {
       'tools/strong/tool.yaml',
       'tool_type: script\nexecutor: weak_bash\nversion: 1.0.0\ndescription: x\n',
     )
-    temp.write('tools/strong/main.sh', 'echo strong')
+    temp.write('tools/strong/main.sh', '#!/bin/bash\necho strong')
     await signAs(temp, 'person', 'strong')
     expect((await temp.load('strong')).data).toMatchObject({
       trust: { level: 1, links: [{ level: 3 }, { tool_id: 'weak_bash', level: 1 }, { level: 4 }] },

@@ -93,7 +93,7 @@ describe('N17: a project that nobody has trusted', () => {
 
   test('N17, T13: what was made here runs all the same', async () => {
     await untrusted()
-    await temp.create('made_here', BASH, { 'main.sh': 'echo made' })
+    await temp.create('made_here', BASH, { 'main.sh': '#!/bin/bash\necho made' })
     expect(await temp.run('made_here')).toMatchObject({ data: { output: 'made\n' } })
     expect((await signAs(temp, 'agent', 'made_here')).data).toMatchObject({ status: 'unchanged' })
     writeFileSync(join(temp.project, '.ai/tools/made_here/main.sh'), 'echo evil')
@@ -107,7 +107,7 @@ describe('N17: a project that nobody has trusted', () => {
       'tools/brought_bash/tool.yaml',
       'tool_type: runtime\nexecutor: subprocess\nversion: 1.0.0\ndescription: x\nconfig: {command: bash, args: ["{entrypoint}"]}\n',
     )
-    await temp.create('on_top', { ...BASH, executor: 'brought_bash' }, { 'main.sh': 'echo x' })
+    await temp.create('on_top', { ...BASH, executor: 'brought_bash' }, { 'main.sh': '#!/bin/bash\necho x' })
     expect((await temp.run('on_top')).error?.code).toBe('UNTRUSTED')
   })
 
@@ -123,7 +123,7 @@ describe('N17: a project that nobody has trusted', () => {
     const own = join(temp.config.userSpace, 'tools/own')
     mkdirSync(own, { recursive: true })
     writeFileSync(join(own, 'tool.yaml'), 'tool_type: bash\nversion: 1.0.0\ndescription: x\n')
-    writeFileSync(join(own, 'main.sh'), 'echo own')
+    writeFileSync(join(own, 'main.sh'), '#!/bin/bash\necho own')
     await temp.kiwi.trust(temp.project, true, person(temp))
     expect(await temp.run('own')).toMatchObject({ data: { output: 'own\n' } })
   })
@@ -149,7 +149,7 @@ describe('publishers', () => {
     expect(await temp.run('acme.mail')).toMatchObject({ data: { output: 'acme\n' } })
     const { error } = await temp.run('other')
     expect(error).toMatchObject({ code: 'UNTRUSTED', details: { reason: 'key_scope' } })
-    temp.write('tools/acme.mail/main.sh', 'echo evil')
+    temp.write('tools/acme.mail/main.sh', '#!/bin/bash\necho evil')
     expect((await temp.run('acme.mail')).error?.code).toBe('CONTENT_MODIFIED')
   })
 
