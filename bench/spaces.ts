@@ -50,7 +50,12 @@ export async function spaces(
     },
     figure('look at 10,000 files, nothing changed', 'names and stats, warm cache, p50', unchanged, 100),
     figure('the same after one file was edited', 'p50', oneChanged, 100),
-    figure('search after an edit', 'look, read and index one, find a word of one item in 97, record; p50', searched, 100),
+    figure(
+      'search after an edit',
+      'look, read and index one, find a word of one item in 97, record; p50',
+      searched,
+      100,
+    ),
   ]
 }
 

@@ -261,6 +261,22 @@ describe('C15: undo', () => {
     writeFileSync(join(user, 'imports/01M7H3XWYCV9T69NBVGHGQN03A.json'), '{"batch": 1}')
     expect((await at.undo('01M7H3XWYCV9T69NBVGHGQN03A')).error?.code).toBe('PARSE_ERROR')
     putAll()
+    // A record that leads elsewhere is no record.
+    const { batch } = await at.run()
+    const file = join(user, 'imports', `${batch}.json`)
+    const record = readFileSync(file, 'utf8')
+    const victim = at.put('victim.sh', SCRIPT)
+    for (const [was, is] of [
+      ['"to": "tools/web/hello.sh"', '"to": "tools/../../source/victim.sh"'],
+      [`"root": ${JSON.stringify(user)}`, `"root": ${JSON.stringify(at.source)}`],
+    ] as const) {
+      writeFileSync(file, record.replace(was, is))
+      expect(readFileSync(file, 'utf8')).toContain(is)
+      expect((await at.undo(batch)).error?.code).toBe('PARSE_ERROR')
+      expect(existsSync(victim)).toBe(true)
+    }
+    writeFileSync(file, record)
+    expect((await at.undo(batch)).data).toMatchObject({ totals: { removed: 5 } })
     // One broken record does not stand in the way of the next import.
     expect((await at.run()).totals.imported).toBe(5)
   })
