@@ -206,5 +206,6 @@ function settingsOf(config: Config): readonly { name: string; value: string; fro
       value: config.publishers.map(({ name, namespace }) => `${name}: ${namespace}`).join('; ') || '-',
       from: sources.publishers,
     },
+    { name: 'watch', value: config.watch ? 'on' : 'off', from: sources.watch },
   ]
 }
