@@ -35,7 +35,10 @@ interface Circumstances {
 export async function author(written: WrittenItem, circumstances: Circumstances): Promise<Authored> {
   const { lookup, means } = circumstances
   const item = await checked(written, circumstances)
+  // What it runs through may have been written a moment ago.
+  lookup.freshen(true)
   const plan = await means.chain.resolver.plan(item, lookup)
+  // Everything about it is known here, and nothing is written yet: rules of its chain have their place here.
   return { item, plan, written, warnings: item.warnings }
 }
 

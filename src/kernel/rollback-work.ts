@@ -11,9 +11,10 @@ import { writtenOf } from '../spaces/written-item.ts'
 import type { Ticket, Wish, Work } from './call.ts'
 import { writtenData } from './create-work.ts'
 import type { Means } from './means.ts'
+import { nextPatch } from './next-version.ts'
 import { newPlace } from './place.ts'
 import { linksOf } from './run-work.ts'
-import { authorAgain, nextPatch } from './update-work.ts'
+import { authorAgain } from './update-work.ts'
 import { writeSigned } from './write-signed.ts'
 
 /** What an item was in an earlier version becomes its latest, as a version of its own: nothing that was is lost. */

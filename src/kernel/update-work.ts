@@ -1,4 +1,3 @@
-import type Semver from 'semver'
 import { walk } from '../chain/walk.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
@@ -8,8 +7,6 @@ import { changeWritten, isSameWritten, withVersion } from '../spaces/change-item
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { notFound } from '../spaces/lookup.ts'
-import { readWritten } from '../spaces/read-item.ts'
-import { missingFields } from '../spaces/required-fields.ts'
 import { targetOf } from '../spaces/write.ts'
 import type { WrittenItem } from '../spaces/written-item.ts'
 import { writtenOf } from '../spaces/written-item.ts'
@@ -18,6 +15,7 @@ import { author } from './author.ts'
 import type { Location, Ticket, Wish, Work } from './call.ts'
 import { writtenData } from './create-work.ts'
 import type { Means } from './means.ts'
+import { versionAfter } from './next-version.ts'
 import type { Standing } from './place.ts'
 import { samePlace, standingItem } from './place.ts'
 import { linksOf } from './run-work.ts'
@@ -163,37 +161,6 @@ function assertExpected({ id, contentHash, manifest, space }: Item, expected: st
       arguments: { item_type: itemTypeOf(manifest.tool_type), item_id: id, source: space },
     },
     details: { expected_hash: expected, content_hash: contentHash },
-  })
-}
-
-/** The one that is asked for, the higher one the new manifest says, else the next patch. Versions only go up. */
-async function versionAfter(before: Item, changed: WrittenItem, asked: string | null): Promise<string> {
-  const { default: semver } = await import('semver')
-  const { id, manifest } = before
-  const origin = { stem: id, category: manifest.category }
-  // What else is wrong with it is said with all its faults, later.
-  const declared = await readWritten(changed, origin, before.space).catch(() => null)
-  const isSaid = declared !== null && missingFields(declared).every(({ name }) => name !== 'version')
-  const wanted = asked ?? (isSaid ? declared.manifest.version : manifest.version)
-  if (asked === null && wanted === manifest.version) return nextPatch(semver, manifest.version)
-  assertHigher(semver, { id, wanted, present: manifest.version })
-  return wanted
-}
-
-export function nextPatch({ inc }: typeof Semver, version: string): string {
-  return inc(version, 'patch') ?? version
-}
-
-export function assertHigher(
-  { valid, gt }: typeof Semver,
-  { id, wanted, present }: { id: string; wanted: string; present: string },
-): void {
-  const isVersion = /^\d/.test(wanted) && valid(wanted) !== null
-  if (isVersion && (wanted === present || gt(wanted, present))) return
-  const reason = isVersion ? `not higher than ${present}` : 'not a semantic version such as 1.0.0'
-  throw new KiwiError('INVALID_PARAMETERS', `Cannot give "${id}" the version "${wanted}": it is ${reason}`, {
-    hint: isVersion ? `Give a version above ${present}, or none` : 'Give a version such as 1.2.0, or none',
-    details: { missing: [], invalid: [{ name: 'version', reason }] },
   })
 }
 
