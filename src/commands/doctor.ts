@@ -216,6 +216,7 @@ function settingsOf(config: Config): readonly { name: string; value: string; fro
       value: packagesOf(config.packages) || '-',
       from: sources.packages,
     },
+    { name: 'watch', value: config.watch ? 'on' : 'off', from: sources.watch },
   ]
 }
 

@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { KiwiError, messageOf } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { keepAll } from '../shared/redact.ts'
@@ -26,6 +26,12 @@ export async function undoImportWork(
   if (batch.undone_at !== null) {
     throw new KiwiError('CONFLICT', `Cannot undo the import "${id}": it was undone on ${batch.undone_at}`, {
       hint: 'kiwi import --list shows which imports can be undone',
+    })
+  }
+  const isSpace = batch.to === 'user' ? batch.root === means.userSpace : basename(batch.root) === '.ai'
+  if (!isSpace) {
+    throw new KiwiError('PARSE_ERROR', `Cannot undo the import "${id}": "${batch.root}" is no space`, {
+      hint: 'Its record was changed, or the user space was moved: remove the items by hand',
     })
   }
   const items = batch.items.filter(isWritten)

@@ -10,6 +10,7 @@ import {
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { BatchShape } from '../../src/spaces/import/batch.ts'
 import type { TempImport } from '../fixtures/temp-import.ts'
 import { lineAt, openTempImport, statesOf, treeOf } from '../fixtures/temp-import.ts'
 import { resultsOf } from '../temp-kiwi.ts'
@@ -114,6 +115,26 @@ describe('C15: an import', () => {
     expect(resultsOf(await at.temp.search('broken in:user'))).toMatchObject([{ id: 'broken' }])
     expect((await at.temp.run('broken')).error).not.toBe(null)
     expect((await at.run()).totals).toMatchObject({ unchanged: 9 })
+  })
+
+  test('that is cancelled writes no more, and what it wrote can be taken back', async () => {
+    putAll()
+    const client = {
+      principal: 'tester',
+      session: 's',
+      kind: 'person',
+      defaultProject: () => Promise.resolve(at.temp.project),
+    } as const
+    const wish = { kind: 'import', path: at.source, to: 'user' } as const
+    const asked = { wish: () => wish, operation: 'import', subject: at.source }
+    const { data } = await at.temp.kiwi.act(asked, client, AbortSignal.abort())
+    const batch = BatchShape.parse(data)
+    expect(batch.items.map(({ state, reason }) => [state, reason])).toEqual(
+      Array.from({ length: 5 }, () => ['skipped', 'the import was cancelled']),
+    )
+    expect(treeOf(user)).toEqual({})
+    expect(await at.undo(batch.batch)).toMatchObject({ status: 'success' })
+    expect((await at.run()).totals).toMatchObject({ imported: 5 })
   })
 
   test('goes through the gate: on record with its batch and totals, and not for an agent', async () => {
@@ -261,6 +282,22 @@ describe('C15: undo', () => {
     writeFileSync(join(user, 'imports/01M7H3XWYCV9T69NBVGHGQN03A.json'), '{"batch": 1}')
     expect((await at.undo('01M7H3XWYCV9T69NBVGHGQN03A')).error?.code).toBe('PARSE_ERROR')
     putAll()
+    // A record that leads elsewhere is no record.
+    const { batch } = await at.run()
+    const file = join(user, 'imports', `${batch}.json`)
+    const record = readFileSync(file, 'utf8')
+    const victim = at.put('victim.sh', SCRIPT)
+    for (const [was, is] of [
+      ['"to": "tools/web/hello.sh"', '"to": "tools/../../source/victim.sh"'],
+      [`"root": ${JSON.stringify(user)}`, `"root": ${JSON.stringify(at.source)}`],
+    ] as const) {
+      writeFileSync(file, record.replace(was, is))
+      expect(readFileSync(file, 'utf8')).toContain(is)
+      expect((await at.undo(batch)).error?.code).toBe('PARSE_ERROR')
+      expect(existsSync(victim)).toBe(true)
+    }
+    writeFileSync(file, record)
+    expect((await at.undo(batch)).data).toMatchObject({ totals: { removed: 5 } })
     // One broken record does not stand in the way of the next import.
     expect((await at.run()).totals.imported).toBe(5)
   })

@@ -7,13 +7,19 @@ import { readRegularFile } from '../read-file.ts'
 
 export const STATES = ['imported', 'updated', 'unchanged', 'conflict', 'needs_repair', 'skipped'] as const
 
+/** A place in a space, and nowhere else: whoever wrote the record, it leads to no other file. */
+const PlaceInSpace = z
+  .string()
+  .regex(/^(?:tools|directives|knowledge)(?:\/[^/]+)*$/)
+  .refine((path) => !path.split('/').includes('..'), 'leads out of the space')
+
 const BatchItem = z.object({
   id: z.string(),
   type: z.enum(['tool', 'directive', 'knowledge', 'mcp', 'library']),
   state: z.enum(STATES),
   from: z.string(),
   /** From the root of the space it went to. */
-  to: z.string(),
+  to: PlaceInSpace,
   is_folder: z.boolean(),
   reason: z.string().nullable(),
   hash: z.string().nullable(),
@@ -45,7 +51,7 @@ export const BatchShape = z.object({
   history: z.record(z.string(), z.number()),
   proposed_secrets: z.array(z.string()).readonly(),
   /** Folders that were made for it, outermost first. */
-  folders: z.array(z.string()).readonly(),
+  folders: z.array(PlaceInSpace).readonly(),
   undone_at: z.string().nullable(),
 })
 /** What an import did, as it is kept and printed. */
