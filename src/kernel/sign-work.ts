@@ -61,9 +61,12 @@ export async function signWork(
     }),
     warnings: [],
     async perform(watch) {
-      const signOne = async (item: Item): Promise<JsonObject> => {
-        const asked = rules.get(item) ?? (await rulesOf(item, lookup, means))
-        return sign(item, { by, lookup, means, validate: () => asked.check(watch?.signal) })
+      const signOne = (item: Item): Promise<JsonObject> => {
+        const validate: Signing['validate'] = async () => {
+          const asked = rules.get(item) ?? (await rulesOf(item, lookup, means))
+          return asked.check(watch?.signal)
+        }
+        return sign(item, { by, lookup, means, validate })
       }
       if (!isMany && only !== undefined) return { data: await signOne(only), warnings: [] }
       const results: JsonObject[] = []

@@ -35,12 +35,13 @@ const tool = (requires: readonly string[]): void =>
 const environments = (): string => join(place.folder, '.cache/kiwi/environments/part_runtime')
 const RUN = { item_type: 'tool', action: 'run', item_id: 'cart' }
 
-beforeEach(() => {
+beforeEach(async () => {
   place = makePlace()
   store = makePartStore(place.folder)
   write('tools/part_runtime.yaml', JSON.stringify({ version: '1.0.0', description: 'x', ...store.runtime }))
   write('tools/cart/main.sh', '#!/bin/bash\ncat "$PARTS"/*')
   tool(['wheel'])
+  await kiwi(place, ['trust', '--yes'])
 })
 afterEach(() => removeTree(place.folder))
 

@@ -159,7 +159,7 @@ describe('C14: what one process makes, another sees within a second', () => {
       await other.run('hello_bash')
       await temp.create('shared_tool', BASH, { 'main.sh': 'echo one' })
       expect(await other.run('shared_tool')).toMatchObject({ data: { output: 'one\n' } })
-      writeFileSync(join(temp.project, '.ai/tools/shared_tool/main.sh'), 'echo two two')
+      writeFileSync(join(temp.project, '.ai/tools/shared_tool/main.sh'), '#!/bin/bash\necho two two')
       expect((await other.run('shared_tool')).error?.code).toBe('CONTENT_MODIFIED')
       await temp.call('execute', { item_type: 'tool', action: 'sign', item_id: 'shared_tool' })
       expect(await other.run('shared_tool')).toMatchObject({ data: { output: 'two two\n' } })

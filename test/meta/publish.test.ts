@@ -30,7 +30,7 @@ describe('S8, T10: publish', () => {
       content: onDisk('tools/shipped/tool.yaml'),
       files: [
         { path: 'lib/a.txt', content: 'a' },
-        { path: 'main.sh', content: 'echo one' },
+        { path: 'main.sh', content: '#!/bin/bash\necho one' },
       ],
       signature: { state: 'signed', by: 'agent' },
       versions: [{ version: '1.0.0', is_latest: true, changelog: 'first' }],
@@ -41,7 +41,7 @@ describe('S8, T10: publish', () => {
   test('a changed body under a version that stands is refused with both hashes, and the fix goes through', async () => {
     await temp.create('twice', BASH, { 'main.sh': '#!/bin/bash\necho one' })
     const first = textField((await publish('twice')).data, 'content_hash')
-    writeFileSync(join(temp.project, '.ai/tools/twice/main.sh'), 'echo two')
+    writeFileSync(join(temp.project, '.ai/tools/twice/main.sh'), '#!/bin/bash\necho two')
     expect((await publish('twice')).error).toMatchObject({
       code: 'CONTENT_MODIFIED',
       fix: { call: 'execute' },

@@ -193,7 +193,7 @@ describe('S8: update', () => {
     expect(textField(data, 'version')).toBe(`1.0.${done.length}`)
     const text = textField(data, 'description')
     expect(data).toMatchObject({
-      files: [{ content: text }, { content: text }, { content: `echo ${text}` }],
+      files: [{ content: text }, { content: text }, { content: `#!/bin/bash\necho ${text}` }],
     })
     expect(readdirSync(join(temp.project, '.ai/tools')).filter((name) => name.startsWith('.'))).toEqual([])
   })

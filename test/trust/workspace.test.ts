@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { sha256 } from '../../src/shared/json.ts'
 import { expectRefusal } from '../fixtures/expect-refusal.ts'
+import { field, textField } from '../fixtures/field.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
 import { BASH, openTempKiwi } from '../temp-kiwi.ts'
 import { bashTool, person, signAs, signByHand, stranger } from './callers.ts'
@@ -96,9 +97,22 @@ describe('N17: a project that nobody has trusted', () => {
     await temp.create('made_here', BASH, { 'main.sh': '#!/bin/bash\necho made' })
     expect(await temp.run('made_here')).toMatchObject({ data: { output: 'made\n' } })
     expect((await signAs(temp, 'agent', 'made_here')).data).toMatchObject({ status: 'unchanged' })
-    writeFileSync(join(temp.project, '.ai/tools/made_here/main.sh'), 'echo evil')
-    expect((await temp.run('made_here')).error?.code).toBe('UNTRUSTED')
+    writeFileSync(join(temp.project, '.ai/tools/made_here/main.sh'), '#!/bin/bash\necho evil')
+    expect((await temp.run('made_here')).error?.code).toBe('CONTENT_MODIFIED')
     expect((await signAs(temp, 'agent', 'made_here')).error?.code).toBe('UNTRUSTED')
+  })
+
+  test('SIG-11: a line of another family that names our key is no word of ours', async () => {
+    await untrusted()
+    await temp.create('ours', BASH, { 'main.sh': 'true' })
+    const fingerprint = textField(field((await temp.load('ours')).data, 'signature'), 'fingerprint')
+    const body = '# Says hi\n# version: 1.0.0\necho hi\n'
+    for (const family of ['rye', 'ryeos', 'kiwi-mcp']) {
+      const line = `${family}:signed:2026-01-28T12:34:56Z:${sha256(body)}:${'A'.repeat(86)}:${fingerprint}`
+      temp.write('tools/borrowed.sh', `#!/bin/bash\n# ${line}\n${body}`)
+      const { error } = await temp.run('borrowed')
+      expect(error?.code).toBe(family === 'kiwi-mcp' ? 'CONTENT_MODIFIED' : 'UNTRUSTED')
+    }
   })
 
   test('N17: what was made here does not lend its word to an executor that came along', async () => {

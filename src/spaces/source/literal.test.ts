@@ -99,7 +99,8 @@ describe('L2: literals of Python', () => {
   test('property: whatever JSON can hold is read as it was written', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
-        fc.pre(!JSON.stringify(value).match(/__proto__|constructor|prototype|e[+-]\d/))
+        // Whole numbers beyond 2^53 are no numbers of JavaScript, and are not read.
+        fc.pre(!JSON.stringify(value).match(/__proto__|constructor|prototype|e[+-]\d|\d{16}/))
         expect(canonicalJson(python(asPython(value)))).toBe(canonicalJson(value))
         expect(canonicalJson(javascript(JSON.stringify(value)))).toBe(canonicalJson(value))
       }),
