@@ -33,8 +33,14 @@ test('C8: what breaks a rule is neither signed nor published', async () => {
 })
 
 test('C8: of many that are signed, the one that breaks a rule says so by itself', async () => {
-  temp.write('tools/many/fine.py', '"""Fine."""\n__version__ = "1.0.0"\n__tool_type__ = "python"\n__executor_id__ = "python_runtime"\nprint(1)\n')
-  temp.write('tools/many/faulty.py', `"""Faulty."""\n__version__ = "1.0.0"\n__tool_type__ = "python"\n__executor_id__ = "python_runtime"\n${BROKEN}`)
+  temp.write(
+    'tools/many/fine.py',
+    '"""Fine."""\n__version__ = "1.0.0"\n__tool_type__ = "python"\n__executor_id__ = "python_runtime"\nprint(1)\n',
+  )
+  temp.write(
+    'tools/many/faulty.py',
+    `"""Faulty."""\n__version__ = "1.0.0"\n__tool_type__ = "python"\n__executor_id__ = "python_runtime"\n${BROKEN}`,
+  )
   const { data } = await act('sign', 'many/*')
   expect(data).toMatchObject({
     output: '1 signed, 0 unchanged, 1 failed',

@@ -136,7 +136,7 @@ outputs:
       )
       const ran = await run('email_enricher', { email: 'ada@example.com' })
       expect(ran).toMatchObject({ data: { output: { company_name: 'Example', domain: 'example.com' } } })
-      expect(ran.metadata.warnings).toEqual([expect.stringContaining("is not signed")])
+      expect(ran.metadata.warnings).toEqual([expect.stringContaining('is not signed')])
     },
     BUILDS,
   )

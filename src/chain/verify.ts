@@ -3,6 +3,7 @@ import { KiwiError } from '../shared/errors.ts'
 import { itemTypeOf } from '../shared/tool-type.ts'
 import type { Item } from '../spaces/item.ts'
 import { contentHash } from '../spaces/item.ts'
+import type { KnownPublisher } from '../spaces/publishers.ts'
 import { readPublishers } from '../spaces/publishers.ts'
 import type { KeySignature, SignatureRead } from '../spaces/signature-line.ts'
 import { readSignature } from '../spaces/signature-line.ts'
@@ -38,27 +39,38 @@ export interface VerifyMeans {
 export function openVerify(means: VerifyMeans): Verify {
   const publishers = readPublishers(means.publishers)
   return async (item, executors) => {
-    const read = await signatureOf(item, means.store)
-    const { key, state, time, findings } = read
-    const own = key === null ? null : means.ownKey.read()
-    const fingerprint = key?.fingerprint ?? null
-    const isOwnKey = key?.family === 'kiwi-mcp' && own?.fingerprint === fingerprint
-    const base: Verified = { state, time, fingerprint, isOwnKey, by: null, reason: null }
-    if (state === 'unverified')
-      return { ...base, reason: findings.length > 0 ? 'text_on_signature_line' : 'hash' }
+    const { key, state, time, findings } = await signatureOf(item, means.store)
     // A key that nobody knows says nothing, neither for nor against the item.
-    if (key?.family !== 'kiwi-mcp') return base
-    if (isOwnKey && own !== null) {
-      const by = await signerOf(own, item, executors, key)
-      return by === null ? { ...base, ...FORGED } : { ...base, state: 'signed', by }
-    }
-    const publisher = publishers.get(key.fingerprint)
-    if (publisher === undefined) return base
-    if (publisher.isRevoked) return { ...base, reason: 'key_revoked' }
-    if (!publisher.covers(item)) return { ...base, reason: 'key_scope' }
-    const isSigned = (await signerOf(publisher, item, executors, key)) !== null
-    return isSigned ? { ...base, state: 'signed', by: { publisher: publisher.name } } : { ...base, ...FORGED }
+    const ours = key?.family === 'kiwi-mcp' ? key : null
+    const own = ours === null ? null : means.ownKey.read()
+    const isOwnKey = own !== null && own.fingerprint === ours?.fingerprint
+    const fingerprint = key?.fingerprint ?? null
+    const base: Verified = { state, time, fingerprint, isOwnKey, by: null, reason: null }
+    if (state === 'unverified') return { ...base, reason: whyNot(findings) }
+    if (ours === null) return base
+    const publisher = publishers.get(ours.fingerprint)
+    if (publisher !== undefined && !isOwnKey)
+      return { ...base, ...(await ofPublisher(publisher, item, executors, ours)) }
+    if (!isOwnKey) return base
+    const by = await signerOf(own, item, executors, ours)
+    return by === null ? { ...base, ...FORGED } : { ...base, state: 'signed', by }
   }
+}
+
+function whyNot(findings: readonly string[]): Verified['reason'] {
+  return findings.length > 0 ? 'text_on_signature_line' : 'hash'
+}
+
+async function ofPublisher(
+  publisher: KnownPublisher,
+  item: Item,
+  executors: readonly string[],
+  key: KeySignature,
+): Promise<Partial<Verified>> {
+  if (publisher.isRevoked) return { reason: 'key_revoked' }
+  if (!publisher.covers(item)) return { reason: 'key_scope' }
+  const isSigned = (await signerOf(publisher, item, executors, key)) !== null
+  return isSigned ? { state: 'signed', by: { publisher: publisher.name } } : FORGED
 }
 
 const FORGED = { state: 'unverified', reason: 'signature' } as const

@@ -45,7 +45,13 @@ describe('S8: kiwi create, update, delete', () => {
     ['Python', 'count.py', COUNT, ['--category', 'text'], 'tools/text/count.py'],
     ['shell', 'say.sh', '#!/bin/sh\n# Says hello\necho hello\n', [], 'tools/say.sh'],
     ['a module', 'mod.mjs', '/** A module */\nimport "node:os"\nconsole.log(1)\n', [], 'tools/mod.mjs'],
-    ['a script without a word about it', 'mute.sh', '#!/bin/sh\necho\n', ['--description', 'Mute'], 'tools/mute.sh'],
+    [
+      'a script without a word about it',
+      'mute.sh',
+      '#!/bin/sh\necho\n',
+      ['--description', 'Mute'],
+      'tools/mute.sh',
+    ],
     ['a document', 'note.md', '# A note\n', ['--type', 'knowledge'], 'knowledge/note.md'],
     [
       'a directive',

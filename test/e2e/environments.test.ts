@@ -114,6 +114,7 @@ describe('progress of what takes long', () => {
   })
 
   test('a pipe hears nothing of it: standard error stays empty', async () => {
+    await kiwi(place, ['sign', 'cart', 'part_runtime'])
     const { stdout, stderr, code } = await kiwi(place, ['run', 'cart'])
     expect({ stdout, stderr, code }).toEqual({ stdout: 'part wheel\n', stderr: '', code: 0 })
   })

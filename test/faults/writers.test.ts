@@ -45,7 +45,9 @@ test('S8: several processes change one folder: a reader always finds it whole, a
       const { data, error } = await temp.load('shared')
       expect(error).toBeNull()
       const said = textField(data, 'description')
-      const texts = listField(data, 'files').map((file) => textField(file, 'content').replace('#!/bin/bash\n# ', ''))
+      const texts = listField(data, 'files').map((file) =>
+        textField(file, 'content').replace('#!/bin/bash\n# ', ''),
+      )
       expect(texts).toEqual([said, said, said])
       looks += 1
       await new Promise((resolve) => void setTimeout(resolve, 5))

@@ -164,8 +164,12 @@ describe('S8: update', () => {
   test('CONFLICT when it is no longer what the change was made for', async () => {
     const made = await temp.create('raced', BASH, { 'main.sh': '#!/bin/bash\ntrue' })
     const expected_hash = textField(made.data, 'content_hash')
-    expect((await update('raced', { files: { 'main.sh': '#!/bin/bash\na' }, expected_hash })).status).toBe('success')
-    expect((await update('raced', { files: { 'main.sh': '#!/bin/bash\nb' }, expected_hash })).error).toMatchObject({
+    expect((await update('raced', { files: { 'main.sh': '#!/bin/bash\na' }, expected_hash })).status).toBe(
+      'success',
+    )
+    expect(
+      (await update('raced', { files: { 'main.sh': '#!/bin/bash\nb' }, expected_hash })).error,
+    ).toMatchObject({
       code: 'CONFLICT',
       fix: { call: 'load', arguments: { item_id: 'raced' } },
       details: { expected_hash },
@@ -272,7 +276,9 @@ describe('N17: an agent makes nothing its own that came with a project nobody tr
       ]
       expect(refusals.map(({ error }) => error?.code)).toEqual(['UNTRUSTED', 'UNTRUSTED', 'UNTRUSTED'])
       await strange.create('mine', BASH, { 'main.sh': '#!/bin/bash\necho one' })
-      expect((await call('update', 'mine', { files: { 'main.sh': '#!/bin/bash\necho two' } })).status).toBe('success')
+      expect((await call('update', 'mine', { files: { 'main.sh': '#!/bin/bash\necho two' } })).status).toBe(
+        'success',
+      )
       expect(await strange.run('mine')).toMatchObject({ data: { output: 'two\n' } })
     } finally {
       await strange.close()

@@ -9,8 +9,7 @@ let temp: TempKiwi
 afterEach(() => temp.close())
 
 const PYTHON = { tool_type: 'script', executor: 'python_runtime', description: 'says what its library says' }
-const SOURCE =
-  'try:\n    from shared_word import WORD\nexcept ImportError:\n    WORD = "none"\nprint(WORD)\n'
+const SOURCE = 'try:\n    from shared_word import WORD\nexcept ImportError:\n    WORD = "none"\nprint(WORD)\n'
 
 const withLibrary = async (isTrusted: boolean): Promise<void> => {
   temp = await openTempKiwi({ isTrusted })
