@@ -73,7 +73,8 @@ function shellWord(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`
 }
 
-function signFix({ id, manifest, space }: Item): Fix {
+/** The call that signs it, where it lies. */
+export function signFix({ id, manifest, space }: Item): Fix {
   return {
     call: 'execute',
     arguments: {

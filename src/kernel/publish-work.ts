@@ -1,4 +1,5 @@
 import type { Plan } from '../chain/plan.ts'
+import { signFix } from '../chain/trust-refusals.ts'
 import { isOwn } from '../chain/trust.ts'
 import { KiwiError } from '../shared/errors.ts'
 import { keepAll } from '../shared/redact.ts'
@@ -91,18 +92,11 @@ export async function publishWork(
 }
 
 /** Its version would carry what nobody has looked at. */
-function modified({ id, path, manifest, space }: Item): KiwiError {
+function modified(item: Item): KiwiError {
+  const { id, path } = item
   return new KiwiError('CONTENT_MODIFIED', `Cannot publish "${id}": it is not what was signed`, {
     hint: `Review the change, then sign it again with kiwi sign ${id} or the action "sign"`,
-    fix: {
-      call: 'execute',
-      arguments: {
-        item_type: itemTypeOf(manifest.tool_type),
-        action: 'sign',
-        item_id: id,
-        parameters: { location: space },
-      },
-    },
+    fix: signFix(item),
     details: { tool: id, path },
   })
 }
