@@ -38,7 +38,6 @@ export async function author(written: WrittenItem, circumstances: Circumstances)
   // What it runs through may have been written a moment ago.
   lookup.freshen(true)
   const plan = await means.chain.resolver.plan(item, lookup)
-  // Everything about it is known here, and nothing is written yet: rules of its chain have their place here.
   return { item, plan, written, warnings: item.warnings }
 }
 
