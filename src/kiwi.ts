@@ -33,6 +33,9 @@ const BUILTIN = fileURLToPath(new URL('../builtin', import.meta.url))
 
 export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<Kiwi> {
   const { clock = systemClock, log = standardErrorLog(config, clock) } = means
+  // Of older days, when there were two ways to run a tool.
+  if (config.environment['KIWI_USE_PRIMITIVES'] !== undefined)
+    log.warn('setting.without_effect', { name: 'KIWI_USE_PRIMITIVES' })
   const store = await openSqliteStore({ path: config.store, clock, log })
   const view = viewOf(store)
   try {

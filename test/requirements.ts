@@ -49,6 +49,7 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   C9: 'files for the primitive',
   C10: 'packages and compiled programs: built once, shared, by name only',
   C12: 'a bare script has a virtual manifest',
+  C13: 'one way to run a tool: the old switch has no effect, and that is logged',
   C14: 'what changes anywhere is seen everywhere within a second',
   C15: 'import of older folders: idempotent, in batches that can be taken back',
   E2: 'one index of all items, fresh in the next search',
