@@ -27,6 +27,8 @@ const TRUSTED = {
     } as const),
 }
 
+const RUN = { callId: 'call-1', isRun: true }
+
 let temp: TempKiwi
 beforeAll(async () => {
   temp = await openTempKiwi({ environment: { RULES_SECRET: 'kiwi-canary-of-the-rules' } })
@@ -265,7 +267,7 @@ describe('C8: a new rule in a runtime of a user takes effect with no code', () =
     expect(text).toMatch(/^PATH=/m)
     expect(text).not.toContain('kiwi-canary')
     expect(text).toMatch(/files:\n$/)
-    const [, folder = ''] = /\n(\S*kiwi-check-[^\n/]+)/.exec(text) ?? []
+    const [, folder = ''] = /\n(\S*/checks/check-[^\n/]+)/.exec(text) ?? []
     expect(folder).not.toBe('')
     expect(existsSync(folder)).toBe(false)
   })
@@ -360,10 +362,10 @@ test('C8: a result is kept only for the content that was looked at', async () =>
   const lookup = temp.kiwi.spaces.at(temp.project)
   const subprocess = openSubprocess({ clock: systemClock })
   try {
-    const validate = openValidate({ config: temp.config, subprocess, schemas })
+    const validate = openValidate({ clock: systemClock, config: temp.config, subprocess, schemas })
     const resolver = openResolver(schemas, TRUSTED)
-    await expect(resolver.plan(swapped, lookup).then(validate)).rejects.toMatchObject({ code: 'CONFLICT' })
-    const { found } = await validate(await resolver.plan(item, lookup))
+    await expect(resolver.plan(swapped, lookup).then((plan) => validate(plan, RUN))).rejects.toMatchObject({ code: 'CONFLICT' })
+    const { found } = await validate(await resolver.plan(item, lookup), RUN)
     expect(found.findings).toMatchObject([{ rule: 'pattern_check' }])
   } finally {
     await subprocess.close()
@@ -380,7 +382,10 @@ test.each(['hello_world', 'hello_bash', 'hello_node'])(
       const schemas = openSchemas()
       const plan = await openResolver(schemas, TRUSTED).plan(item, lookup)
       expect(plan.rules.rules.length).toBeGreaterThan(0)
-      const validation = await openValidate({ config: temp.config, subprocess, schemas })(plan)
+      const validation = await openValidate({ clock: systemClock, config: temp.config, subprocess, schemas })(
+        plan,
+        RUN,
+      )
       expect(await validation.finish()).toEqual({ findings: [], warnings: [] })
     } finally {
       await subprocess.close()

@@ -92,7 +92,7 @@ export function openChain({ config, clock, store, packageTable }: ChainMeans): C
     },
     hasLibrary: (items, spaceRoot) => findLibrary(items, spaceRoot) !== null,
     digest: (items, spaceRoot) => grantDigest(digestOf(items), findLibrary(items, spaceRoot)),
-    validate: openValidate({ config, subprocess, schemas }),
+    validate: openValidate({ clock, config, subprocess, schemas }),
     perform: (draft, watch) => perform(draft, means, watch),
     async close() {
       await Promise.all([subprocess.close(), httpClient.close()])

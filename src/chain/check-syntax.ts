@@ -1,12 +1,13 @@
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { basename, dirname, extname, join } from 'node:path'
 import type { CommandResult } from '../primitives/subprocess/command.ts'
 import type { Subprocess } from '../primitives/subprocess/subprocess.ts'
 import type { Environment } from '../config/environment.ts'
+import type { Clock } from '../shared/clock.ts'
 import { KiwiError } from '../shared/errors.ts'
+import { LIMITS } from '../shared/limits.ts'
 import type { ItemFile } from '../store/store.ts'
-import { removeFolder } from './drop-oldest.ts'
+import { dropOldest, removeFolder } from './drop-oldest.ts'
 import type { Finding } from './finding.ts'
 import type { SyntaxCheck } from './rules.ts'
 
@@ -14,6 +15,17 @@ export interface SyntaxMeans {
   readonly subprocess: Subprocess
   /** The part of our environment that every child starts from. */
   readonly childEnvironment: Environment
+  readonly clock: Clock
+  /** Where the files are put that are looked at. */
+  readonly folder: string
+  /** What all checks of an item may take together. */
+  readonly deadlineMs: number
+}
+
+/** A rule and the program it names, by its path; null when there is no such program. */
+export interface PinnedCheck {
+  readonly rule: SyntaxCheck
+  readonly program: string | null
 }
 
 /** What a checker said of the files of an item. */
@@ -31,22 +43,37 @@ const REASON_CHARACTERS = 2000
 const AT_ONCE = 2
 const ENTRYPOINT = '{entrypoint}'
 
-/** The programs that the rules start, as far as they are there. */
-export function programsOf(rules: readonly SyntaxCheck[], means: SyntaxMeans): readonly string[] {
-  return [...new Set(rules.flatMap((rule) => findProgram(rule, means) ?? []))]
+/** What is judged is what is started: the programs are looked for once. */
+export function pinPrograms(rules: readonly SyntaxCheck[], means: SyntaxMeans): readonly PinnedCheck[] {
+  const path = means.childEnvironment['PATH'] ?? ''
+  return rules.map((rule) => ({ rule, program: means.subprocess.find(rule.command[0] ?? '', path) }))
 }
+
+/** What is looked at, and on whose behalf. */
+interface Subject {
+  readonly entrypoint: string | null
+  readonly files: readonly ItemFile[]
+  readonly callId: string
+}
+
+/** No check takes nearly as long: what is older was left by a process that was killed. */
+const LEFT_MS = 60 * 60 * 1000
 
 /**
  * Lets each rule look at each of its files. They lie in a folder that is thrown away, so a checker may write beside
  * them; it starts in an empty one, so nothing of the item is taken for a part of the checker.
  */
 export async function checkSyntax(
-  rules: readonly SyntaxCheck[],
-  item: { readonly entrypoint: string | null; readonly files: readonly ItemFile[] },
+  pinned: readonly PinnedCheck[],
+  item: Subject,
   means: SyntaxMeans,
   signal?: AbortSignal,
 ): Promise<Checked> {
-  const root = await mkdtemp(join(tmpdir(), 'kiwi-check-'))
+  const { clock } = means
+  const deadline = clock.now() + means.deadlineMs
+  await mkdir(means.folder, { recursive: true, mode: 0o700 })
+  await dropOldest(means.folder, clock.now(), { most: 0, unusedMs: LEFT_MS })
+  const root = await mkdtemp(join(means.folder, 'check-'))
   try {
     const folder = join(root, 'files')
     const cwd = join(root, 'empty')
@@ -56,12 +83,14 @@ export async function checkSyntax(
       await writeFile(join(folder, path), content, { mode: isExecutable ? 0o755 : 0o644 })
     }
     const checks: (() => Promise<Checked>)[] = []
-    for (const rule of rules) {
-      const program = findProgram(rule, means)
+    for (const { rule, program } of pinned) {
       if (program === null) checks.push(async () => unchecked(rule))
       else {
-        for (const path of pathsOf(rule, item.entrypoint, item.files))
-          checks.push(() => checkFile({ rule, program, folder, cwd, path }, means, signal))
+        const paths = pathsOf(rule, item.entrypoint, item.files)
+        const check = { rule, program, folder, cwd, deadline, callId: item.callId }
+        for (const path of paths.slice(0, LIMITS.checkedFiles))
+          checks.push(() => checkFile({ ...check, path }, means, signal))
+        if (paths.length > LIMITS.checkedFiles) checks.push(async () => tooMany(rule, paths.length))
       }
     }
     return joined(await inTurn(checks))
@@ -70,17 +99,15 @@ export async function checkSyntax(
   }
 }
 
-function findProgram({ command: [name = ''] }: SyntaxCheck, means: SyntaxMeans): string | null {
-  return means.subprocess.find(name, means.childEnvironment['PATH'] ?? '')
-}
-
-/** The files a rule is for; without one to start there is none it could go by. */
+/** The files a rule is for, what is started first; without one to start there is none it could go by. */
 function pathsOf(
   { files: names }: SyntaxCheck,
   entrypoint: string | null,
   files: readonly ItemFile[],
 ): readonly string[] {
-  const paths = files.map(({ path }) => path)
+  const paths = files
+    .map(({ path }) => path)
+    .toSorted((a, b) => Number(b === entrypoint) - Number(a === entrypoint))
   if (names !== null)
     return paths.filter((path) => isNamed(names.includes('/') ? path : basename(path), names))
   if (entrypoint === null) return []
@@ -109,10 +136,18 @@ interface FileCheck {
   readonly folder: string
   readonly cwd: string
   readonly path: string
+  readonly callId: string
+  readonly deadline: number
 }
 
 async function checkFile(check: FileCheck, means: SyntaxMeans, signal?: AbortSignal): Promise<Checked> {
-  const { rule, program, folder, cwd, path } = check
+  const { rule, program, folder, cwd, path, callId, deadline } = check
+  const { type, tool } = rule
+  const left = deadline - means.clock.now()
+  if (left <= 0) {
+    const reason = `its syntax is not checked: all checks together took longer than ${means.deadlineMs / 1000} s`
+    return { findings: [{ rule: type, tool, path, line: null, reason }], warnings: [], isLasting: false }
+  }
   const file = join(folder, path)
   const [, ...words] = rule.command
   const args = words.map((word) => word.replaceAll(ENTRYPOINT, file))
@@ -120,10 +155,11 @@ async function checkFile(check: FileCheck, means: SyntaxMeans, signal?: AbortSig
     {
       command: program,
       args: words.some((word) => word.includes(ENTRYPOINT)) ? args : [...args, file],
-      env: means.childEnvironment,
+      // A checker that starts Kiwi would call as the person itself.
+      env: { ...means.childEnvironment, KIWI_CALL_ID: callId },
       cwd,
       input: null,
-      timeoutMs: TIMEOUT_MS,
+      timeoutMs: Math.min(TIMEOUT_MS, left),
       killGraceMs: 0,
       maxOutputBytes: KEPT_BYTES,
       captureOutput: true,
@@ -135,7 +171,6 @@ async function checkFile(check: FileCheck, means: SyntaxMeans, signal?: AbortSig
   if (result.failure === 'overloaded')
     throw new KiwiError('OVERLOADED', `Cannot check "${path}": too many programs are running`)
   if (result.failure !== null) return unchecked(rule)
-  const { type, tool } = rule
   const reason = reasonOf(result).replaceAll(`${folder}/`, '').slice(0, REASON_CHARACTERS)
   return {
     findings: [{ rule: type, tool, path, line: null, reason }],
@@ -145,7 +180,7 @@ async function checkFile(check: FileCheck, means: SyntaxMeans, signal?: AbortSig
 }
 
 function reasonOf({ stdout, stderr, return_code, signal, timed_out }: CommandResult): string {
-  if (timed_out) return `its syntax check took longer than ${TIMEOUT_MS / 1000} s`
+  if (timed_out) return 'its syntax check took too long'
   const said = stderr.trim() === '' ? stdout.trim() : stderr.trim()
   return said === '' ? `its syntax check ended with ${signal ?? `code ${return_code}`}` : said
 }
@@ -154,6 +189,12 @@ function reasonOf({ stdout, stderr, return_code, signal, timed_out }: CommandRes
 function unchecked({ command: [name], tool }: SyntaxCheck): Checked {
   const warning = `the syntax is not checked: "${name}", which "${tool}" names for it, cannot be started`
   return { findings: [], warnings: [warning], isLasting: false }
+}
+
+/** To refuse an item for the number of its files is not for a rule to do. */
+function tooMany({ command: [name], tool }: SyntaxCheck, files: number): Checked {
+  const warning = `"${name}", which "${tool}" names, looked at ${LIMITS.checkedFiles} of ${files} files`
+  return { findings: [], warnings: [warning], isLasting: true }
 }
 
 function joined(checked: readonly Checked[]): Checked {

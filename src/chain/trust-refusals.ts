@@ -8,20 +8,34 @@ import type { Verified } from './verify.ts'
 /** A clock may be this far ahead. */
 const SKEW_MS = 5 * 60 * 1000
 
-/** What stands against running an item that carries such a signature, as a link of the chain of `leaf`. */
-export function refusalOf(leaf: Item, item: Item, signature: Verified, now: number): KiwiError | null {
+/** Makes the refusal of something by its verb, such as `run`. */
+export type Refuse = (verb: string) => KiwiError
+
+/** An item with such a signature, as a link of the chain of `leaf`. */
+interface JudgedLink {
+  readonly leaf: Item
+  readonly item: Item
+  readonly signature: Verified
+  /** The project it came with, when nobody has trusted that. */
+  readonly untrusted: string | null
+}
+
+/** What stands against it. */
+export function refusalOf(link: JudgedLink, now: number): Refuse | null {
+  const { leaf, item, signature } = link
   const { state, reason, fingerprint, time } = signature
-  if (state === 'unverified') return modified(leaf, item, signature)
+  if (state === 'unverified') return (verb) => modified(verb, link)
   const why = reason ?? (isEarly(signature, now) ? 'time_invalid' : null)
   if (why === null) return null
-  return new KiwiError(
-    'UNTRUSTED',
-    `Cannot run "${leaf.id}": the signature of "${item.id}" is refused: ${REASONS[why]}`,
-    {
-      hint: `Ask the person to review "${item.id}" and sign it: kiwi sign ${item.id}`,
-      details: { reason: why, tool: item.id, fingerprint, time },
-    },
-  )
+  return (verb) =>
+    new KiwiError(
+      'UNTRUSTED',
+      `Cannot ${verb} "${leaf.id}": the signature of "${item.id}" is refused: ${REASONS[why]}`,
+      {
+        hint: `Ask the person to review "${item.id}" and sign it: kiwi sign ${item.id}`,
+        details: { reason: why, tool: item.id, fingerprint, time },
+      },
+    )
 }
 
 export function isEarly({ time }: Verified, now: number): boolean {
@@ -34,22 +48,30 @@ const REASONS: Readonly<Record<string, string>> = {
   time_invalid: 'it was made in the future',
 }
 
-function modified(leaf: Item, item: Item, { reason, fingerprint }: Verified): KiwiError {
+function modified(verb: string, { leaf, item, signature: found, untrusted }: JudgedLink): KiwiError {
+  const { reason, fingerprint } = found
   const signature = item === leaf ? 'its signature' : `the signature of "${item.id}"`
   const what =
     reason === 'text_on_signature_line'
       ? `there is text on the signature line of "${item.id}"`
       : `${signature} does not match its files`
-  return new KiwiError('CONTENT_MODIFIED', `Cannot run "${leaf.id}": ${what}`, {
-    hint: `Review the change, then sign it again with kiwi sign ${item.id} or the action "sign"; "update" signs too`,
-    fix: signFix(item),
+  return new KiwiError('CONTENT_MODIFIED', `Cannot ${verb} "${leaf.id}": ${what}`, {
+    ...(untrusted === null
+      ? {
+          hint: `Review the change, then sign it again with kiwi sign ${item.id} or the action "sign"; "update" signs too`,
+          fix: signFix(item),
+        }
+      : {
+          // Whoever brought the project may have written the line: an agent's word for it is refused.
+          hint: `Ask the person to review it and run: kiwi sign ${item.id}; what else the project brings needs ${trustCommand(untrusted)}`,
+        }),
     details: { reason, tool: item.id, path: item.path, fingerprint },
   })
 }
 
 /** Where signatures are required, what nobody known has signed does not run. */
-export function unsignedRefusal(leaf: Item, item: Item, why: string): KiwiError {
-  return new KiwiError('UNTRUSTED', `Cannot run "${leaf.id}": "${item.id}" is not signed, and ${why}`, {
+export function unsignedRefusal(verb: string, leaf: Item, item: Item, why: string): KiwiError {
+  return new KiwiError('UNTRUSTED', `Cannot ${verb} "${leaf.id}": "${item.id}" is not signed, and ${why}`, {
     hint: `Review "${item.id}", then sign it: kiwi sign ${item.id}`,
     fix: signFix(item),
     details: { reason: 'unsigned', tool: item.id, path: item.path },
@@ -59,14 +81,19 @@ export function unsignedRefusal(leaf: Item, item: Item, why: string): KiwiError 
 /** The command is one for a person: an agent cannot vouch for what came with a project. */
 export function untrustedProject(verb: string, item: Item, projectPath: string | null): KiwiError {
   const path = (projectPath === null ? null : realPathOf(projectPath)) ?? ''
+  const command = trustCommand(path)
   return new KiwiError(
     'UNTRUSTED',
     `Cannot ${verb} "${item.id}": nobody has trusted the project "${path}" yet`,
     {
-      hint: `Ask the person to review it and run: kiwi trust --project ${shellWord(path)}`,
-      details: { reason: 'project', project: path, command: `kiwi trust --project ${shellWord(path)}` },
+      hint: `Ask the person to review it and run: ${command}`,
+      details: { reason: 'project', project: path, command },
     },
   )
+}
+
+function trustCommand(path: string): string {
+  return `kiwi trust --project ${shellWord(path)}`
 }
 
 function shellWord(path: string): string {

@@ -3,6 +3,7 @@ import type { KiwiError } from '../shared/errors.ts'
 import type { Item } from '../spaces/item.ts'
 import { isTrustedProject } from '../spaces/trusted-project.ts'
 import type { Store } from '../store/store.ts'
+import type { Refuse } from './trust-refusals.ts'
 import { refusalOf, untrustedProject } from './trust-refusals.ts'
 import type { Verified, Verify } from './verify.ts'
 
@@ -16,6 +17,8 @@ interface LinkTrust {
   readonly level: Level
   /** Null for what is shipped. */
   readonly signature: Verified | null
+  /** Says why it may not take part in what is being done; null when it may. */
+  readonly refuse: Refuse | null
 }
 
 /** How far a chain is trusted. It depends on content, keys and the project, and is part of the plan. */
@@ -47,35 +50,33 @@ interface JudgeMeans {
 export function openJudge({ verify, store, clock, userSpace }: JudgeMeans): Judge {
   const isTrusted = (projectPath: string): Promise<boolean> =>
     isTrustedProject(projectPath, userSpace, () => store.trust.projects())
-  const judgeLink = async (item: Item, executors: readonly Item[]): Promise<LinkTrust> => {
-    if (item.space === 'builtin') return { item, level: 4, signature: null }
-    const signature = await verify(
-      item,
-      executors.map(({ id }) => id),
-    )
-    return { item, level: levelOf(signature), signature }
-  }
   return {
     isTrusted,
     async judge(items, projectPath) {
       const [leaf] = items
       if (leaf === undefined) throw new TypeError('a chain without links was to be judged')
-      const links = await Promise.all(items.map((item, at) => judgeLink(item, items.slice(at + 1))))
       const isOfProject = items.some(({ space }) => space === 'project')
       const isProjectTrusted = projectPath === null || !isOfProject || (await isTrusted(projectPath))
       const now = clock.now()
-      const refusals = links.map(({ item, signature }) => {
-        if (signature === null) return null
+      const judgeLink = async (item: Item, executors: readonly Item[]): Promise<LinkTrust> => {
+        if (item.space === 'builtin') return { item, level: 4, signature: null, refuse: null }
+        const ids = executors.map(({ id }) => id)
+        const signature = await verify(item, ids)
+        const untrusted = item.space === 'project' && !isProjectTrusted ? projectPath : null
         // What was made here and changed since is told as that.
         const isChanged = signature.isOwnKey && signature.state === 'unverified'
-        const isInert = item.space === 'project' && !isProjectTrusted && !isOwn(signature) && !isChanged
-        return isInert ? untrustedProject('run', leaf, projectPath) : refusalOf(leaf, item, signature, now)
-      })
+        const isInert = untrusted !== null && !isOwn(signature) && !isChanged
+        const refuse: Refuse | null = isInert
+          ? (verb) => untrustedProject(verb, leaf, untrusted)
+          : refusalOf({ leaf, item, signature, untrusted }, now)
+        return { item, level: levelOf(signature), signature, refuse }
+      }
+      const links = await Promise.all(items.map((item, at) => judgeLink(item, items.slice(at + 1))))
       const noted = links.find(({ signature }) => signature?.state === 'unsigned')
       return {
         level: links.reduce<Level>((lowest, link) => (link.level < lowest ? link.level : lowest), 4),
         links,
-        refusal: refusals.find((refusal) => refusal !== null) ?? null,
+        refusal: links.find(({ refuse }) => refuse !== null)?.refuse?.('run') ?? null,
         unsigned:
           links.find(({ signature }) => signature !== null && signature.state !== 'signed')?.item ?? null,
         warnings: noted === undefined ? [] : [`"${noted.item.id}" is not signed: runs with the least trust`],

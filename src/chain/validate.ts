@@ -1,12 +1,15 @@
+import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { childEnvironment } from '../config/environment.ts'
 import type { Subprocess } from '../primitives/subprocess/subprocess.ts'
+import type { Clock } from '../shared/clock.ts'
 import { KiwiError } from '../shared/errors.ts'
+import { LIMITS } from '../shared/limits.ts'
 import type { Item } from '../spaces/item.ts'
 import { contentHash } from '../spaces/item.ts'
 import type { ItemFile } from '../store/store.ts'
 import type { SyntaxMeans } from './check-syntax.ts'
-import { checkSyntax, programsOf } from './check-syntax.ts'
+import { checkSyntax, pinPrograms } from './check-syntax.ts'
 import type { Finding } from './finding.ts'
 import type { Plan } from './plan.ts'
 import type { Rule } from './rules.ts'
@@ -27,37 +30,55 @@ interface Validation {
   finish(signal?: AbortSignal): Promise<Validated>
 }
 
-export type Validate = (plan: Plan) => Promise<Validation>
+/** On whose behalf an item is looked at. */
+interface Occasion {
+  readonly callId: string
+  /** It is about to run, and somebody has judged that it may: then its own programs are started too. */
+  readonly isRun: boolean
+}
+
+export type Validate = (plan: Plan, occasion: Occasion) => Promise<Validation>
 
 interface ValidateMeans {
+  readonly clock: Clock
   readonly config: Config
   readonly subprocess: Subprocess
   readonly schemas: Schemas
 }
 
 /** Equal content under equal rules is looked at once, by whichever process comes first. */
-export function openValidate({ config, subprocess, schemas }: ValidateMeans): Validate {
+export function openValidate({ clock, config, subprocess, schemas }: ValidateMeans): Validate {
   const cache = openValidatedCache(config.cache)
-  const syntaxMeans: SyntaxMeans = { subprocess, childEnvironment: childEnvironment(config.environment) }
-  return async (plan) => {
+  const syntaxMeans: SyntaxMeans = {
+    subprocess,
+    childEnvironment: childEnvironment(config.environment),
+    clock,
+    folder: join(config.cache, 'checks'),
+    deadlineMs: LIMITS.checkMs,
+  }
+  return async (plan, { callId, isRun }) => {
     const { rules, key } = plan.rules
     if (rules.length === 0) return known({ findings: [], warnings: plan.rules.warnings })
     const kept = await cache.get(key)
     if (kept !== null) return known(kept)
     const files = await filesOf(plan.item)
-    const found = await lookAt(plan, textsOf(files), schemas)
-    const checks = rules.filter((rule) => rule.type === 'syntax_check')
-    if (checks.length === 0) {
-      await cache.set(key, found)
+    const looked = await lookAt(plan, textsOf(files), schemas)
+    const programs = rules.filter((rule) => rule.type === 'syntax_check')
+    const asked = programs.filter(({ tool }) => isRun || tool !== plan.item.id)
+    const isWhole = asked.length === programs.length
+    const found = isWhole ? looked : { ...looked, warnings: [...looked.warnings, ownLater(plan.item)] }
+    if (asked.length === 0) {
+      if (isWhole) await cache.set(key, found)
       return known(found)
     }
+    const checks = pinPrograms(asked, syntaxMeans)
     return {
-      programs: programsOf(checks, syntaxMeans),
+      programs: [...new Set(checks.flatMap(({ program }) => program ?? []))],
       found,
       async finish(signal) {
         const checked = await checkSyntax(
           checks,
-          { entrypoint: entrypointOf(plan), files },
+          { entrypoint: entrypointOf(plan), files, callId },
           syntaxMeans,
           signal,
         )
@@ -65,11 +86,16 @@ export function openValidate({ config, subprocess, schemas }: ValidateMeans): Va
           findings: [...found.findings, ...checked.findings],
           warnings: [...found.warnings, ...checked.warnings],
         }
-        if (checked.isLasting) await cache.set(key, whole)
+        if (isWhole && checked.isLasting) await cache.set(key, whole)
         return whole
       },
     }
   }
+}
+
+/** Whoever writes an item must not have programs started by its word alone. */
+function ownLater({ id }: Item): string {
+  return `the programs that "${id}" names in its own rules are started when it runs`
 }
 
 /** The very files that were hashed: a result for others must not be kept under their name. */

@@ -8,6 +8,7 @@ import type { LogLevel } from '../shared/log.ts'
 import { LOG_LEVELS } from '../shared/log.ts'
 import type { Environment } from './environment.ts'
 import { readWholeNumber } from './whole-number.ts'
+import { isWithinCall } from './within-call.ts'
 
 /** A person's yes: this tool, in exactly this content, may read these variables. */
 const Grant = z.strictObject({
@@ -127,9 +128,9 @@ export function loadConfig(environment: Environment, flags: Flags = {}): Config 
   }
 }
 
-/** A tool that starts Kiwi would call as the person itself. What it clears from its environment we cannot see. */
+/** A tool that starts Kiwi would call as the person itself. */
 function refuseWithinCall(environment: Environment): void {
-  if (environment['KIWI_CALL_ID'] === undefined) return
+  if (!isWithinCall(environment)) return
   throw new KiwiError('PERMISSION_DENIED', 'Cannot start kiwi from a tool', {
     hint: 'Call search, load, execute or help instead of starting kiwi from a tool',
     details: { layer: 'machine', rule: 'machine/own-program', op: 'exec', resource: 'kiwi' },

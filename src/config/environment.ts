@@ -8,6 +8,9 @@ export function readEnvironment(): Environment {
   return Object.freeze(Object.fromEntries(entries))
 }
 
+/** Every program that Kiwi starts carries this variable, and with it every process that comes from it, whatever group it moves to. */
+export const PROCESS_MARK = 'KIWI_PROCESS'
+
 const PASSED_ON = new Set(['PATH', 'HOME', 'LANG', 'TZ', 'TMPDIR', 'USER', 'SHELL', 'TERM'])
 
 /** What every child may see and every template may name without a grant; nothing else of ours is passed on. */

@@ -21,7 +21,7 @@ import { writeSigned } from './write-signed.ts'
 export async function createWork(
   { item: given, location }: Extract<Wish, { kind: 'create' }>,
   lookup: Lookup,
-  { caller }: Ticket,
+  ticket: Ticket,
   means: Means,
 ): Promise<Work> {
   // An executor that was saved a moment ago is one.
@@ -36,7 +36,7 @@ export async function createWork(
   const { manifest } = item
   assertMeant(item, given.id, given.itemType)
   await assertFree(item, location, lookup, means)
-  const rules = await ruleCheck(plan, 'create', means.chain)
+  const rules = await ruleCheck(plan, { action: 'create', ticket, lookup, means })
   const write = location === 'registry' ? null : newPlace(item, authored.written, { location, lookup, means })
   return {
     item: { id: item.id, version: manifest.version, space: location },
@@ -60,7 +60,13 @@ export async function createWork(
     warnings: [...warnings, ...rules.warnings],
     async perform(watch) {
       const found = await rules.check(watch?.signal)
-      const made = await writeSigned(authored, { write, changelog: null, lookup, means, by: caller.kind })
+      const made = await writeSigned(authored, {
+        write,
+        changelog: null,
+        lookup,
+        means,
+        by: ticket.caller.kind,
+      })
       return { data: writtenData('Created', made.item, location), warnings: [...found, ...made.warnings] }
     },
   }

@@ -26,7 +26,7 @@ import { writeSigned } from './write-signed.ts'
 export async function publishWork(
   wish: Extract<Wish, { kind: 'publish' }>,
   lookup: Lookup,
-  { caller }: Ticket,
+  ticket: Ticket,
   means: Means,
 ): Promise<Work> {
   const standing = await changeable('publish', wish, lookup)
@@ -42,7 +42,7 @@ export async function publishWork(
   if (isRegistered) throw onlyRegistered(source, version)
   const missing = missingFields(source)
   if (missing.length > 0) throw invalidManifest(source.id, missing)
-  const by = caller.kind
+  const by = ticket.caller.kind
   const { verified } = await mayVouch(source, { verb: 'publish', by, lookup, means })
   if (verified.state === 'unverified') throw modified(source)
   const isRaised = version !== source.manifest.version
@@ -58,7 +58,7 @@ export async function publishWork(
     if (published.content_hash === item.contentHash) return unchangedWork('publish', item)
     throw versionExists(item, published.content_hash, nextPatch(semver, version))
   }
-  const rules = await ruleCheck(plan, 'publish', means.chain)
+  const rules = await ruleCheck(plan, { action: 'publish', ticket, lookup, means })
   const write = isRaised ? samePlace(standing, authored.written, { lookup, means }) : null
   return {
     item: { id: item.id, version, space: 'registry' },

@@ -1,13 +1,16 @@
-import type { Chain } from '../chain/chain.ts'
 import type { Finding } from '../chain/finding.ts'
 import { describeFinding } from '../chain/finding.ts'
 import type { Plan } from '../chain/plan.ts'
+import { unsignedRefusal } from '../chain/trust-refusals.ts'
 import type { Validated } from '../chain/validated-cache.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Redact } from '../shared/redact.ts'
 import { keepAll } from '../shared/redact.ts'
 import { textOf } from '../shared/template.ts'
+import type { Lookup } from '../spaces/lookup.ts'
+import type { Ticket } from './call.ts'
+import type { Means } from './means.ts'
 import type { Demand } from './policy/rule.ts'
 
 /** The rules of an item's chain, as a part of the work on it. */
@@ -22,14 +25,21 @@ export interface RuleCheck {
   check(signal?: AbortSignal): Promise<readonly string[]>
 }
 
-/** `action` is what is refused: to write an item asks for all of its rules, to run it for what would keep it from running. */
-export async function ruleCheck(
-  plan: Plan,
-  action: string,
-  chain: Pick<Chain, 'validate'>,
-  redact: Redact = keepAll,
-): Promise<RuleCheck> {
-  const validation = await chain.validate(plan)
+interface Occasion {
+  /** What is refused: to write an item asks for all of its rules, to run it for what would keep it from running. */
+  readonly action: string
+  readonly ticket: Ticket
+  readonly lookup: Lookup
+  readonly means: Means
+  readonly redact?: Redact
+}
+
+export async function ruleCheck(plan: Plan, occasion: Occasion): Promise<RuleCheck> {
+  const { action, ticket, means, redact = keepAll } = occasion
+  const isRun = action === 'run'
+  // Whether a chain may run is known before it is drafted.
+  if (!isRun) await assertMayStart(plan, occasion)
+  const validation = await means.chain.validate(plan, { callId: ticket.callId, isRun })
   const { programs, found } = validation
   const sort = (validated: Validated): Sorted => sorted(validated, action, redact)
   const known = sort(found)
@@ -46,6 +56,19 @@ export async function ruleCheck(
       return warnings.filter((warning) => !known.warnings.includes(warning))
     },
   }
+}
+
+/** A rule may name any program: of an executor that may not run, none is started. */
+async function assertMayStart(plan: Plan, { action, lookup, means }: Occasion): Promise<void> {
+  const named = new Set(plan.rules.rules.flatMap(({ type, tool }) => (type === 'syntax_check' ? [tool] : [])))
+  // The item itself is what is being written, and starts nothing.
+  const links = plan.trust.links.slice(1).filter(({ item }) => named.has(item.id))
+  for (const { refuse } of links) if (refuse !== null) throw refuse(action)
+  const unsigned = links.find(({ signature }) => signature !== null && signature.state !== 'signed')
+  if (unsigned === undefined) return
+  const { signatureRequiredBy } = await means.harness(lookup.projectPath)
+  if (signatureRequiredBy !== null)
+    throw unsignedRefusal(action, plan.item, unsigned.item, signatureRequiredBy)
 }
 
 interface Sorted {

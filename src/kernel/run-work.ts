@@ -30,7 +30,7 @@ export async function runWork(
     projectPath,
     spaceRoot,
   })
-  const rules = await ruleCheck(plan, 'run', chain, draft.redact)
+  const rules = await ruleCheck(plan, { action: 'run', ticket, lookup, means, redact: draft.redact })
   return {
     item: { id: plan.item.id, version: plan.item.manifest.version, space: plan.item.space },
     action: 'run',
@@ -70,7 +70,7 @@ async function trustedPlan(
   if (refusal !== null) throw refusal
   const { signatureRequiredBy } = await harness(lookup.projectPath)
   if (signatureRequiredBy !== null && unsigned !== null) {
-    throw unsignedRefusal(plan.item, unsigned, signatureRequiredBy)
+    throw unsignedRefusal('run', plan.item, unsigned, signatureRequiredBy)
   }
   const spaceRoot = rootOf(plan.item, lookup)
   const isLibraryTrusted = plan.trust.isProjectTrusted && signatureRequiredBy === null

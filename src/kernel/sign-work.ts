@@ -32,10 +32,11 @@ export async function signWork(
   const [only] = items
   // Of one item everything is known before anything is decided.
   if (!isMany && only !== undefined) await check(only, by, lookup, means)
-  const rules = new Map<Item, RuleCheck>()
+  const rulesOf = async (item: Item): Promise<RuleCheck> =>
+    ruleCheck(await means.chain.resolver.plan(item, lookup), { action: 'sign', ticket, lookup, means })
+  const rules = new Map<Item, RuleCheck | KiwiError>()
   for (const item of items) {
-    const found = await rulesOf(item, lookup, means).catch((error: unknown) => unlessMany(isMany, error))
-    if (found !== null) rules.set(item, found)
+    rules.set(item, await rulesOf(item).catch((error: unknown) => unlessOne(isMany, error)))
   }
   const link =
     isMany || only === undefined
@@ -49,7 +50,7 @@ export async function signWork(
     demands: [
       { op: 'tool', id: link.id, action: 'sign' },
       ...paths.map((path) => ({ op: 'write', path }) as const),
-      ...[...rules.values()].flatMap(({ demands }) => demands),
+      ...[...rules.values()].flatMap((asked) => (asked instanceof KiwiError ? [] : asked.demands)),
     ],
     isRepeatable: true,
     isReadOnly: false,
@@ -57,14 +58,14 @@ export async function signWork(
     redact: keepAll,
     preview: () => ({
       would_sign: items.map(({ id, path }) => ({ tool_id: id, path })),
-      ...(only === undefined || isMany ? {} : rules.get(only)?.preview()),
+      ...(only === undefined || isMany ? {} : judged(rules.get(only)).preview()),
     }),
     warnings: [],
     async perform(watch) {
       const signOne = (item: Item): Promise<JsonObject> => {
         const validate: Signing['validate'] = async () => {
-          const asked = rules.get(item) ?? (await rulesOf(item, lookup, means))
-          return asked.check(watch?.signal)
+          const asked = judged(rules.get(item))
+          return [...asked.warnings, ...(await asked.check(watch?.signal))]
         }
         return sign(item, { by, lookup, means, validate })
       }
@@ -108,15 +109,17 @@ async function check(item: Item, by: SignedBy, lookup: Lookup, means: Means): Re
   return mayVouch(item, { verb: 'sign', by, lookup, means })
 }
 
-/** What the rules of its chain say. */
-async function rulesOf(item: Item, lookup: Lookup, { chain }: Means): Promise<RuleCheck> {
-  return ruleCheck(await chain.resolver.plan(item, lookup), 'sign', chain)
+/** Of many, each says by itself what stands against it. */
+function unlessOne(isMany: boolean, error: unknown): KiwiError {
+  if (isMany && error instanceof KiwiError) return error
+  throw error
 }
 
-/** Of many, each says by itself what stands against it. */
-function unlessMany(isMany: boolean, error: unknown): null {
-  if (isMany && error instanceof KiwiError) return null
-  throw error
+/** Only what was decided on is started: rules that could not be worked out by then are not asked later. */
+function judged(asked: RuleCheck | KiwiError | undefined): RuleCheck {
+  if (asked === undefined) throw new TypeError('an item came to be signed that nobody asked for')
+  if (asked instanceof KiwiError) throw asked
+  return asked
 }
 
 interface Signing {

@@ -27,13 +27,13 @@ import { writeSigned } from './write-signed.ts'
 export async function updateWork(
   wish: Extract<Wish, { kind: 'update' }>,
   lookup: Lookup,
-  { caller }: Ticket,
+  ticket: Ticket,
   means: Means,
 ): Promise<Work> {
   const standing = await changeable('update', wish, lookup)
   const { item: before } = standing
   assertExpected(before, wish.expectedHash)
-  const by = caller.kind
+  const by = ticket.caller.kind
   await mayVouch(before, { verb: 'update', by, lookup, means, executors: await executorsOf(before, lookup) })
   const present = await writtenOf(before)
   const changed = await changeWritten(before, present, wish.change)
@@ -43,7 +43,7 @@ export async function updateWork(
   if (isSame) return unchangedWork('update', before)
   const authored = await authorAgain(before, await withVersion(changed, version), lookup, means)
   const { item, plan, warnings } = authored
-  const rules = await ruleCheck(plan, 'update', means.chain)
+  const rules = await ruleCheck(plan, { action: 'update', ticket, lookup, means })
   const location = fileOrRegistry(before)
   const write = location === 'registry' ? null : samePlace(standing, authored.written, { lookup, means })
   return {

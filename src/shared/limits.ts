@@ -25,6 +25,9 @@ export const LIMITS = {
   keptResults: 100,
   /** Kept results of the rules of runtimes, by content; beyond it the older half goes. */
   keptChecks: 2000,
+  /** Milliseconds that the programs of all rules may take for one item, and files that one rule looks at. */
+  checkMs: 60_000,
+  checkedFiles: 200,
   /** Folders with the files of tools in the cache; beyond it the oldest go that were not used for a week. */
   workFolders: 200,
   /** Environments of a runtime in the cache; beyond it the oldest go that were not used for so many days. */

@@ -84,6 +84,21 @@ describe('kiwi trust', () => {
       expect(JSON.parse((await kiwi(place, ['trust', '--list', '--json'])).stdout)).toHaveLength(count)
     },
   )
+
+  test.each([
+    ['with its environment', ''],
+    ['without one of its variables', 'env -u KIWI_CALL_ID '],
+    ['without any', `env -i HOME="$HOME" PATH="$PATH" `],
+  ])('SIG-11, N17: a tool cannot give the word of a person, %s', async (_, cleared) => {
+    brought(
+      'lifts',
+      `${cleared}"${process.execPath}" "${CLI}" trust --yes --project "${place.project}" 2>&1\ntrue\n`,
+    )
+    await kiwi(place, ['sign', 'lifts'])
+    const { stdout } = await kiwi(place, ['run', 'lifts'])
+    expect(stdout).toContain('PERMISSION_DENIED Cannot start kiwi from a tool')
+    expect((await kiwi(place, ['trust', '--list', '--json'])).stdout.trim()).toBe('[]')
+  })
 })
 
 describe('kiwi init', () => {

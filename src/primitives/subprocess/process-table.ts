@@ -1,8 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises'
-
-/** Every child carries this variable, and with it every process that comes from it, whatever group it moves to. */
-export const MARK = 'KIWI_PROCESS'
+import { PROCESS_MARK } from '../../config/environment.ts'
 
 /** KILL to every process that carries one of the marks. Does nothing where there is no /proc. */
 export type Sweep = (mark: string) => Promise<void>
@@ -69,7 +67,7 @@ function listProcesses(): readonly number[] {
   }
 }
 
-const MARK_BYTES = Buffer.from(`${MARK}=`)
+const MARK_BYTES = Buffer.from(`${PROCESS_MARK}=`)
 
 function markOf(pid: number): string | null {
   try {

@@ -1,9 +1,9 @@
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
+import { PROCESS_MARK } from '../../config/environment.ts'
 import type { NotStarted, Program } from './command.ts'
 import { explainStart, notStarted } from './explain-start.ts'
-import { MARK } from './process-table.ts'
 
 /** A child that leads a process group of its own: its pid is also the id of the group. */
 export interface Child {
@@ -42,7 +42,7 @@ export async function startChild(
     const child = spawn(command, args, {
       cwd,
       // Node hands its coverage variable to every child that does not have the key.
-      env: { NODE_V8_COVERAGE: undefined, ...program.env, [MARK]: mark },
+      env: { NODE_V8_COVERAGE: undefined, ...program.env, [PROCESS_MARK]: mark },
       stdio: [stdin, 'pipe', 'pipe'],
       detached: true,
       windowsHide: true,

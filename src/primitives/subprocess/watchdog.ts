@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { Socket } from 'node:net'
-import { MARK } from './process-table.ts'
+import { PROCESS_MARK } from '../../config/environment.ts'
 import { within } from './within.ts'
 
 /** A small shell that outlives us by a moment: when its input ends, it ends every child we left behind. */
@@ -106,7 +106,7 @@ export function openWatchdog(instance: string): Watchdog {
 /** Null where there is no such shell: then children are only ended by us. */
 function startShell(instance: string): ChildProcess | null {
   try {
-    const shell = spawn('/bin/sh', ['-c', SCRIPT, 'kiwi-watchdog', `${MARK}=${instance}.`], {
+    const shell = spawn('/bin/sh', ['-c', SCRIPT, 'kiwi-watchdog', `${PROCESS_MARK}=${instance}.`], {
       cwd: '/',
       env: { NODE_V8_COVERAGE: undefined, PATH: '/usr/bin:/bin', LC_ALL: 'C' },
       stdio: ['pipe', 'ignore', 'ignore'],
