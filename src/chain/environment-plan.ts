@@ -6,7 +6,7 @@ import { isObject } from '../shared/json.ts'
 import { textOf } from '../shared/template.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Requirement, RequirementFormat } from './requirements.ts'
-import { readRequirement } from './requirements.ts'
+import { assertFew, readRequirement } from './requirements.ts'
 
 const Step = z.strictObject({
   /** What a person reads while it runs. */
@@ -102,7 +102,7 @@ export function planEnvironment(
       holdsFiles: declared.holds_files,
       isOff: declared.switch !== undefined && valueAt(config, declared.switch) === false,
       root: rootOf(config),
-      required: [...read('default_packages'), ...read('requires')],
+      required: assertFew([...read('default_packages'), ...read('requires')], leaf.id),
       isDeclared: config['requires'] !== undefined || leaf.filePaths.includes(declared.file),
     },
   }
