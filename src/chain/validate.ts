@@ -1,12 +1,10 @@
 import type { Config } from '../config/config.ts'
 import { childEnvironment } from '../config/environment.ts'
 import type { Subprocess } from '../primitives/subprocess/subprocess.ts'
-import { KiwiError } from '../shared/errors.ts'
-import type { Item } from '../spaces/item.ts'
-import { contentHash } from '../spaces/item.ts'
 import type { ItemFile } from '../store/store.ts'
 import type { SyntaxMeans } from './check-syntax.ts'
 import { checkSyntax, programsOf } from './check-syntax.ts'
+import { filesAsRead } from './files-as-read.ts'
 import type { Finding } from './finding.ts'
 import type { Plan } from './plan.ts'
 import type { Rule } from './rules.ts'
@@ -44,7 +42,7 @@ export function openValidate({ config, subprocess, schemas }: ValidateMeans): Va
     if (rules.length === 0) return known({ findings: [], warnings: plan.rules.warnings })
     const kept = await cache.get(key)
     if (kept !== null) return known(kept)
-    const files = await filesOf(plan.item)
+    const files = await filesAsRead(plan.item)
     const found = await lookAt(plan, textsOf(files), schemas)
     const checks = rules.filter((rule) => rule.type === 'syntax_check')
     if (checks.length === 0) {
@@ -70,15 +68,6 @@ export function openValidate({ config, subprocess, schemas }: ValidateMeans): Va
       },
     }
   }
-}
-
-/** The very files that were hashed: a result for others must not be kept under their name. */
-async function filesOf(item: Item): Promise<readonly ItemFile[]> {
-  const files = await item.files()
-  if (contentHash(item.raw, files) === item.contentHash) return files
-  throw new KiwiError('CONFLICT', `Cannot check "${item.id}": its files changed while it was being read`, {
-    hint: 'Send the call again',
-  })
 }
 
 function known(found: Validated): Validation {
