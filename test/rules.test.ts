@@ -267,7 +267,7 @@ describe('C8: a new rule in a runtime of a user takes effect with no code', () =
     expect(text).toMatch(/^PATH=/m)
     expect(text).not.toContain('kiwi-canary')
     expect(text).toMatch(/files:\n$/)
-    const [, folder = ''] = /\n(\S*/checks/check-[^\n/]+)/.exec(text) ?? []
+    const [, folder = ''] = /\n(\S*\/checks\/check-[^\n/]+)/.exec(text) ?? []
     expect(folder).not.toBe('')
     expect(existsSync(folder)).toBe(false)
   })
@@ -364,7 +364,9 @@ test('C8: a result is kept only for the content that was looked at', async () =>
   try {
     const validate = openValidate({ clock: systemClock, config: temp.config, subprocess, schemas })
     const resolver = openResolver(schemas, TRUSTED)
-    await expect(resolver.plan(swapped, lookup).then((plan) => validate(plan, RUN))).rejects.toMatchObject({ code: 'CONFLICT' })
+    await expect(resolver.plan(swapped, lookup).then((plan) => validate(plan, RUN))).rejects.toMatchObject({
+      code: 'CONFLICT',
+    })
     const { found } = await validate(await resolver.plan(item, lookup), RUN)
     expect(found.findings).toMatchObject([{ rule: 'pattern_check' }])
   } finally {

@@ -115,6 +115,27 @@ describe('R45: compiled once, then run', () => {
   })
 })
 
+describe('C3: what a runtime locks stays locked where something is compiled', () => {
+  test.each(['compile_command', 'run_command'])('"%s" is for a runtime to say', async (key) => {
+    script('bold', 'docker_runtime', '', { config: { image: 'alpine', [key]: 'true' } })
+    await expect(temp.plan('bold')).rejects.toMatchObject({
+      code: 'INVALID_CONFIG',
+      message: `Cannot run "bold": "${key}" is for its runtime to say`,
+    })
+  })
+
+  test('a runtime may lock its own', async () => {
+    temp.tool('src_runtime', {
+      tool_type: 'runtime',
+      executor: 'subprocess',
+      locked: ['command', 'args', 'compile_command', 'run_command'],
+      config: { compile_command: compiler, run_command: './{binary}' },
+    })
+    script('held', 'src_runtime', 'echo held')
+    expect((await temp.run('held')).data['output']).toBe('held\n')
+  })
+})
+
 test('C10: nothing of it lies anywhere but in the cache', () => {
   expect(readdirSync(temp.cache).toSorted()).toEqual(['environments', 'work'])
 })

@@ -10,12 +10,12 @@ import { textOf } from '../shared/template.ts'
 import type { DraftMeans, Request } from './draft-means.ts'
 import type { EnvironmentDraft } from './environment-draft.ts'
 import { draftEnvironment } from './environment-draft.ts'
+import type { Bundle } from './files-as-read.ts'
 import { libraryPath } from './library.ts'
 import type { Effect, Plan } from './plan.ts'
 import { renderCommand } from './render-command.ts'
 import { showRequirement } from './requirements.ts'
 import type { Variables } from './variables.ts'
-import type { Bundle } from './work-folder.ts'
 
 /** A program to start, and what has to be on disk before. */
 export interface CommandDraft {

@@ -6,7 +6,7 @@ import { isObject } from '../shared/json.ts'
 import { textOf } from '../shared/template.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Requirement, RequirementFormat } from './requirements.ts'
-import { readRequirement } from './requirements.ts'
+import { assertFew, readRequirement } from './requirements.ts'
 
 const Step = z.strictObject({
   /** What a person reads while it runs. */
@@ -80,20 +80,16 @@ export function planEnvironment(
 ): EnvironmentPlan | null {
   const [leaf] = items
   if (leaf === undefined) return null
-  const owner = (key: string): EnvironmentPlan['runtime'] => {
-    const { id, space } = items.findLast(({ manifest }) => key in manifest.config) ?? leaf
-    return { id, space }
-  }
-  if (config['compile_command'] !== undefined)
-    return planCompilation(owner('compile_command'), config, entrypoint)
+  for (const item of items) assertLeftToRuntime(item)
+  const { id, space } = items.find(({ manifest }) => manifest.tool_type === 'runtime') ?? leaf
+  if (config['compile_command'] !== undefined) return planCompilation({ id, space }, config, entrypoint)
   if (config['environment'] === undefined) return null
-  assertOnlyTime(leaf)
   const declared = readDeclared(config['environment'], leaf.id)
   const format: RequirementFormat = declared.file.endsWith('.json') ? 'object' : 'lines'
   const read = (key: string): readonly Requirement[] =>
     listOf(config[key]).map((text) => readRequirement(text, format, leaf.id))
   return {
-    runtime: owner('environment'),
+    runtime: { id, space },
     builders: declared.builders,
     env: declared.env,
     timeoutMs: declared.timeout * 1000,
@@ -106,22 +102,28 @@ export function planEnvironment(
       holdsFiles: declared.holds_files,
       isOff: declared.switch !== undefined && valueAt(config, declared.switch) === false,
       root: rootOf(config),
-      required: [...read('default_packages'), ...read('requires')],
+      required: assertFew([...read('default_packages'), ...read('requires')], leaf.id),
       isDeclared: config['requires'] !== undefined || leaf.filePaths.includes(declared.file),
     },
   }
 }
 
-/** How packages are installed is for the runtime to say: a tool could name a place of its own to take them from. */
-function assertOnlyTime({ id, manifest }: Item): void {
-  const own = manifest.tool_type === 'runtime' ? null : manifest.config['environment']
-  const key = Object.keys(isObject(own) ? own : {}).find((name) => name !== 'timeout')
+/**
+ * How packages are installed is for the runtime to say: a tool could name a place of its own to take them from. And so
+ * is what is compiled, and started then: a tool would start it in place of the program that its runtime locks.
+ */
+function assertLeftToRuntime({ id, manifest: { tool_type: type, config } }: Item): void {
+  if (type === 'runtime') return
+  const { environment } = config
+  const named = Object.keys(isObject(environment) ? environment : {}).find((key) => key !== 'timeout')
+  const key =
+    named === undefined
+      ? ['compile_command', 'run_command'].find((name) => name in config)
+      : `environment.${named}`
   if (key === undefined) return
-  throw new KiwiError(
-    'INVALID_CONFIG',
-    `Cannot run "${id}": "environment.${key}" is for its runtime to say`,
-    { hint: 'A tool may set environment.timeout; the rest belongs to a runtime of your own' },
-  )
+  throw new KiwiError('INVALID_CONFIG', `Cannot run "${id}": "${key}" is for its runtime to say`, {
+    hint: 'A tool may set environment.timeout; the rest belongs to a runtime of your own',
+  })
 }
 
 /** `compile_command` and `run_command`: the program is made of the tool's own files. */

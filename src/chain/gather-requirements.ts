@@ -1,13 +1,13 @@
 import { dirname } from 'node:path'
 import { list } from '../spaces/disk.ts'
 import type { Item } from '../spaces/item.ts'
-import { contentHash } from '../spaces/item.ts'
 import type { ItemFile } from '../store/store.ts'
 import type { PackagePlan } from './environment-plan.ts'
+import { filesAsRead } from './files-as-read.ts'
 import type { Library } from './library.ts'
 import type { Plan } from './plan.ts'
 import type { Requirement } from './requirements.ts'
-import { readRequirement, readRequirementFile } from './requirements.ts'
+import { assertFew, readRequirement, readRequirementFile } from './requirements.ts'
 
 /** The packages that files import, without what is theirs or the language's own. */
 export type FindImports = (
@@ -42,20 +42,16 @@ export function createGatherRequirements(findImports: FindImports): GatherRequir
     { item }: Plan,
     packages: PackagePlan,
     local: LocalModules | null,
-    keep: (all: readonly Requirement[]) => void,
   ): Promise<readonly Requirement[]> => {
     const { file, format, language, required } = packages
-    const files = await item.files()
+    const files = await filesAsRead(item)
     const found =
       local === null
         ? readRequirementFile(textAt(files, file), format, item.id)
         : (await findImports(language ?? '', files, local)).map((name) =>
             readRequirement(name, format, item.id),
           )
-    const all = unique([...required, ...found], format)
-    // Files that changed since the plan was made say nothing about it.
-    if (contentHash(item.raw, files) === item.contentHash) keep(all)
-    return all
+    return assertFew(unique([...required, ...found], format), item.id)
   }
 
   return (plan, library) => {
@@ -70,9 +66,10 @@ export function createGatherRequirements(findImports: FindImports): GatherRequir
     known.set(packages, kept)
     return (
       kept.get(key) ??
-      gather(plan, packages, local, (all) => {
+      gather(plan, packages, local).then((all) => {
         if (kept.size >= MOST_KEPT) kept.clear()
         kept.set(key, all)
+        return all
       })
     )
   }

@@ -6,7 +6,7 @@ import { contentHash } from '../spaces/item.ts'
 import { readFolder } from '../spaces/read-item.ts'
 import { folderStamp } from '../spaces/scan.ts'
 import type { ItemFile } from '../store/store.ts'
-import type { Bundle } from './work-folder.ts'
+import type { Bundle } from './files-as-read.ts'
 
 /** The files that all tools of a space may import: `tools/lib`, and `scripts/lib` of older days. */
 export interface Library {

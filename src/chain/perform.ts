@@ -7,11 +7,12 @@ import { BODY } from '../spaces/item.ts'
 import type { Draft } from './draft.ts'
 import type { CommandDraft } from './draft-command.ts'
 import type { Environments } from './environments.ts'
+import type { Bundle } from './files-as-read.ts'
 import type { Plan } from './plan.ts'
 import { readCommand } from './read-command.ts'
 import { readResponse } from './read-response.ts'
 import { describeFindings } from './schemas.ts'
-import type { Bundle, WorkFolders } from './work-folder.ts'
+import type { WorkFolders } from './work-folder.ts'
 
 /** What a call gave back: `output` first, then what else is worth knowing. */
 export interface Performed {

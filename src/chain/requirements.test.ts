@@ -17,6 +17,11 @@ describe('C10: a package is a name and a version', () => {
       'six==1.16.0 --hash=sha256:00ff --hash=sha256:11ee',
       'six==1.16.0 --hash=sha256:00ff --hash=sha256:11ee',
     ],
+    [
+      `six==1.16.0${' --hash=sha256:00ff'.repeat(100)}`,
+      `six==1.16.0${' --hash=sha256:00ff'.repeat(100)}`,
+    ],
+    ['six\t>=1 ;\tpython_version  <  "3"', 'six>=1 ; python_version < "3"'],
     ['Mojo::UserAgent', 'Mojo::UserAgent'],
     ['rails ~> 7.1', 'rails~> 7.1'],
   ])('%s', (text, shown) => {
@@ -55,6 +60,12 @@ describe('SUP-02: where a package comes from is not for a tool to say', () => {
     ['httpx==1 --hash=sha256:00 --pre', 'is not a name with a version'],
     ['httpx; python_version<"3" --pre', 'is not a name with a version'],
     ['httpx==*', 'is not a name with a version'],
+    ['requests 2', 'is not a name with a version'],
+    ['requests>=1 2', 'is not a name with a version'],
+    ["six ; python_version < '2'\n.", 'holds a control character'],
+    ['six\u2028evil', 'holds a control character'],
+    ['six\u0085evil', 'holds a control character'],
+    [`six ; x == '${'x'.repeat(1000)}'`, 'is longer than 1,000 characters'],
     ['${EVIL}', 'is not a name with a version'],
     ['', 'is not a name with a version'],
   ])('%s', (text, reason) => {
@@ -76,6 +87,39 @@ describe('SUP-02: where a package comes from is not for a tool to say', () => {
   ])('%s as an entry of a package.json', (text, reason) => {
     expect(() => show(text, 'object')).toThrowError(
       expect.objectContaining({ code: 'DEPENDENCY_REFUSED', message: expect.stringContaining(reason) }),
+    )
+  })
+
+  /** Under expressions that try again from every blank each of these takes many minutes. */
+  test.each([
+    ['blanks in a marker', `a ;${' '.repeat(250_000)}:`],
+    ['blanks before a hash', `a${' '.repeat(250_000)}--hash=x`],
+    ['blanks in a version', `a >=1${' '.repeat(250_000)}|x`],
+    ['hashes', `a==1${' --hash=sha256:00'.repeat(15_000)} x`],
+    ['slashes', '/'.repeat(250_000)],
+    ['brackets', `a${'['.repeat(250_000)}`],
+    ['comments', `${' #'.repeat(125_000)}\u2028`],
+  ])('however many %s there are, the answer is there at once', { timeout: 5000 }, (_what, text) => {
+    const read = (format: RequirementFormat): unknown => readRequirementFile(text, format, 'tool')
+    try {
+      expect(read('lines')).toEqual([])
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'DEPENDENCY_REFUSED' })
+    }
+    expect(() => readRequirement(text, 'object', 'tool')).toThrow('Cannot run "tool"')
+  })
+
+  test('a list that is too long is refused', () => {
+    const many = (count: number): string => Array.from({ length: count }, (_, n) => `p${n}\n`).join('')
+    expect(readRequirementFile(many(1000), 'lines', 'tool')).toHaveLength(1000)
+    expect(() => readRequirementFile(many(1001), 'lines', 'tool')).toThrowError(
+      expect.objectContaining({
+        code: 'DEPENDENCY_REFUSED',
+        message: 'Cannot run "tool": it requires 1,001 packages, more than 1,000',
+      }),
+    )
+    expect(() => readRequirementFile('#'.repeat(262_145), 'lines', 'tool')).toThrowError(
+      expect.objectContaining({ code: 'DEPENDENCY_REFUSED' }),
     )
   })
 

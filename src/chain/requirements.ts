@@ -1,5 +1,6 @@
 import { KiwiError } from '../shared/errors.ts'
 import { isObject, parsePlain } from '../shared/json.ts'
+import { LIMITS } from '../shared/limits.ts'
 
 /** One package by its name, and what is said of its version: `httpx` and `>=0.24,<1`. */
 export interface Requirement {
@@ -14,41 +15,62 @@ export type RequirementFormat = 'lines' | 'object'
 const NAME = /^(?:@[a-z0-9][\w.-]*\/)?[A-Za-z0-9](?:[\w.-]|::(?=\w))*/
 const VERSION = /^[<>=!~^]{0,3}[vV]?\d[\w.*+!-]*$/
 const EXTRAS = /^\[[\w., -]*\]/
-const HASHES = /(?:\s+--hash=[a-z0-9]+:[0-9a-f]+)+$/
+const HASH = /^--hash=[a-z0-9]+:[0-9a-f]+$/
 /** Such as `python_version < "3.12"`. */
 const MARKER = /^[\w\s.'"<>=!~()]*$/
+/** What an installer may take for the end of a line, and begin another package behind it. */
+const CONTROL = /(?!\t)[\p{Cc}\u2028\u2029]/u
 
 /** Reads a package by name and version. Whatever says where a package comes from is DEPENDENCY_REFUSED. */
 export function readRequirement(given: string, format: RequirementFormat, tool: string): Requirement {
-  const text = given.trim()
+  const [text, hashes] = withoutHashes(given)
+  if (CONTROL.test(given.trim())) throw refused(text, tool, 'holds a control character')
+  if (text.length > LIMITS.requirementCharacters)
+    throw refused(text, tool, `is longer than ${amount(LIMITS.requirementCharacters)} characters`)
   const [name = ''] = NAME.exec(text) ?? []
   if (name === '' || ARCHIVE.test(text)) throw refused(text, tool)
   const rest = text.slice(name.length).trim()
-  if (format === 'object') return { name, version: versionOf(rest.replace(/^@/, ''), text, tool) }
+  if (format === 'object') {
+    if (hashes.length > 0) throw refused(text, tool)
+    return { name, version: versionOf(rest.replace(/^@/, ''), text, tool) }
+  }
   const [extras = ''] = EXTRAS.exec(rest) ?? []
-  const [hashes = ''] = HASHES.exec(rest) ?? []
-  const [version = '', ...markers] = rest.slice(extras.length, rest.length - hashes.length).split(';')
-  const marker = markers.join(';')
+  const [bounds = '', ...markers] = rest.slice(extras.length).split(';')
+  const marker = markers.join(';').trim()
   if (!MARKER.test(marker)) throw refused(text, tool)
+  const version = versionOf(bounds, text, tool)
+  // Without an operator an installer would read it otherwise, or not at all.
+  if (boundsOf(version).some((bound) => /^[vV\d]/.test(bound))) throw refused(text, tool)
   return {
     name,
     version: [
       extras,
-      versionOf(version, text, tool),
-      marker === '' ? '' : ` ; ${marker.trim()}`,
-      hashes.replaceAll(/\s+/g, ' '),
+      version,
+      marker === '' ? '' : ` ; ${marker}`,
+      ...hashes.map((hash) => ` ${hash}`),
     ].join(''),
   }
+}
+
+/** Word by word, so that it takes no longer than it is long. Between two words there is one blank then. */
+function withoutHashes(given: string): readonly [text: string, hashes: readonly string[]] {
+  const words = given.trim().split(/\s+/)
+  const last = words.findLastIndex((word) => !HASH.test(word))
+  return [words.slice(0, last + 1).join(' '), words.slice(last + 1)]
 }
 
 const ARCHIVE = /\.(?:whl|zip|tar|tgz|gz|bz2|xz|gem)$/i
 
 /** Bounds of a version, in any of the usual spellings; empty is any. */
 function versionOf(given: string, text: string, tool: string): string {
-  const version = given.trim().replaceAll(/\s+/g, ' ')
-  const parts = version.replaceAll(/([<>=!~^]) +/g, '$1').split(/ - |\s*\|\|\s*|[ ,]+/)
-  if (version !== '' && !parts.every((part) => VERSION.test(part))) throw refused(text, tool)
+  const version = given.trim()
+  if (!boundsOf(version).every((bound) => VERSION.test(bound))) throw refused(text, tool)
   return version
+}
+
+function boundsOf(version: string): readonly string[] {
+  if (version === '') return []
+  return version.replaceAll(/([<>=!~^]) /g, '$1').split(/ - | ?\|\| ?|[ ,]+/)
 }
 
 /** The packages that a file of the tool names. */
@@ -57,20 +79,45 @@ export function readRequirementFile(
   format: RequirementFormat,
   tool: string,
 ): readonly Requirement[] {
+  if (text.length > LIMITS.itemBytes)
+    throw tooMuch(tool, `its list of packages has more than ${amount(LIMITS.itemBytes)} characters`)
   if (format === 'lines') {
-    return text
+    const lines = text
       .replaceAll(/\\\r?\n/g, ' ')
       .split(/\r?\n/)
-      .map((line) => line.replace(/(?:^|\s)#.*$/, '').trim())
+      .map(withoutComment)
       .filter((line) => line !== '')
-      .map((line) => readRequirement(line, format, tool))
+    return assertFew(lines, tool).map((line) => readRequirement(line, format, tool))
   }
   const { dependencies = {} } = objectOf(parsePlain(text), tool)
-  return Object.entries(objectOf(dependencies, tool)).map(([name, version]) => {
+  return assertFew(Object.entries(objectOf(dependencies, tool)), tool).map(([name, version]) => {
     // Without a bound the next run could be another program's.
     if (typeof version !== 'string' || !/\d/.test(version)) throw refused(`${name}@${String(version)}`, tool)
     return readRequirement(`${name}@${version}`, format, tool)
   })
+}
+
+function withoutComment(line: string): string {
+  const at = line.search(/(?:^|\s)#/)
+  return (at < 0 ? line : line.slice(0, at)).trim()
+}
+
+/** What no tool needs would keep an installer busy for hours. */
+export function assertFew<T>(packages: readonly T[], tool: string): readonly T[] {
+  const { requirements } = LIMITS
+  if (packages.length <= requirements) return packages
+  throw tooMuch(tool, `it requires ${amount(packages.length)} packages, more than ${amount(requirements)}`)
+}
+
+function tooMuch(tool: string, reason: string): KiwiError {
+  return new KiwiError('DEPENDENCY_REFUSED', `Cannot run "${tool}": ${reason}`, {
+    hint: 'Require only what the tool itself imports: what that needs is installed with it',
+    details: { tool },
+  })
+}
+
+function amount(count: number): string {
+  return count.toLocaleString('en')
 }
 
 function objectOf(value: unknown, tool: string): Record<string, unknown> {
@@ -94,12 +141,12 @@ export function showRequirement({ name, version }: Requirement): string {
   return /^(?:\d|\^|~\d)/.test(version) ? `${name}@${version}` : `${name}${version}`
 }
 
-function refused(text: string, tool: string): KiwiError {
+function refused(text: string, tool: string, reason = reasonOf(text)): KiwiError {
   // An address may carry a password.
-  const shown = text.replaceAll(/\/\/[^/@\s]*@/g, '//***@').slice(0, 200)
+  const shown = text.slice(0, 1000).replaceAll(/\/\/[^/@\s]*@/g, '//***@').slice(0, 200)
   return new KiwiError(
     'DEPENDENCY_REFUSED',
-    `Cannot run "${tool}": the package "${shown}" ${reasonOf(text)}`,
+    `Cannot run "${tool}": the package "${shown}" ${reason}`,
     {
       hint: 'Require a released version by its name, such as httpx>=0.24; where packages come from is set under "packages" in kiwi.json',
       details: { tool, package: shown },

@@ -3,13 +3,12 @@ import type { Config } from '../config/config.ts'
 import { childEnvironment } from '../config/environment.ts'
 import type { Subprocess } from '../primitives/subprocess/subprocess.ts'
 import type { Clock } from '../shared/clock.ts'
-import { KiwiError } from '../shared/errors.ts'
 import { LIMITS } from '../shared/limits.ts'
 import type { Item } from '../spaces/item.ts'
-import { contentHash } from '../spaces/item.ts'
 import type { ItemFile } from '../store/store.ts'
 import type { SyntaxMeans } from './check-syntax.ts'
 import { checkSyntax, pinPrograms } from './check-syntax.ts'
+import { filesAsRead } from './files-as-read.ts'
 import type { Finding } from './finding.ts'
 import type { Plan } from './plan.ts'
 import type { Rule } from './rules.ts'
@@ -61,7 +60,7 @@ export function openValidate({ clock, config, subprocess, schemas }: ValidateMea
     if (rules.length === 0) return known({ findings: [], warnings: plan.rules.warnings })
     const kept = await cache.get(key)
     if (kept !== null) return known(kept)
-    const files = await filesOf(plan.item)
+    const files = await filesAsRead(plan.item)
     const looked = await lookAt(plan, textsOf(files), schemas)
     const programs = rules.filter((rule) => rule.type === 'syntax_check')
     const asked = programs.filter(({ tool }) => isRun || tool !== plan.item.id)
@@ -96,15 +95,6 @@ export function openValidate({ clock, config, subprocess, schemas }: ValidateMea
 /** Whoever writes an item must not have programs started by its word alone. */
 function ownLater({ id }: Item): string {
   return `the programs that "${id}" names in its own rules are started when it runs`
-}
-
-/** The very files that were hashed: a result for others must not be kept under their name. */
-async function filesOf(item: Item): Promise<readonly ItemFile[]> {
-  const files = await item.files()
-  if (contentHash(item.raw, files) === item.contentHash) return files
-  throw new KiwiError('CONFLICT', `Cannot check "${item.id}": its files changed while it was being read`, {
-    hint: 'Send the call again',
-  })
 }
 
 function known(found: Validated): Validation {

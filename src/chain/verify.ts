@@ -1,8 +1,6 @@
 import type { Publisher } from '../config/config.ts'
-import { KiwiError } from '../shared/errors.ts'
 import { itemTypeOf } from '../shared/tool-type.ts'
 import type { Item } from '../spaces/item.ts'
-import { contentHash } from '../spaces/item.ts'
 import type { KnownPublisher } from '../spaces/publishers.ts'
 import { readPublishers } from '../spaces/publishers.ts'
 import type { KeySignature, SignatureRead } from '../spaces/signature-line.ts'
@@ -12,6 +10,7 @@ import type { OwnKey, PublicKey } from '../spaces/signing-key.ts'
 import type { SignedBy } from '../spaces/statement.ts'
 import { statementOf } from '../spaces/statement.ts'
 import type { Store } from '../store/store.ts'
+import { filesAsRead } from './files-as-read.ts'
 
 /** What the signature of an item is worth. */
 export interface Verified {
@@ -114,13 +113,4 @@ async function signatureOf(item: Item, store: Store): Promise<SignatureRead> {
     key: { family: 'kiwi-mcp', time, hash, signature, fingerprint },
     findings: [],
   }
-}
-
-/** The files whose hash the plan goes by: what is checked here is what is put into the work folder. */
-async function filesAsRead(item: Item): ReturnType<Item['files']> {
-  const files = await item.files()
-  if (contentHash(item.raw, files) === item.contentHash) return files
-  throw new KiwiError('CONFLICT', `Cannot run "${item.id}": its files changed while it was being read`, {
-    hint: 'Send the call again',
-  })
 }

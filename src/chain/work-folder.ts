@@ -5,10 +5,10 @@ import { dirname, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '../shared/clock.ts'
 import { KiwiError, errnoOf, messageOf } from '../shared/errors.ts'
-import type { Item } from '../spaces/item.ts'
-import { contentHash } from '../spaces/item.ts'
 import type { ItemFile } from '../store/store.ts'
 import { dropOldest, isFolder, removeFolder } from './drop-oldest.ts'
+import type { Bundle } from './files-as-read.ts'
+import { filesAsRead } from './files-as-read.ts'
 
 /** Folders in which the files of items lie while they run: named by content, written once, read-only. */
 export interface WorkFolders {
@@ -18,9 +18,6 @@ export interface WorkFolders {
   prepare(bundle: Bundle, root?: string): Promise<string>
   close(): Promise<void>
 }
-
-/** Files that belong together: those of an item, or of the library of a space. */
-export type Bundle = Pick<Item, 'contentHash' | 'raw' | 'files'> & { readonly id: string }
 
 /** How long a look at a folder holds, and how often its time of use is renewed. */
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -78,16 +75,7 @@ export function openWorkFolders(cache: string, clock: Clock): WorkFolders {
     async prepare(item, within) {
       const folder = place(item, within)
       if (await isStillReady(folder)) return folder
-      const files = await item.files()
-      if (contentHash(item.raw, files) !== item.contentHash) {
-        throw new KiwiError(
-          'CONFLICT',
-          `Cannot run "${item.id}": its files changed while it was being read`,
-          {
-            hint: 'Send the call again',
-          },
-        )
-      }
+      const files = await filesAsRead(item)
       if (isReady(folder, files)) return folder
       const written = await write(item, files, within)
       isReady(written, files)

@@ -33,6 +33,9 @@ export const LIMITS = {
   /** Environments of a runtime in the cache; beyond it the oldest go that were not used for so many days. */
   environments: 20,
   environmentDays: 30,
+  /** Packages a tool may require, and characters of one of them, its hashes not counted. */
+  requirements: 1000,
+  requirementCharacters: 1000,
   /** Characters of a call's parameters in the journal; beyond it only their beginning and their hash. */
   journalCharacters: 8 * 1024,
   /** Cost of a JSON Schema that comes from data. */
