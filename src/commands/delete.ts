@@ -1,9 +1,10 @@
+import { ERRORS } from '../shared/errors.ts'
+import type { Reply } from '../shared/reply.ts'
 import { canAsk, isAgreed } from './ask.ts'
 import { openTerminal, printable } from './terminal.ts'
 import type { CommonOptions } from './with-kiwi.ts'
 import { withKiwi } from './with-kiwi.ts'
 import { printWritten } from './written.ts'
-import { ERRORS } from '../shared/errors.ts'
 
 interface DeleteOptions extends CommonOptions {
   readonly type: string
@@ -11,25 +12,34 @@ interface DeleteOptions extends CommonOptions {
   readonly yes?: boolean
 }
 
-/** `kiwi delete <id>`: asks at a terminal; without one it needs --yes, and the refusal says so. */
-export async function deleteCommand(id: string, options: DeleteOptions): Promise<number> {
-  if (options.yes !== true && canAsk() && !(await isAgreed(`Delete ${options.type} "${printable(id)}"?`))) {
+/** `kiwi delete <id>`: says what would go and asks at a terminal; without one it needs --yes, and the refusal says so. */
+export function deleteCommand(id: string, options: DeleteOptions): Promise<number> {
+  return withKiwi(options, async ({ call }) => {
+    const remove = (more: object): Promise<Reply> =>
+      call('execute', {
+        item_type: options.type,
+        action: 'delete',
+        item_id: id,
+        parameters: {
+          ...(options.location === undefined ? {} : { location: options.location }),
+          ...more,
+        },
+      })
+    const reply = await remove(options.yes === true ? { confirm: true } : {})
+    const { error } = reply
+    if (error?.code !== 'CONFIRM_REQUIRED') return printWritten(reply, options.json === true)
+    if (options.yes === true || options.json === true || !canAsk()) {
+      const code = printWritten(reply, options.json === true)
+      if (options.yes !== true && options.json !== true)
+        openTerminal().note(`  or: kiwi delete ${printable(id)} --yes`)
+      return code
+    }
+    openTerminal().note(printable(error.message))
+    if (await isAgreed('Delete it?')) {
+      const location = error.details['source'] === 'registry' ? { location: 'registry' } : {}
+      return printWritten(await remove({ ...location, confirm: true }), false)
+    }
     openTerminal().note('Nothing was changed.')
     return ERRORS.CONFIRM_REQUIRED.exit
-  }
-  const isConfirmed = options.yes === true || canAsk()
-  return withKiwi(options, async ({ call }) => {
-    const reply = await call('execute', {
-      item_type: options.type,
-      action: 'delete',
-      item_id: id,
-      parameters: {
-        ...(options.location === undefined ? {} : { location: options.location }),
-        ...(isConfirmed ? { confirm: true } : {}),
-      },
-    })
-    const code = printWritten(reply, options.json === true)
-    if (!isConfirmed && options.json !== true) openTerminal().note('  or: kiwi delete --yes')
-    return code
   })
 }

@@ -64,32 +64,17 @@ describe('S8: what an action means', () => {
     }
   })
 
-  test('delete needs a yes, and the refusal holds the call that says it', async () => {
-    const refused = understand(order({ action: 'delete', parameters: { location: 'user' } }))
-    await expect(refused).rejects.toMatchObject({
-      code: 'CONFIRM_REQUIRED',
-      fix: {
-        call: 'execute',
-        arguments: {
-          item_type: 'tool',
-          action: 'delete',
-          item_id: 'x',
-          parameters: { location: 'user', confirm: true },
-        },
-      },
-    })
-    expect(
-      await understand(order({ action: 'delete', parameters: { confirm: true, location: 'user' } })),
-    ).toMatchObject({ kind: 'delete', source: 'user' })
-    expect(await understand(order({ action: 'delete', parameters: { confirm: true } }))).toMatchObject({
-      source: null,
-    })
+  test('delete says where from, and whether that is meant', async () => {
+    const read = (parameters: Order['parameters']): Promise<unknown> =>
+      understand(order({ action: 'delete', parameters }))
+    expect(await read({ location: 'user' })).toMatchObject({ source: 'user', isConfirmed: false })
+    expect(await read({ confirm: 'yes' })).toMatchObject({ source: null, isConfirmed: false })
+    expect(await read({ confirm: true })).toMatchObject({ kind: 'delete', source: null, isConfirmed: true })
   })
 
   test.each([
     [{ confirm: true, location: 'elsewhere' }, 'location'],
     [{ confirm: true, force: true }, 'force'],
-    [{ confirm: 'yes' }, 'confirmed'],
   ])('delete with %j is refused', async (parameters, named) => {
     await expect(understand(order({ action: 'delete', parameters }))).rejects.toThrow(named)
   })

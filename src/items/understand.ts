@@ -50,7 +50,7 @@ export async function understand(order: Order): Promise<Wish> {
     case 'publish':
       return { kind: 'publish', ref, itemType, ...readPublish(itemId, made) }
     case 'delete':
-      return { kind: 'delete', ref, itemType, source: readDelete(kind, itemId, parameters) }
+      return { kind: 'delete', ref, itemType, ...readDelete(itemId, parameters) }
   }
 }
 
@@ -70,29 +70,20 @@ function readSign(itemId: string, given: JsonObject): z.infer<typeof SignParamet
   })
 }
 
-/** The space to delete from, or null for the one the id leads to. Without a yes nothing is deleted. */
+/** Where to delete from, and whether that is meant: without a yes it is only told what would go. */
 function readDelete(
-  kind: Kind,
   itemId: string,
   { confirm, location, ...unknown }: JsonObject,
-): SpaceName | null {
+): { readonly source: SpaceName | null; readonly isConfirmed: boolean } {
   const [strange] = Object.keys(unknown)
   if (strange !== undefined) {
     throw wrong(`Cannot delete "${itemId}": there is no parameter "${strange}"`, [], [strange])
   }
-  const space = SPACES.find((name) => name === location)
-  if (location !== undefined && space === undefined) {
+  const source = SPACES.find((name) => name === location) ?? null
+  if (location !== undefined && source === null) {
     throw wrong(`Cannot delete "${itemId}": location is none of ${SPACES.join(', ')}`, [], ['location'])
   }
-  if (confirm === true) return space ?? null
-  const parameters = { ...(space === undefined ? {} : { location: space }), confirm: true }
-  throw new KiwiError(
-    'CONFIRM_REQUIRED',
-    `Cannot delete "${itemId}": it was not confirmed, so nothing was changed`,
-    {
-      fix: { call: 'execute', arguments: { item_type: kind, action: 'delete', item_id: itemId, parameters } },
-    },
-  )
+  return { source, isConfirmed: confirm === true }
 }
 
 function wrong(message: string, missing: readonly string[], invalid: readonly string[]): KiwiError {

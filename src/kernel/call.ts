@@ -68,7 +68,9 @@ export type Wish =
       readonly kind: 'delete'
       readonly ref: ItemRef
       readonly itemType: ItemType
+      /** Null: the file space it is found in first, never the registry. */
       readonly source: SpaceName | null
+      readonly isConfirmed: boolean
     }
   | {
       readonly kind: 'copy'

@@ -12,6 +12,7 @@ import type { Authored } from './author.ts'
 import { author } from './author.ts'
 import type { Location, Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
+import { assertUnpublished } from './next-version.ts'
 import { newPlace } from './place.ts'
 import { ruleCheck } from './rule-check.ts'
 import { linksOf } from './run-work.ts'
@@ -36,6 +37,7 @@ export async function createWork(
   const { manifest } = item
   assertMeant(item, given.id, given.itemType)
   await assertFree(item, location, lookup, means)
+  await assertUnpublished('create', item, means.store.registry)
   const rules = await ruleCheck(plan, { action: 'create', ticket, lookup, means })
   const write = location === 'registry' ? null : newPlace(item, authored.written, { location, lookup, means })
   return {

@@ -1,29 +1,32 @@
-import { basename } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { KiwiError } from '../shared/errors.ts'
 import type { ItemRef } from '../shared/ids.ts'
 import { keepAll } from '../shared/redact.ts'
 import type { ItemType } from '../shared/tool-type.ts'
+import { itemTypeOf } from '../shared/tool-type.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { notFound } from '../spaces/lookup.ts'
 import { removeItem } from '../spaces/write.ts'
-import type { SpaceName } from '../store/store.ts'
-import type { Link, Wish, Work } from './call.ts'
+import type { SpaceName, VersionSummary } from '../store/store.ts'
+import type { Link, Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
 
-/** An item to be removed from the space it was found in. What is shipped stays. */
+/** An item to be removed from the file space it was found in, or by a person from the registry. What is shipped stays. */
 export async function deleteWork(
-  { ref, itemType, source }: Extract<Wish, { kind: 'delete' }>,
+  wish: Extract<Wish, { kind: 'delete' }>,
   lookup: Lookup,
+  { caller }: Ticket,
   { store }: Means,
 ): Promise<Work> {
   lookup.freshen(true)
-  const { link, path, isFolder, contentHash, what } = await targetOf(
-    ref,
-    itemType,
-    source ?? undefined,
-    lookup,
-  )
+  const { ref, itemType, source } = wish
+  const target = await targetOf(ref, itemType, source ?? undefined, lookup)
+  const { link, path, isFolder, contentHash, what } = target
+  if (path === null && caller.kind !== 'person') throw personOnly(target)
+  if (!wish.isConfirmed || (path === null && source !== 'registry')) {
+    throw unconfirmed(target, wish, path === null ? await store.registry.versions(link.id) : [])
+  }
   return {
     item: link,
     action: 'delete',
@@ -51,8 +54,46 @@ export async function deleteWork(
   }
 }
 
+/** Others may stand on a version, so it does not go at the word of an agent. */
+function personOnly({ link: { id }, itemType }: Target): KiwiError {
+  const message = `Cannot delete "${id}": it is in the registry, which only a person removes from`
+  return new KiwiError('PERMISSION_DENIED', message, {
+    hint: `Ask the person to run: ${commandFor(id, itemType)}`,
+    details: { layer: 'machine', rule: 'person-only', op: 'tool', resource: 'delete' },
+  })
+}
+
+function commandFor(id: string, itemType: ItemType): string {
+  return `kiwi delete ${id}${itemType === 'tool' ? '' : ` --type ${itemType}`} --location registry --yes`
+}
+
+/** What would go, and the call that does it. */
+function unconfirmed(
+  { link, path, isFolder, itemType }: Target,
+  { ref, source }: Extract<Wish, { kind: 'delete' }>,
+  versions: readonly VersionSummary[],
+): KiwiError {
+  const numbers = versions.map(({ version }) => version)
+  const where = path === null ? 'the registry' : link.space
+  const goes =
+    path === null
+      ? `${numbers.length === 1 ? 'its one version' : `all ${numbers.length} versions`} (${numbers.join(', ')})`
+      : `${isFolder ? 'the folder ' : ''}"${isFolder ? dirname(path) : path}"`
+  const location = source ?? (path === null ? 'registry' : null)
+  const parameters = { ...(location === null ? {} : { location }), confirm: true }
+  const item_id = ref.category === null ? link.id : `${ref.category}/${ref.name}`
+  const reason = `it was not confirmed, so nothing was changed; ${goes} would go from ${where}`
+  return new KiwiError('CONFIRM_REQUIRED', `Cannot delete "${link.id}": ${reason}`, {
+    ...(path === null ? { hint: `Confirm it for location "registry": ${commandFor(link.id, itemType)}` } : {}),
+    fix: { call: 'execute', arguments: { item_type: itemType, action: 'delete', item_id, parameters } },
+    details: { source: link.space, path, versions: numbers },
+  })
+}
+
 interface Target {
   readonly link: Link
+  /** What it is; of what cannot be read, what it was asked for as. */
+  readonly itemType: ItemType
   readonly path: string | null
   /** It is the manifest of a folder, and everything in the folder goes with it. */
   readonly isFolder: boolean
@@ -64,28 +105,30 @@ interface Target {
 /** The item that is meant. A file that cannot be read has only its name, and can be deleted by it: else it would stay for ever. */
 async function targetOf(
   ref: ItemRef,
-  itemType: ItemType,
+  asked: ItemType,
   source: SpaceName | undefined,
   lookup: Lookup,
 ): Promise<Target> {
   let item: Item | null
   try {
-    item = await lookup.find(ref, itemType, source)
+    item = await lookup.find(ref, asked, source)
   } catch (error) {
-    const broken = await lookup.broken(ref, itemType, source)
+    const broken = await lookup.broken(ref, asked, source)
     if (broken === null) throw error
     const { space, path } = broken
     // A piece of knowledge may be called SKILL as well, and is a file.
-    const isFolder = itemType !== 'knowledge' && ['tool.yaml', 'SKILL.md'].includes(basename(path))
-    return { link: { id: ref.name, version: null, space }, path, isFolder, contentHash: null, what: null }
+    const isFolder = asked !== 'knowledge' && ['tool.yaml', 'SKILL.md'].includes(basename(path))
+    const link = { id: ref.name, version: null, space }
+    return { link, itemType: asked, path, isFolder, contentHash: null, what: null }
   }
   // Running and reading take a document for a tool where there is no other; what is gone would be gone by mistake.
-  const isDocument = itemType === 'tool' && item?.manifest.tool_type === 'knowledge'
-  if (item === null || isDocument) throw notFound(ref, itemType)
+  const isDocument = asked === 'tool' && item?.manifest.tool_type === 'knowledge'
+  if (item === null || isDocument) throw notFound(ref, asked)
   const { id, manifest, space, path, contentHash, form } = item
   if (space === 'builtin') {
     throw new KiwiError('BUILTIN_PROTECTED', `Cannot delete "${id}": it is shipped with Kiwi`)
   }
   const link = { id, version: manifest.version, space }
-  return { link, path, isFolder: form === 'folder', contentHash, what: manifest.tool_type }
+  const itemType = itemTypeOf(manifest.tool_type)
+  return { link, itemType, path, isFolder: form === 'folder', contentHash, what: manifest.tool_type }
 }

@@ -14,7 +14,7 @@ import { writtenOf } from '../spaces/written-item.ts'
 import type { Ticket, Wish, Work } from './call.ts'
 import { writtenData } from './create-work.ts'
 import type { Means } from './means.ts'
-import { assertHigher, nextPatch } from './next-version.ts'
+import { assertHigher, freePatch } from './next-version.ts'
 import { samePlace } from './place.ts'
 import { ruleCheck } from './rule-check.ts'
 import { linksOf } from './run-work.ts'
@@ -54,10 +54,11 @@ export async function publishWork(
     means,
   )
   const { item, plan } = authored
-  if (published !== null) {
-    if (published.content_hash === item.contentHash) return unchangedWork('publish', item)
-    throw versionExists(item, published.content_hash, nextPatch(semver, version))
-  }
+  if (published?.content_hash === item.contentHash) return unchangedWork('publish', item)
+  const { registry } = means.store
+  const hash = await registry.publishedHash(item.id, version)
+  if (hash !== null && hash !== item.contentHash)
+    throw versionExists(item, hash, await freePatch(item.id, version, registry))
   const rules = await ruleCheck(plan, { action: 'publish', ticket, lookup, means })
   const write = isRaised ? samePlace(standing, authored.written, { lookup, means }) : null
   return {
@@ -129,7 +130,7 @@ function versionExists({ id, manifest, contentHash }: Item, publishedHash: strin
   const { version } = manifest
   return new KiwiError(
     'VERSION_EXISTS',
-    `Cannot publish "${id}": version ${version} stands with other content`,
+    `Cannot publish "${id}": version ${version} was published with other content`,
     {
       hint: `Change it with update, which raises the version, or publish it as ${next}`,
       fix: {

@@ -11,7 +11,7 @@ import { writtenOf } from '../spaces/written-item.ts'
 import type { Ticket, Wish, Work } from './call.ts'
 import { writtenData } from './create-work.ts'
 import type { Means } from './means.ts'
-import { nextPatch } from './next-version.ts'
+import { freePatch } from './next-version.ts'
 import { newPlace } from './place.ts'
 import { linksOf } from './run-work.ts'
 import { authorAgain } from './update-work.ts'
@@ -125,7 +125,7 @@ async function versionAbove({ id }: Item, copies: readonly Item[], { store }: Me
   const { default: semver } = await import('semver')
   const published = (await store.registry.versions(id)).map(({ version }) => version)
   const all = [...published, ...copies.map(({ manifest }) => manifest.version)]
-  return nextPatch(semver, all.toSorted((a, b) => semver.compare(b, a))[0] ?? '0.0.0')
+  return freePatch(id, all.toSorted((a, b) => semver.compare(b, a))[0] ?? '0.0.0', store.registry)
 }
 
 /** In the category the copy has; it may have been another kind of file then. */

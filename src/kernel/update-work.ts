@@ -1,8 +1,10 @@
 import { walk } from '../chain/walk.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
+import { isObject } from '../shared/json.ts'
 import { keepAll } from '../shared/redact.ts'
 import { itemTypeOf } from '../shared/tool-type.ts'
+import type { Change } from '../spaces/change-item.ts'
 import { changeWritten, isSameWritten, withVersion } from '../spaces/change-item.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
@@ -15,7 +17,7 @@ import { author } from './author.ts'
 import type { Location, Ticket, Wish, Work } from './call.ts'
 import { writtenData } from './create-work.ts'
 import type { Means } from './means.ts'
-import { versionAfter } from './next-version.ts'
+import { assertUnpublished, declaredVersion, versionAfter } from './next-version.ts'
 import type { Standing } from './place.ts'
 import { samePlace, standingItem } from './place.ts'
 import { ruleCheck } from './rule-check.ts'
@@ -37,12 +39,14 @@ export async function updateWork(
   await mayVouch(before, { verb: 'update', by, lookup, means, executors: await executorsOf(before, lookup) })
   const present = await writtenOf(before)
   const changed = await changeWritten(before, present, wish.change)
-  const version = await versionAfter(before, changed, wish.version)
-  const isSame =
-    isSameWritten(present, changed) && (wish.version ?? before.manifest.version) === before.manifest.version
-  if (isSame) return unchangedWork('update', before)
+  const asked = wish.version ?? versionKey(wish.change)
+  const declared = await declaredVersion(before, changed)
+  const isAsked = asked !== null && asked !== before.manifest.version
+  if (!isAsked && (await isSame(before, present, changed, declared))) return unchangedWork('update', before)
+  const { version, warnings: notes } = await versionAfter(before, declared, asked, means.store.registry)
   const authored = await authorAgain(before, await withVersion(changed, version), lookup, means)
   const { item, plan, warnings } = authored
+  await assertUnpublished('update', item, means.store.registry)
   const rules = await ruleCheck(plan, { action: 'update', ticket, lookup, means })
   const location = fileOrRegistry(before)
   const write = location === 'registry' ? null : samePlace(standing, authored.written, { lookup, means })
@@ -72,7 +76,7 @@ export async function updateWork(
       version,
       ...rules.preview(),
     }),
-    warnings: [...warnings, ...rules.warnings],
+    warnings: [...notes, ...warnings, ...rules.warnings],
     async perform(watch) {
       const found = await rules.check(watch?.signal)
       const made = await writeSigned(authored, { write, changelog: wish.changelog, lookup, means, by })
@@ -83,6 +87,25 @@ export async function updateWork(
       }
     },
   }
+}
+
+/** A version among the keys that change is asked for, as one beside them is. */
+function versionKey({ manifest }: Change): string | null {
+  const version = isObject(manifest) ? manifest['version'] : null
+  return typeof version === 'string' ? version : null
+}
+
+/** A text that differs only by a version from before says nothing new. */
+async function isSame(
+  { manifest: { version } }: Item,
+  present: WrittenItem,
+  changed: WrittenItem,
+  declared: string | null,
+): Promise<boolean> {
+  if (isSameWritten(present, changed)) return true
+  const { default: semver } = await import('semver')
+  if (declared === null || semver.gt(declared, version)) return false
+  return isSameWritten(present, await withVersion(changed, version))
 }
 
 /** An item whose chain is broken is mended by a change: it then counts as one that nobody has signed. */

@@ -30,7 +30,7 @@ function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Pro
     case 'rollback':
       return rollbackWork(wish, lookup, ticket, means)
     case 'delete':
-      return deleteWork(wish, lookup, means)
+      return deleteWork(wish, lookup, ticket, means)
     case 'copy':
       return copyWork(wish, lookup, ticket, means)
     case 'import':

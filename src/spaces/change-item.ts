@@ -7,6 +7,7 @@ import { editDocument, hasFrontMatter, withBody } from './edit-document.ts'
 import { editManifest } from './edit-manifest.ts'
 import type { Item } from './item.ts'
 import { BODY } from './item.ts'
+import { parseDocument } from './parse-document.ts'
 import type { HeaderFields } from './script-header.ts'
 import { HEADER_FIELDS, hasHeader, setHeader } from './script-header.ts'
 import { setVersion } from './set-version.ts'
@@ -35,12 +36,26 @@ export async function changeWritten(
   if (typeof content === 'string') text = replaced(written, text, content, raw)
   if (typeof manifest === 'string') {
     if (content !== undefined || !isManifest(written)) throw noSuchPart(id, written, 'manifest')
-    text = manifest
+    text = await withIdentity(manifest, raw, written.manifest.path)
   }
   if (isObject(manifest)) text = await editKeys(id, written, text, manifest)
   const changed = withText(written, text)
   return files.size === 0 ? changed : withFiles(id, changed, files)
 }
+
+/** What a manifest leaves out of what an item is called stays so, as when it was made from it. */
+async function withIdentity(text: string, raw: JsonObject, path: string): Promise<string> {
+  const said = /\.toml$/i.test(path) ? null : await parseDocument(text, path).catch(() => null)
+  // What is wrong with it is said with all its faults, later.
+  if (said === null) return text
+  const left = IDENTITY.filter(([key, ...others]) =>
+    [key, ...others].every((spelling) => said[spelling] === undefined),
+  )
+  const kept = left.flatMap(([key]) => (raw[key] === undefined ? [] : [[key, raw[key]] as const]))
+  return kept.length === 0 ? text : editManifest(text, Object.fromEntries(kept), path)
+}
+
+const IDENTITY = [['tool_id', 'id', 'name'], ['tool_type'], ['version']] as const
 
 /** Another source or document in the place of one. What a header said and the new one leaves out is still so. */
 function replaced({ kind, manifest }: WrittenItem, text: string, content: string, raw: JsonObject): string {

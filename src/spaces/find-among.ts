@@ -16,7 +16,10 @@ interface Wanted {
   readonly source?: SpaceName | undefined
 }
 
-/** Looks through file spaces in their order and then through the store. */
+/**
+ * Looks through file spaces in their order and then through the store. A version is what was published under it, so
+ * with one the store is asked first: files count for versions that it does not hold.
+ */
 export async function findAmong(
   spaces: readonly FileSpace[],
   shelf: Shelf,
@@ -25,9 +28,13 @@ export async function findAmong(
   const among = source === undefined ? spaces : spaces.filter(({ space }) => space === source)
   for (const itemType of itemTypes) {
     for (const ref of refs) {
-      const item = (await findInFiles(among, shelf, ref, itemType)) ?? (await findShelved(shelf, ref))
-      if (item !== null && isMeant(item, ref, itemType) && (source === undefined || source === item.space))
-        return item
+      const inFiles = (): Promise<Item | null> => findInFiles(among, shelf, ref, itemType)
+      const inStore = (): Promise<Item | null> => findShelved(shelf, ref)
+      for (const find of ref.version === null ? [inFiles, inStore] : [inStore, inFiles]) {
+        const item = await find()
+        if (item !== null && isMeant(item, ref, itemType) && (source === undefined || source === item.space))
+          return item
+      }
     }
   }
   return null

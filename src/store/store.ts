@@ -116,12 +116,13 @@ export interface ChainLink {
 export interface Registry {
   /**
    * Adds a version that can never change again. The latest version moves only forward.
-   * VERSION_EXISTS when this version stands with other content; equal content is left as it is.
+   * VERSION_EXISTS when this version stands, or stood before it was removed, with other content; equal content is
+   * left as it is.
    * BUILTIN_PROTECTED when the id belongs to a shipped tool. CONFLICT when the id stands for another type of tool.
    * INVALID_MANIFEST when version, executor or paths break the rules of the tables.
    */
   publish(version: NewVersion): Promise<StoredVersion>
-  /** Removes an item with its versions and files. NOT_FOUND, BUILTIN_PROTECTED. */
+  /** Removes an item with its versions and files; their hashes stay known. NOT_FOUND, BUILTIN_PROTECTED. */
   remove(toolId: string): Promise<void>
   /**
    * Makes the shipped items equal to `items`. `digest` names their content: the same digest again writes nothing.
@@ -140,6 +141,8 @@ export interface Registry {
   version(toolId: string, range: string | null): Promise<StoredVersion | null>
   /** Highest first. */
   versions(toolId: string): Promise<readonly VersionSummary[]>
+  /** The content hash of this very version, of a removed one too; null when there never was one. */
+  publishedHash(toolId: string, version: string): Promise<string | null>
   files(toolId: string, version: string): Promise<readonly ItemFile[]>
 }
 

@@ -41,6 +41,31 @@ export const roundTripCases: Cases = {
     expect(await store.registry.files('other', '1.0.0')).toEqual(files)
   },
 
+  async 'T5: a removed version comes back as it was, and never with other content'(bed) {
+    const { registry } = await bed.open()
+    const both = [
+      await registry.publish(sampleVersion()),
+      await registry.publish(sampleVersion({ version: '1.1.0' })),
+    ]
+    await registry.remove('sample')
+    const other = await bed.open()
+    const changed = { content_hash: 'f'.repeat(64) }
+    for (const { version, content_hash } of both) {
+      expect(await other.registry.publishedHash('sample', version)).toBe(content_hash)
+      await expect(other.registry.publish(sampleVersion({ version, ...changed }))).rejects.toMatchObject({
+        code: 'VERSION_EXISTS',
+        details: { tool_id: 'sample', version, published_hash: content_hash, ...changed },
+      })
+    }
+    expect(await registry.versions('sample')).toEqual([])
+    expect(await other.registry.publish(sampleVersion())).toMatchObject({ version: '1.0.0' })
+    expect(await registry.publish(sampleVersion({ version: '1.2.0', ...changed }))).toMatchObject(changed)
+    expect(await registry.publishedHash('sample', '3.0.0')).toBeNull()
+    // What was removed twice is still what it was the first time.
+    await registry.remove('sample')
+    await expect(registry.publish(sampleVersion(changed))).rejects.toMatchObject({ code: 'VERSION_EXISTS' })
+  },
+
   async 'T5: removing a tool removes its versions and files, and its id is free again'(bed) {
     const { registry } = await bed.open()
     await registry.publish(sampleVersion({ files }))
@@ -49,8 +74,8 @@ export const roundTripCases: Cases = {
     expect(await registry.version('sample', null)).toBeNull()
     expect(await registry.versions('sample')).toEqual([])
     expect(await registry.files('sample', '1.0.0')).toEqual([])
-    await registry.publish(sampleVersion({ description: 'another one' }))
-    expect(await registry.files('sample', '1.0.0')).toEqual([])
+    await registry.publish(sampleVersion({ version: '3.0.0', description: 'another one' }))
+    expect(await registry.files('sample', '3.0.0')).toEqual([])
     await expect(registry.remove('absent')).rejects.toMatchObject({ code: 'NOT_FOUND' })
   },
 }

@@ -72,6 +72,16 @@ describe('S8: kiwi create, update, delete', () => {
     const updated = await kiwi(place, ['update', 'count', changed, '--changelog', 'turned round'])
     expect(updated).toMatchObject({ code: 0, stdout: 'Updated script "count" 1.0.1 in project\n' })
     expect(await kiwi(place, ['run', 'count', 'text=a b'])).toMatchObject({ stdout: '-2\n' })
+    for (const [factor, version] of [
+      [2, '1.0.2'],
+      [3, '1.0.3'],
+    ]) {
+      put('count2.py', COUNT.replace('len(', `${factor} * len(`))
+      const again = await kiwi(place, ['update', 'count', changed])
+      expect(again).toMatchObject({ code: 0, stdout: `Updated script "count" ${version} in project\n` })
+    }
+    const same = await kiwi(place, ['update', 'count', changed])
+    expect(same).toMatchObject({ code: 0, stdout: 'Unchanged: "count" 1.0.3\n' })
     expect(await kiwi(place, ['delete', 'count'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('CONFIRM_REQUIRED'),

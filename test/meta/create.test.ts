@@ -265,7 +265,44 @@ describe('create and delete', () => {
       temp.call('execute', { item_type: 'tool', action: 'delete', item_id, parameters: { confirm: true } })
     expect((await remove('versioned@1.5.0')).error).toMatchObject({ code: 'INVALID_PARAMETERS' })
     expect(await temp.run('versioned@1.5.0')).toMatchObject({ data: { output: '1.5.0\n' } })
-    expect((await remove('versioned')).status).toBe('success')
+    expect((await remove('versioned')).error).toMatchObject({
+      code: 'PERMISSION_DENIED',
+      hint: expect.stringContaining('kiwi delete versioned --location registry --yes'),
+    })
+    expect(await temp.run('versioned@1.5.0')).toMatchObject({ data: { output: '1.5.0\n' } })
+  })
+
+  test('T5: only a person removes from the registry, by its name; a version never comes back as another', async () => {
+    const person = await openTempKiwi({ beside: temp, kind: 'person' })
+    try {
+      const remove = (by: TempKiwi, parameters: object): Promise<Reply> =>
+        by.call('execute', { item_type: 'tool', action: 'delete', item_id: 'kept', parameters })
+      const create = (line: string, location: string): Promise<Reply> =>
+        temp.create('kept', BASH, { 'main.sh': line }, location)
+      await create('echo one', 'project')
+      await temp.call('execute', { item_type: 'tool', action: 'publish', item_id: 'kept' })
+      const path = join(temp.project, '.ai/tools/kept')
+      const near = (await remove(temp, {})).error
+      expect(near).toMatchObject({ code: 'CONFIRM_REQUIRED', message: expect.stringContaining(path) })
+      expect((await remove(temp, { confirm: true })).status).toBe('success')
+      expect((await remove(temp, { confirm: true })).error?.code).toBe('PERMISSION_DENIED')
+      expect((await remove(temp, { confirm: true, location: 'registry' })).error?.code).toBe(
+        'PERMISSION_DENIED',
+      )
+      const asked = (await remove(person, { confirm: true })).error
+      expect(asked).toMatchObject({
+        code: 'CONFIRM_REQUIRED',
+        message: expect.stringContaining('its one version (1.0.0) would go from the registry'),
+        fix: { arguments: { parameters: { location: 'registry', confirm: true } } },
+      })
+      expect(await temp.run('kept')).toMatchObject({ data: { output: 'one\n' } })
+      expect((await person.call('execute', asked?.fix?.arguments)).status).toBe('success')
+      expect((await person.run('kept')).error?.code).toBe('NOT_FOUND')
+      expect((await create('echo other', 'registry')).error?.code).toBe('VERSION_EXISTS')
+      expect((await create('echo one', 'registry')).status).toBe('success')
+    } finally {
+      await person.close()
+    }
   })
 
   test('S8: a file that cannot be read is not replaced, can be deleted, and then made anew', async () => {

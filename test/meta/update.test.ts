@@ -67,12 +67,76 @@ describe('S8: update', () => {
     expect((await update('texts', { content: text('3.0.0', 'three') })).data).toMatchObject({
       version: '3.0.0',
     })
-    expect((await update('texts', { manifest: text('2.0.0', 'four') })).error).toMatchObject({
-      code: 'INVALID_PARAMETERS',
-      message: expect.stringContaining('not higher than 3.0.0'),
-      details: { invalid: [{ name: 'version' }] },
+    expect((await update('texts', { content: text('1.0.0', 'three') })).data).toMatchObject({
+      version: '3.0.0',
+      changed: false,
     })
-    expect(bare('tools/texts.yaml')).toBe(text('3.0.0', 'three'))
+    expect(await update('texts', { manifest: text('2.0.0', 'four') })).toMatchObject({
+      data: { version: '3.0.1' },
+      metadata: { warnings: [expect.stringContaining('says version 2.0.0')] },
+    })
+    expect(bare('tools/texts.yaml')).toBe(text('3.0.1', 'four'))
+    for (const lower of [
+      { manifest: text('4.0.0', 'five'), version: '3.0.1' },
+      { manifest: { version: '3.0.0' } },
+      { manifest: { version: '3.0.1', description: 'five' } },
+    ]) {
+      expect((await update('texts', lower)).error).toMatchObject({
+        code: 'INVALID_PARAMETERS',
+        message: expect.stringContaining('not higher than 3.0.1'),
+        details: { invalid: [{ name: 'version' }] },
+      })
+    }
+    expect(bare('tools/texts.yaml')).toBe(text('3.0.1', 'four'))
+  })
+
+  test('T10: a version is what was published under it, and never what lies nearer', async () => {
+    await temp.create('pinned', BASH, { 'main.sh': 'echo one' })
+    await act('publish', 'pinned')
+    const files = (line: string): object => ({ 'main.sh': `#!/bin/bash\n${line}` })
+    expect((await update('pinned', { files: files('echo two'), version: '1.0.0' })).error?.code).toBe(
+      'INVALID_PARAMETERS',
+    )
+    temp.write('tools/pinned/main.sh', '#!/bin/bash\necho changed')
+    await act('sign', 'pinned')
+    expect(await temp.run('pinned')).toMatchObject({ data: { output: 'changed\n' } })
+    for (const ref of ['pinned@1.0.0', 'pinned@^1']) {
+      expect(await temp.run(ref)).toMatchObject({ data: { output: 'one\n' } })
+    }
+    expect((await update('pinned', { files: files('echo next') })).data).toMatchObject({ version: '1.0.1' })
+    expect(await temp.run('pinned@1.0.1')).toMatchObject({ data: { output: 'next\n' } })
+    expect((await temp.load('pinned@1.0.0', { source: 'project' })).error?.code).toBe('NOT_FOUND')
+  })
+
+  test('T10: no item gets a version that was published with other content', async () => {
+    const publish = (version: string): Promise<Reply> =>
+      temp.create('held', { ...BASH, version }, { 'main.sh': `echo ${version}` }, 'registry')
+    await publish('1.0.0')
+    await publish('1.0.1')
+    expect((await temp.create('held', BASH, { 'main.sh': 'echo mine' })).error).toMatchObject({
+      code: 'VERSION_EXISTS',
+      hint: expect.stringContaining('1.0.2 is free'),
+    })
+    const made = await temp.create('held', { ...BASH, version: '0.9.0' }, { 'main.sh': 'echo mine' })
+    expect(made.status).toBe('success')
+    expect((await update('held', { version: '1.0.0' })).error?.code).toBe('VERSION_EXISTS')
+    expect((await update('held', { version: '1.0.0-beta' })).status).toBe('success')
+    // The next patch is 1.0.0, which is taken, as is the one after it.
+    expect((await update('held', { manifest: { description: 'd' } })).data).toMatchObject({
+      version: '1.0.2',
+    })
+  })
+
+  test('what an item was made from changes nothing, though it says less than what lies there', async () => {
+    const source = '{"tool_type":"api","description":"j","config":{"url":"https://example.com"}}'
+    expect((await act('create', 'from_json', { manifest: source })).status).toBe('success')
+    expect((await update('from_json', { manifest: source })).data).toMatchObject({
+      changed: false,
+      version: '1.0.0',
+    })
+    const other = source.replace('"j"', '"k"')
+    expect((await update('from_json', { manifest: other })).data).toMatchObject({ version: '1.0.1' })
+    expect((await update('from_json', { manifest: other })).data).toMatchObject({ changed: false })
   })
 
   test.each([

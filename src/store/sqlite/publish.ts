@@ -28,6 +28,10 @@ export function createPublishing(means: RegistryMeans): Pick<Registry, 'publish'
         const tool = versions.tool(version.tool_id)
         const standing = tool === null ? null : standingVersion(tool, version, versions)
         if (standing !== null) return standing
+        const removed = versions.removedHash(version.tool_id, version.version)
+        if (removed !== null && removed !== version.content_hash) {
+          throw versionExists(version, 'was published before', removed)
+        }
         const now = new Date(clock.now()).toISOString()
         const toolPk = tool?.id ?? versions.insertTool(version, NOT_SHIPPED, now)
         versions.insertVersion(toolPk, version, now)
@@ -74,17 +78,18 @@ function standingVersion(tool: ToolRow, version: NewVersion, versions: Versions)
   }
   const stored = versions.stored(tool_id, version.version)
   if (stored === null || stored.content_hash === version.content_hash) return stored
-  throw new KiwiError(
+  throw versionExists(version, 'stands', stored.content_hash)
+}
+
+function versionExists(
+  { tool_id, version, content_hash }: NewVersion,
+  standing: string,
+  published_hash: string,
+): KiwiError {
+  return new KiwiError(
     'VERSION_EXISTS',
-    `Cannot publish "${tool_id}": version ${version.version} stands with other content`,
-    {
-      details: {
-        tool_id,
-        version: version.version,
-        content_hash: version.content_hash,
-        published_hash: stored.content_hash,
-      },
-    },
+    `Cannot publish "${tool_id}": version ${version} ${standing} with other content`,
+    { details: { tool_id, version, content_hash, published_hash } },
   )
 }
 

@@ -96,6 +96,8 @@ test.each([
     'T5',
     "INSERT INTO tool_versions SELECT 'n', tool_pk, version, NULL, '{}', NULL, '', NULL, 0, '' FROM tool_versions",
   ],
+  ['T5', "DELETE FROM tools WHERE tool_id = 'sample'; DELETE FROM removed_versions"],
+  ['T5', "DELETE FROM tools WHERE tool_id = 'sample'; UPDATE removed_versions SET content_hash = ''"],
   ['T1', "UPDATE tools SET tool_type = 'gadget' WHERE tool_id = 'sample'"],
   ['R2', "UPDATE tools SET executor_id = NULL WHERE tool_id = 'sample'"],
   ['R2', "UPDATE tools SET tool_type = 'knowledge' WHERE tool_id = 'sample'"],
@@ -117,7 +119,7 @@ test.each([
     )
   const before = all()
   raw.exec('BEGIN')
-  expect(() => raw.exec(sql)).toThrow(/constraint|cannot|must|only seeding/)
+  expect(() => raw.exec(sql)).toThrow(/constraint|cannot|must|only seeding|not forgotten/)
   raw.exec('ROLLBACK')
   expect(all()).toEqual(before)
 })

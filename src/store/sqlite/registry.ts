@@ -63,6 +63,10 @@ export function createRegistry(means: Means): Registry {
       const { default: semver } = await import('semver')
       return (await summaries(toolId)).toSorted((a, b) => semver.compareBuild(b.version, a.version))
     },
+    publishedHash: (toolId, version) =>
+      connection.read(
+        () => versions.stored(toolId, version)?.content_hash ?? versions.removedHash(toolId, version),
+      ),
     files: (toolId, version) => connection.read(() => files.read(toolId, version)),
   }
 }

@@ -57,6 +57,8 @@ export const SummaryRow = z.object({
   created_at: z.string(),
 })
 
+export const RemovedRow = z.object({ content_hash: z.string() })
+
 export const ToolRow = z.object({
   id: z.string(),
   tool_id: z.string(),

@@ -6,12 +6,14 @@ import type { Connection } from './connection.ts'
 import type { Statement } from './driver.ts'
 import type { EncodedFile, Files } from './files.ts'
 import { encodeFiles } from './files.ts'
-import { readRow, ToolRow, VERSION_COLUMNS, VersionRow } from './rows.ts'
+import { readRow, RemovedRow, ToolRow, VERSION_COLUMNS, VersionRow } from './rows.ts'
 
 /** The rows of a tool and its versions, written and read inside one transaction. */
 export interface Versions {
   tool(toolId: string): ToolRow | null
   stored(toolId: string, version: string): StoredVersion | null
+  /** The content hash of a version that was removed. */
+  removedHash(toolId: string, version: string): string | null
   /** A tool without versions yet. */
   insertTool(version: NewVersion, marks: Marks, now: string): string
   /** What the tool shows of its latest version. */
@@ -43,6 +45,7 @@ export function createVersions(connection: Connection, files: Files): Versions {
     `SELECT ${VERSION_COLUMNS} FROM tools t JOIN tool_versions v ON v.tool_pk = t.id
      WHERE t.namespace = 'public' AND t.tool_id = ? AND v.version = ?`,
   )
+  const selectRemoved = prepare('SELECT content_hash FROM removed_versions WHERE tool_id = ? AND version = ?')
   const insertTool = prepare(
     `INSERT INTO tools (id, tool_id, name, description, tool_type, executor_id, category, subcategory, tags,
        is_builtin, is_official, created_at, updated_at)
@@ -66,6 +69,8 @@ export function createVersions(connection: Connection, files: Files): Versions {
     tool: (toolId) => orNull(selectTool.get(toolId), (row) => readRow(ToolRow, row)),
     stored: (toolId, version) =>
       orNull(selectVersion.get(toolId, version), (row) => readRow(VersionRow, row)),
+    removedHash: (toolId, version) =>
+      orNull(selectRemoved.get(toolId, version), (row) => readRow(RemovedRow, row).content_hash),
     insertTool(version, marks, now) {
       const { tool_id, tool_type, name, description, executor_id, tags } = version
       const id = randomUUID()
