@@ -1,8 +1,9 @@
-import { readdirSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { compilePlan } from '../src/chain/compile-plan.ts'
 import { openSchemas } from '../src/chain/schemas.ts'
+import { openTempKiwi } from './temp-kiwi.ts'
 import { BUILTIN, sampleFile, sampleItem, shippedItem } from './fixtures/sample-item.ts'
 
 test('every package that is shipped as a server has its exact version', async () => {
@@ -40,4 +41,30 @@ describe('a script in a container', () => {
       await expect(compileFor(image)).rejects.toMatchObject({ code: 'INVALID_CONFIG' })
     },
   )
+})
+
+test('R1: seed 004: a tool of type docker runs the command of its image, and no value stands in the arguments', async () => {
+  const folder = await openTempKiwi()
+  const bin = join(folder.folder, 'bin')
+  mkdirSync(bin)
+  writeFileSync(join(bin, 'docker'), '#!/bin/sh\nprintf "%s|" "$@" "$MODE"\n')
+  chmodSync(join(bin, 'docker'), 0o755)
+  const temp = await openTempKiwi({
+    beside: folder,
+    environment: { PATH: `${bin}:${process.env['PATH'] ?? ''}` },
+  })
+  try {
+    temp.write(
+      'tools/dk.yaml',
+      'tool_type: docker\nversion: 1.0.0\ndescription: d\nparameters: [{name: word}]\nexecutor_config: {image: alpine, command: echo, args: [hi, "{word}"], env: {MODE: quick}, volumes: [/data:/data]}\n',
+    )
+    expect(await temp.run('dk', { word: 'Ada' })).toMatchObject({
+      data: {
+        output: 'run|--rm|--init|-i|--network|none|--env=MODE|--volume=/data:/data|alpine|echo|hi|Ada|quick|',
+      },
+    })
+  } finally {
+    await temp.close()
+    await folder.close()
+  }
 })

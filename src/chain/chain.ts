@@ -16,6 +16,7 @@ import { openEnvironments } from './environments.ts'
 import type { Bundle } from './files-as-read.ts'
 import { createFindImports } from './find-imports.ts'
 import { createGatherRequirements } from './gather-requirements.ts'
+import type { Library } from './library.ts'
 import { createFindLibrary, grantDigest } from './library.ts'
 import type { Performed } from './perform.ts'
 import { perform } from './perform.ts'
@@ -24,6 +25,7 @@ import type { Requirement } from './requirements.ts'
 import type { Resolver } from './resolve.ts'
 import { openResolver } from './resolve.ts'
 import { openSchemas } from './schemas.ts'
+import { createFindSiblings } from './siblings.ts'
 import type { Validate } from './validate.ts'
 import { openValidate } from './validate.ts'
 import type { Judge } from './trust.ts'
@@ -40,9 +42,9 @@ export interface Chain {
   /** Works a call out without making it: at once, unless files have to be read to know what it needs. */
   draft(plan: Plan, request: Request): Draft | Promise<Draft>
   /** Whether a library of this space would be given to it. */
-  hasLibrary(items: readonly Item[], spaceRoot: string): boolean
+  hasLibrary(items: readonly Item[], spaceRoot: string): Promise<boolean>
   /** The hash a grant for an item is bound to. */
-  digest(items: readonly Item[], spaceRoot: string | null): string
+  digest(items: readonly Item[], spaceRoot: string | null): Promise<string>
   /** What the rules of its chain say about an item: `finish` starts the programs that were not asked yet. */
   validate: Validate
   /** Makes it. */
@@ -63,7 +65,7 @@ export function openChain({ config, clock, store, packageTable }: ChainMeans): C
   const httpClient = openHttpClient({ allowHosts: config.allowHosts, clock })
   const environments = openEnvironments({ subprocess, clock })
   const gather = createGatherRequirements(createFindImports(packageTable))
-  const findLibrary = createFindLibrary()
+  const findLibrary = createFindLibrary(createFindSiblings(packageTable))
   const { environment, grants, packages, cache, publishers, userSpace } = config
   const verify = openVerify({ ownKey: openOwnKey(config), publishers, store })
   const judge = openJudge({ verify, store, clock, userSpace })
@@ -84,14 +86,17 @@ export function openChain({ config, clock, store, packageTable }: ChainMeans): C
     verify,
     judge,
     draft(plan, request) {
+      const draft = (library: Library | null): Draft | Promise<Draft> => {
+        const requirements = gather(plan, library)
+        const withAll = (known: readonly Requirement[]): Draft =>
+          draftCall(plan, request, { ...fixed, library, requirements: known })
+        return requirements instanceof Promise ? requirements.then(withAll) : withAll(requirements)
+      }
       const library = findLibrary(plan.items, request.spaceRoot)
-      const requirements = gather(plan, library)
-      const draft = (known: readonly Requirement[]): Draft =>
-        draftCall(plan, request, { ...fixed, library, requirements: known })
-      return requirements instanceof Promise ? requirements.then(draft) : draft(requirements)
+      return library instanceof Promise ? library.then(draft) : draft(library)
     },
-    hasLibrary: (items, spaceRoot) => findLibrary(items, spaceRoot) !== null,
-    digest: (items, spaceRoot) => grantDigest(digestOf(items), findLibrary(items, spaceRoot)),
+    hasLibrary: async (items, spaceRoot) => (await findLibrary(items, spaceRoot)) !== null,
+    digest: async (items, spaceRoot) => grantDigest(digestOf(items), await findLibrary(items, spaceRoot)),
     validate: openValidate({ clock, config, subprocess, schemas }),
     perform: (draft, watch) => perform(draft, means, watch),
     async close() {

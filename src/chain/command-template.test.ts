@@ -34,6 +34,22 @@ describe('P1: each key of the config arrives', () => {
   })
 })
 
+test('C9: {name...} is an argument for each text of a list, or each key of an object, in the config', () => {
+  const args = ['-x', '--v={volumes...}', '{rest...}', '--e={env...}', '{none...}', 'a{rest...}b']
+  const given = { args, volumes: ['/a', '/b'], rest: ['run', '{name}'], env: { K: '1' } }
+  const compiled = compile(given, ['name']).args
+  expect(compiled.map(({ source }) => source)).toEqual([
+    '-x',
+    '--v=/a',
+    '--v=/b',
+    'run',
+    '{name}',
+    '--e=K',
+    'a{rest...}b',
+  ])
+  expect(compiled[4]?.segments).toEqual([{ kind: 'parameter', name: 'name' }])
+})
+
 describe('CMD-01: a parameter never chooses the program', () => {
   test.each(['{name}', '/bin/{name}', '{entrypoint}', '{unknown}', '{a-b}', '${HOME}/{name}'])(
     'the command "%s" is refused',

@@ -141,7 +141,15 @@ function argumentsOf(config: JsonObject, style: ArgsStyle): readonly string[] {
       'Cannot use "input_data" with "args_style" call: the parameters come by standard input',
     )
   }
-  return listOf(own ?? args)
+  return listOf(own ?? args).flatMap((arg) => spread(arg, config))
+}
+
+/** `{name...}` at the end of an argument is a list of the config: one argument for each text, or each key of an object. */
+function spread(arg: string, config: JsonObject): readonly string[] {
+  const [, front = '', name = ''] = /^([^{}]*)\{([a-z]\w*)\.\.\.\}$/.exec(arg) ?? []
+  if (name === '') return [arg]
+  const value = config[name]
+  return (isJsonObject(value) ? Object.keys(value) : listOf(value)).map((text) => front + text)
 }
 
 function textsOf(value: JsonValue | undefined): Readonly<Record<string, string>> {

@@ -79,10 +79,36 @@ describe('T9: what the tools of a space share', () => {
       config: { env: { KEY: '${API_KEY}' } },
     })
     const { items } = await temp.plan('user')
-    const hash = temp.chain.digest(items, join(temp.project, '.ai'))
+    const hash = await temp.chain.digest(items, join(temp.project, '.ai'))
     temp.grants.push({ tool: 'user', hash, names: ['API_KEY'] })
     expect(await output()).toBe(CANARY.length)
     temp.write('tools/lib/words.py', 'import os; WORD = os.environ["KEY"]')
     await expect(temp.run('user')).rejects.toMatchObject({ code: 'SECRET_NOT_GRANTED' })
+  })
+})
+
+describe('T9: modules beside a script by itself', () => {
+  test('can be imported, directly and through each other, packages too, and an edit is seen', async () => {
+    temp.write('tools/sib/words.py', 'import deeper\nWORD = deeper.WORD')
+    temp.write('tools/sib/deeper.py', 'WORD = "one"')
+    temp.write('tools/sib/parts/__init__.py', 'PART = "part"')
+    temp.write('tools/sib/json.py', 'raise SystemExit("not the standard one")')
+    temp.write(
+      'tools/sib/alone.py',
+      '"""Says."""\nimport json, words, parts\nprint(words.WORD, parts.PART)\n',
+    )
+    const run = async (): Promise<unknown> => (await temp.run('alone')).data['output']
+    expect(await run()).toBe('one part\n')
+    temp.write('tools/sib/deeper.py', 'WORD = "another"')
+    expect(await run()).toBe('another part\n')
+  })
+
+  test('come before the shared library, and are nothing to a tool with a folder of its own', async () => {
+    temp.write('tools/lib/words.py', 'WORD = "shared"')
+    temp.write('tools/words.py', 'WORD = "beside"')
+    temp.write('tools/alone.py', '"""Says."""\nimport words\nprint(words.WORD)\n')
+    expect((await temp.run('alone')).data['output']).toBe('beside\n')
+    python('import words; print(words.WORD)')
+    expect(await output()).toBe('shared\n')
   })
 })

@@ -7,8 +7,12 @@ import { readFolder } from '../spaces/read-item.ts'
 import { folderStamp } from '../spaces/scan.ts'
 import type { ItemFile } from '../store/store.ts'
 import type { Bundle } from './files-as-read.ts'
+import type { FindSiblings } from './siblings.ts'
 
-/** The files that all tools of a space may import: `tools/lib`, and `scripts/lib` of older days. */
+/**
+ * The files that all tools of a space may import: `tools/lib`, and `scripts/lib` of older days; and for a script by
+ * itself the modules beside it.
+ */
 export interface Library {
   readonly bundle: Bundle
   /** The variable that takes folders with modules, as the runtime names it. */
@@ -17,20 +21,35 @@ export interface Library {
   readonly modules: readonly string[]
 }
 
-export type FindLibrary = (items: readonly Item[], spaceRoot: string | null) => Library | null
+/** At once, unless files have to be read to know what it imports. */
+export type FindLibrary = (
+  items: readonly Item[],
+  spaceRoot: string | null,
+) => Library | null | Promise<Library | null>
 
 /** Read when it has changed. What a tool is given is a copy, named by its content like the tool's own files. */
-export function createFindLibrary(): FindLibrary {
-  const known = new Map<string, { readonly stamp: string; readonly shared: Shared | null }>()
+export function createFindLibrary(findSiblings: FindSiblings): FindLibrary {
+  const known = new Map<string, { readonly stamp: string; readonly shared: readonly ItemFile[] }>()
+  const bundles = new WeakMap<readonly ItemFile[], WeakMap<readonly ItemFile[], Shared>>()
 
-  const sharedIn = (folders: readonly string[]): Shared | null => {
+  const sharedIn = (folders: readonly string[]): readonly ItemFile[] => {
+    if (folders.length === 0) return NONE
     const key = folders.join('\n')
     const stamp = folders.map((folder) => folderStamp(folder).stamp).join()
     const before = known.get(key)
     if (before?.stamp === stamp) return before.shared
-    const shared = readShared(folders)
+    const shared = folders.flatMap((folder) => readFolder(folder))
     known.set(key, { stamp, shared })
     return shared
+  }
+
+  /** Both are the same lists again as long as nothing changed. */
+  const bundled = (siblings: readonly ItemFile[], shared: readonly ItemFile[]): Shared => {
+    const among = bundles.get(siblings) ?? new WeakMap<readonly ItemFile[], Shared>()
+    bundles.set(siblings, among)
+    const made = among.get(shared) ?? bundle([...siblings, ...shared])
+    among.set(shared, made)
+    return made
   }
 
   return (items, spaceRoot) => {
@@ -40,22 +59,28 @@ export function createFindLibrary(): FindLibrary {
     const folders = ['tools/lib', 'scripts/lib']
       .map((path) => join(spaceRoot, path))
       .filter((folder) => isUsable(folder, leaf, spaceRoot))
-    const shared = folders.length === 0 ? null : sharedIn(folders)
-    return shared === null ? null : { ...shared, variable }
+    const libraryWith = (siblings: readonly ItemFile[]): Library | null => {
+      const shared = sharedIn(folders)
+      return siblings.length + shared.length === 0 ? null : { ...bundled(siblings, shared), variable }
+    }
+    const siblings = findSiblings(leaf)
+    return siblings instanceof Promise ? siblings.then(libraryWith) : libraryWith(siblings)
   }
 }
 
+const NONE: readonly ItemFile[] = []
+
 type Shared = Omit<Library, 'variable'>
 
-function readShared(folders: readonly string[]): Shared | null {
-  // The newer folder comes first, and of two files at one path the first counts.
+function bundle(all: readonly ItemFile[]): Shared {
+  // What lies beside comes first, then the newer folder, and of two files at one path the first counts.
   const files = new Map<string, ItemFile>()
-  for (const file of folders.flatMap((folder) => readFolder(folder))) {
+  for (const file of all) {
     const path = `lib/${file.path}`
     if (!files.has(path)) files.set(path, { ...file, path })
   }
-  const all = [...files.values()]
-  return all.length === 0 ? null : { bundle: bundleOf(all), modules: modulesOf(all) }
+  const kept = [...files.values()]
+  return { bundle: bundleOf(kept), modules: modulesOf(kept) }
 }
 
 /** What a grant is bound to: whoever may read a variable shows it to what it imports. */

@@ -83,6 +83,14 @@ describe('C1: resolved once, kept, and never stale', () => {
     expect((await temp.plan('late')).chain).toEqual(['late', 'http_client'])
   })
 
+  test('E2: a nearer file is run by the next call, and one of the same id beside it is told', async () => {
+    expect((await temp.plan('hello_bash')).item.space).toBe('builtin')
+    temp.write('tools/a/hello_bash.json', JSON.stringify(api('hello_bash')))
+    expect((await temp.plan('hello_bash')).chain).toEqual(['hello_bash', 'http_client'])
+    temp.write('tools/b/hello_bash.json', JSON.stringify(api('hello_bash')))
+    await expect(temp.plan('hello_bash')).rejects.toMatchObject({ code: 'AMBIGUOUS_ID' })
+  })
+
   test('a chain is whole again as soon as its missing executor is there', async () => {
     temp.tool('one', { tool_type: 'script', executor: 'late_runtime' }, { 'main.txt': '' })
     await expect(temp.plan('one')).rejects.toMatchObject({ code: 'EXECUTOR_MISSING' })

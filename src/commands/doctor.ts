@@ -151,7 +151,7 @@ async function look(session: Session): Promise<readonly Finding[]> {
         : { name, state: 'warn', detail: error.message, fix },
     )
   }
-  findings.push(await trustFinding(session))
+  findings.push({ name: 'project', state: 'ok', detail: project }, await trustFinding(session))
   const { signatureRequiredBy } = await openHarness(config.userSpace)(project)
   if (signatureRequiredBy !== null)
     findings.push({ name: 'signed', state: 'ok', detail: `only what is signed runs: ${signatureRequiredBy}` })

@@ -63,7 +63,7 @@ function showImport(batch: Batch, isDryRun: boolean, terminal: Terminal): void {
     String(totals[state]),
   ])
   terminal.out(counts.length === 0 ? '  nothing' : table(counts))
-  showLines(rowsOf(batch), terminal)
+  showLines([...rowsOf(batch), ...remarksOf(batch)], terminal)
   const counted = Object.entries(history).map(([name, files]) => `${name} (${files})`)
   if (counted.length > 0) terminal.out(`\nhistory, left where it is: ${printable(counted.join(', '))}`)
   const secrets = [...batch.proposed_secrets, ...items.flatMap(({ proposed }) => proposed.secrets)]
@@ -87,6 +87,13 @@ function rowsOf({ source, items, not_imported }: Batch): readonly Row[] {
       }),
     ...not_imported.map(({ path, reason }): Row => ['', 'skipped', within(path), reason]),
   ]
+}
+
+/** What is there now and has something to be said about it. */
+function remarksOf({ items }: Batch): readonly Row[] {
+  return items
+    .filter(({ state }) => state === 'imported' || state === 'updated')
+    .flatMap(({ to, warnings }) => warnings.map((warning): Row => ['', 'note', to, warning]))
 }
 
 type Row = readonly [indent: string, state: string, path: string, reason: string]

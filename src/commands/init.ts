@@ -17,7 +17,8 @@ const IGNORED = 'outputs/\nlogs/\ncheckpoints/\n'
 
 /** `kiwi init`: the folders of a project, and a person's word for it. */
 export function initCommand(options: InitOptions): Promise<number> {
-  return withKiwi(options, async (session) => {
+  // A project is made where one stands, whatever lies above.
+  return withKiwi({ project: '.', ...options }, async (session) => {
     const { kiwi, project } = session
     const { count } = await projectItems(kiwi.spaces.at(project))
     const needsNoWord = count === 0 || (await isTrusted(session))

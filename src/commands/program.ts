@@ -71,7 +71,7 @@ function createProgram(ends: (run: Promise<number>) => Promise<void>): Command {
   const inProject = (name: string, description: string): Command =>
     command(name, description).option(
       '--project <folder>',
-      'work in this project instead of the current folder',
+      'work in this project instead of the nearest folder upwards that has .ai',
     )
 
   command('serve', 'listen for clients over HTTP on this machine')

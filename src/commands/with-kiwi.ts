@@ -9,6 +9,7 @@ import type { Act, RollbackOrder } from '../meta/meta.ts'
 import { createIds } from '../shared/ids.ts'
 import type { Report } from '../shared/progress.ts'
 import type { Reply } from '../shared/reply.ts'
+import { findProject } from './find-project.ts'
 
 /** Options every command takes. */
 export interface CommonOptions {
@@ -32,8 +33,9 @@ export async function withKiwi<T>(
   { project }: CommonOptions,
   use: (session: Session) => Promise<T>,
 ): Promise<T> {
-  const kiwi = await openKiwi(loadConfig(readEnvironment()))
-  const folder = resolve(project ?? '.')
+  const config = loadConfig(readEnvironment())
+  const kiwi = await openKiwi(config)
+  const folder = project === undefined ? findProject('.', config) : resolve(project)
   const client = {
     principal: `user:${userInfo().username}`,
     session: createIds(Date.now)(),

@@ -100,7 +100,7 @@ export function openKernel({ config, store, clock, log, packageTable }: KernelMe
     async chainOf(item, lookup) {
       const items = await walk(item, lookup)
       const trust = await chain.judge.judge(items, lookup.projectPath)
-      const digest = chain.digest(items, rootOf(item, lookup))
+      const digest = await chain.digest(items, rootOf(item, lookup))
       return { links: toLinks(items), digest, ...shownTrust(trust) }
     },
     fit: ({ callId, subject }, data) => results.fitAnswer(callId, subject, data),

@@ -74,11 +74,15 @@ async function trustedPlan(
   }
   const spaceRoot = rootOf(plan.item, lookup)
   const isLibraryTrusted = plan.trust.isProjectTrusted && signatureRequiredBy === null
-  if (isLibraryTrusted || spaceRoot === null || !chain.hasLibrary(plan.items, spaceRoot)) {
+  if (isLibraryTrusted || spaceRoot === null || !(await chain.hasLibrary(plan.items, spaceRoot))) {
     return { plan, spaceRoot, warnings: [] }
   }
   const why = plan.trust.isProjectTrusted ? 'nobody signs it' : 'nobody has trusted the project'
-  return { plan, spaceRoot: null, warnings: [`the library "${spaceRoot}/tools/lib" is left out: ${why}`] }
+  return {
+    plan,
+    spaceRoot: null,
+    warnings: [`the library "${spaceRoot}/tools/lib" and modules beside it are left out: ${why}`],
+  }
 }
 
 interface TrustedPlan {

@@ -1,5 +1,5 @@
 import type { Dirent, Stats } from 'node:fs'
-import { lstatSync, readdirSync, realpathSync } from 'node:fs'
+import { lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { KiwiError, errnoOf, messageOf } from '../shared/errors.ts'
 
 /**
@@ -32,6 +32,11 @@ export function list(folder: string): readonly Dirent[] {
 /** Of the thing itself, not of what it links to. What is closed to us is not there for us. */
 export function statOf(path: string): Stats | null {
   return unlessAbsent(path, () => lstatSync(path, { throwIfNoEntry: false })) ?? null
+}
+
+/** Of what a link leads to. */
+export function statBehind(path: string): Stats | null {
+  return unlessAbsent(path, () => statSync(path, { throwIfNoEntry: false })) ?? null
 }
 
 /** Where a folder lies once every link is followed, when that is outside of `within`; null when it is inside or not there. */

@@ -183,18 +183,52 @@ describe('C1, C14: changes', () => {
     expect((await find('a'))?.id).toBe('a')
   })
 
-  test('the files are looked at once a second, unless it has to be now', async () => {
+  test('E2: a file that is new or gone is seen at once, in whichever folder', () => {
+    put('tools/a/a.yaml', manifest('a'))
     space.freshen()
+    const seen = (): number => {
+      space.freshen()
+      return space.stamps().size
+    }
+    put('tools/b.yaml', manifest('b'))
+    expect(seen()).toBe(2)
+    put('tools/a/c.yaml', manifest('c'))
+    expect(seen()).toBe(3)
+    put('knowledge/d.md', '# D')
+    expect(seen()).toBe(4)
+    rmSync(join(root, 'tools/a/c.yaml'))
+    expect(seen()).toBe(3)
+    const { generation } = space
+    space.freshen()
+    expect(space.generation).toBe(generation)
+  })
+
+  test('E2: of very many folders the new are seen within a tenth of a second', () => {
+    for (let at = 0; at < 70; at++) put(`tools/f${at}/t${at}.yaml`, manifest(`t${at}`))
+    space.freshen()
+    put('tools/f1/new.yaml', manifest('new'))
+    now = 99
+    space.freshen()
+    expect(space.stamps().size).toBe(70)
+    now = 100
+    space.freshen()
+    expect(space.stamps().size).toBe(71)
+  })
+
+  test('files that were edited are looked at once a second, unless it has to be now', async () => {
     put('tools/a.yaml', manifest('a'))
+    put('tools/b.yaml', manifest('b'))
+    space.freshen()
+    put('tools/a.yaml', manifest('a', 'edited'))
     now = 999
     space.freshen()
-    expect(space.generation).toBe(0)
+    expect(space.generation).toBe(1)
     now = 1000
     space.freshen()
-    expect(space.generation).toBe(1)
-    put('tools/b.yaml', manifest('b'))
-    space.freshen(true)
     expect(space.generation).toBe(2)
+    put('tools/b.yaml', manifest('b', 'edited'))
+    space.freshen(true)
+    expect(space.generation).toBe(3)
   })
 
   test('with a watch they are looked at when it reports something, or after half a minute', async () => {
@@ -202,10 +236,11 @@ describe('C1, C14: changes', () => {
     const onWatchFault = (reason: string): void => void faults.push(reason)
     const watched = openFileSpace({ space: 'project', root, within: root, onWatchFault }, clock)
     put('tools/a.yaml', manifest('a'))
+    put('tools/b.yaml', manifest('b'))
     watched.freshen()
     const { generation } = watched
     // What the watch has to say is heard between turns of the loop, and there is none before the next lines.
-    put('tools/b.yaml', manifest('b'))
+    put('tools/b.yaml', manifest('b', 'edited'))
     now += 29_999
     watched.freshen()
     expect(watched.generation).toBe(generation)

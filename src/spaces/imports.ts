@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { JAVASCRIPT } from './source/dialects.ts'
 import { maskJavascript, maskPython } from './source/mask.ts'
-import { pythonImports } from './source/python-imports.ts'
+import { pythonImports, triedPythonImports } from './source/python-imports.ts'
 import { parseDocument } from './parse-document.ts'
 
 /** What turns the imports of a source into names of packages. */
@@ -15,6 +15,8 @@ export interface PackageTable {
     source: string,
     local: ReadonlySet<string>,
   ): Promise<readonly string[]>
+  /** First names of all that a Python source may import, without the standard library. */
+  modulesOf(source: string): Promise<readonly string[]>
 }
 
 const Table = z.object({ standard: z.array(z.string()), packages: z.record(z.string(), z.string()) })
@@ -22,11 +24,16 @@ const Table = z.object({ standard: z.array(z.string()), packages: z.record(z.str
 /** The table is data that is shipped, read when it is first needed. */
 export function openPackageTable(builtinFolder: string): PackageTable {
   let table: Promise<Names> | null = null
+  const names = (): Promise<Names> =>
+    (table ??= readTable(join(builtinFolder, 'config', 'python-packages.yaml')))
   return {
     async importsOf(language, source, local) {
-      if (language === 'node') return nodePackages(source, local)
-      table ??= readTable(join(builtinFolder, 'config', 'python-packages.yaml'))
-      return pythonPackages(source, local, await table)
+      return language === 'node' ? nodePackages(source, local) : pythonPackages(source, local, await names())
+    },
+    async modulesOf(source) {
+      const { standard } = await names()
+      const modules = triedPythonImports(maskPython(source)).map((path) => path.split('.', 1)[0] ?? '')
+      return [...new Set(modules)].filter((name) => name !== '' && !standard.has(name))
     },
   }
 }

@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
 import type { Clock } from '../shared/clock.ts'
 import { leadsOutTo } from './disk.ts'
+import { openFolderMarks } from './folder-marks.ts'
 import type { Entry } from './scan.ts'
 import { NOT_ITEMS, scan, typeFolders } from './scan.ts'
 import { openWatch } from './watch.ts'
@@ -11,7 +12,7 @@ export interface Look {
   readonly faults: readonly LinkOut[]
   /** Grows whenever a file was seen to have changed. */
   readonly generation: number
-  /** Looks at them again, at most once a second unless `now`. */
+  /** Looks at them again: `now`, when a folder got or lost a name, and else at most once a second. */
   freshen(now?: boolean): void
   /** Sees everything that was saved before: by a look, or by what a watch reported. */
   catchUp(): Promise<void>
@@ -47,15 +48,18 @@ export function openLook(
   let faults: readonly LinkOut[] = []
   let lookedAt = -Infinity
   let generation = 0
+  const folders = openFolderMarks(clock)
 
   const freshen = (now = false): void => {
     const age = clock.monotonic() - lookedAt
-    if (!now && (age < FRESH_MS || (watch?.isQuiet === true && age < WATCHED_MS))) return
+    const isYoung = age < FRESH_MS || (watch?.isQuiet === true && age < WATCHED_MS)
+    if (!now && isYoung && folders.areUnchanged()) return
     const started = clock.monotonic()
     const outside = within === null ? [] : linksOut(root, within)
     const leaveOut = new Set(outside.map(({ path }) => path))
     watch?.begin(typeFolders(root).filter((folder) => !leaveOut.has(folder)))
-    const seen = scan(root, NOT_ITEMS, leaveOut, entries)
+    folders.begin()
+    const seen = scan(root, NOT_ITEMS, leaveOut, { before: entries, onFolder: folders.add })
     lookedAt = started
     if (isSame(entries, seen) && reasonsOf(faults) === reasonsOf(outside)) return
     faults = outside

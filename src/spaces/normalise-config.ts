@@ -37,6 +37,17 @@ function takeRetry(config: Record<string, unknown>, retry: Readonly<Record<strin
   if (typeof retry['backoff'] === 'number') config['retry_delay'] ??= retry['backoff']
 }
 
+/** A container that is started by a command of its image, and not by a script of the tool. */
+export function isContainerCommand(config: unknown): config is Record<string, unknown> {
+  return isObject(config) && ('command' in config || 'args' in config)
+}
+
+/** The command is the container's, and not the program that starts it. */
+export function containerConfig({ command, args, ...rest }: Readonly<Record<string, unknown>>): unknown {
+  const given: readonly unknown[] = Array.isArray(args) ? args : args === undefined ? [] : [args]
+  return { ...rest, container_args: [...(command === undefined ? [] : [command]), ...given] }
+}
+
 /** A server that is written into its tool is kept apart from what is the tool's own. */
 function withServer(config: Record<string, unknown>): Record<string, unknown> {
   if (!('command' in config || 'url' in config)) return config

@@ -3,7 +3,7 @@ import { isObject } from '../shared/json.ts'
 import { textOf } from '../shared/template.ts'
 import type { ToolType } from '../shared/tool-type.ts'
 import { TOOL_TYPES, TYPE_RULES } from '../shared/tool-type.ts'
-import { normaliseConfig } from './normalise-config.ts'
+import { containerConfig, isContainerCommand, normaliseConfig } from './normalise-config.ts'
 import { PARAMETER_TYPES } from './parameter-types.ts'
 
 /** Where the id and category come from when the manifest does not say. */
@@ -29,9 +29,12 @@ export function normaliseManifest(
 ): { value: Record<string, unknown>; warnings: string[] } {
   const given = spelledAlike(raw)
   const { tags = [], secrets = [], category = null, tool_id = origin.stem } = given
-  const { type, executor } = typeOf(given, origin)
+  const { type, executor: named } = typeOf(given, origin)
   const isServer = type === 'mcp_server' && given['tool_type'] === undefined
-  const config = normaliseConfig(given, type)
+  const spelled = normaliseConfig(given, type)
+  const isContainer = named === 'docker_runtime' && isContainerCommand(spelled)
+  const config = isContainer ? containerConfig(spelled) : spelled
+  const executor = isContainer ? 'docker_command_runtime' : named
   const value: Record<string, unknown> = {
     version: '0.0.0',
     description: '',

@@ -300,7 +300,7 @@ describe('C1: the stamp', () => {
 
 describe('E2: a scan that knows what was there before', () => {
   const again = (before: ReadonlyMap<string, Entry>): ReadonlyMap<string, Entry> =>
-    scan(root, undefined, undefined, before)
+    scan(root, undefined, undefined, { before })
 
   test('gives the same entries for what is the same, and new ones for what changed', () => {
     put('tools/a.yaml')

@@ -50,7 +50,7 @@ export function scan(
   root: string,
   notItems: ReadonlySet<string> = NOT_ITEMS,
   leaveOut: ReadonlySet<string> = new Set(),
-  before: ReadonlyMap<string, Entry> = new Map(),
+  { before = new Map(), onFolder = () => {} }: ScanMeans = {},
 ): ReadonlyMap<string, Entry> {
   const found = new Map<string, Entry>()
   const add = (entry: Entry): void => void found.set(entry.path, entry)
@@ -58,21 +58,27 @@ export function scan(
     const folder = join(root, name)
     if (leaveOut.has(folder)) continue
     const own = place === 'tools' ? notItems : new Set<string>()
-    scanFolder({ folder, category: null, depth: 0, place, notItems: own, before }, add)
+    scanFolder({ folder, category: null, depth: 0, place, notItems: own, before, onFolder }, add)
   }
   return found
 }
 
-interface Place {
+interface ScanMeans {
+  readonly before?: ReadonlyMap<string, Entry>
+  /** Told of every folder in which an item could appear, before it is listed. */
+  readonly onFolder?: (folder: string) => void
+}
+
+interface Place extends Required<ScanMeans> {
   readonly folder: string
   readonly category: string | null
   readonly depth: number
   readonly place: PlaceName
   readonly notItems: ReadonlySet<string>
-  readonly before: ReadonlyMap<string, Entry>
 }
 
 function scanFolder(place: Place, add: (entry: Entry) => void): void {
+  place.onFolder(place.folder)
   const listed = list(place.folder)
   const twins = place.place === 'tools' ? twinsAmong(listed) : NO_TWINS
   for (const found of listed) {

@@ -37,6 +37,7 @@ describe('T7: what is shipped', () => {
     'node_runtime',
     'deno_runtime',
     'docker_runtime',
+    'docker_command_runtime',
     'llm_runtime',
   ]
   const OTHERS = ['mcp_supabase', 'mcp_github', 'mcp_filesystem', 'mcp_postgres', 'mcp_slack']

@@ -28,6 +28,18 @@ describe('kiwi search, load, run, create', () => {
     expect((await kiwi(place, ['search', 'xyzzy'])).stderr).toContain('Nothing found')
   })
 
+  test('in a folder below, the project is found; doctor says which', async () => {
+    const below = join(place.project, 'src/deep')
+    mkdirSync(below, { recursive: true })
+    mkdirSync(join(place.project, '.ai/tools'), { recursive: true })
+    writeFileSync(join(place.project, '.ai/tools/above.sh'), '#!/bin/bash\n# Quokkas\necho above\n')
+    const there = { ...place, project: below }
+    expect((await kiwi(there, ['search', 'quokkas'])).stdout).toContain('above')
+    expect((await kiwi(there, ['doctor'])).stdout).toMatch(new RegExp(`^ok +project +${place.project}$`, 'm'))
+    expect((await kiwi(there, ['search', 'quokkas', '--project', '.'])).stderr).toContain('Nothing found')
+    rmSync(join(place.project, '.ai/tools/above.sh'))
+  })
+
   test('load shows parameters, files and chain', async () => {
     const { stdout } = await kiwi(place, ['load', 'hello_world'])
     expect(stdout).toContain('hello_world > python_runtime > subprocess')

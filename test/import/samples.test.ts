@@ -210,6 +210,27 @@ describe('C15: forms of each kind', () => {
     expect((await at.run()).items).toMatchObject([{ id: 'a', state: 'imported', reason: null }])
   })
 
+  test('a tool whose server is nowhere, with a warning; not one whose server comes along', async () => {
+    const tool = (server: string): string =>
+      `tool_type: mcp\nversion: 1.0.0\ndescription: d\nconfig: {mcp_server: ${server}, mcp_tool: t}\n`
+    at.put('.ai/tools/a.yaml', tool('nowhere'))
+    at.put('.ai/tools/b.yaml', tool('late'))
+    at.put(
+      '.ai/tools/mcp_late.yaml',
+      'tool_type: mcp_server\nexecutor: subprocess\nversion: 1.0.0\ndescription: d\nconfig: {transport: stdio, command: x}\n',
+    )
+    at.put('.ai/tools/c.yaml', 'tool_type: bash\nversion: 1.0.0\ndescription: d\nfoo_bar: 1\n')
+    const batch = await at.run()
+    expect(lineAt(batch, 'tools/c.yaml').warnings).toEqual([
+      expect.stringContaining('"foo_bar" is not a key'),
+    ])
+    expect(lineAt(batch, 'tools/a.yaml')).toMatchObject({
+      state: 'imported',
+      warnings: ['its server "mcp_nowhere" is not there: it cannot be run before'],
+    })
+    expect(lineAt(batch, 'tools/b.yaml')).toMatchObject({ state: 'imported', warnings: [] })
+  })
+
   test('a manifest and the script it starts, side by side', async () => {
     at.put(
       '.ai/tools/pair.yaml',

@@ -45,6 +45,7 @@ export async function planImport(finds: readonly Find[], target: Target): Promis
     folders: new Set(),
     carried: new Set(),
     ids: new Map(),
+    servers: new Map(),
   }
   // A manifest says whether it carries the script beside it, so it is read first.
   const inOrder = finds.toSorted(
@@ -57,7 +58,18 @@ export async function planImport(finds: readonly Find[], target: Target): Promis
       steps.push(skippedStep(find, `the id "${read.id}" belongs to a tool that is shipped with Kiwi`))
     else steps.push(await stepOf(find, read, target, batch))
   }
-  return steps
+  return Promise.all(steps.map((step) => withServerWarning(step, target, batch)))
+}
+
+/** A tool whose server is nowhere is taken over all the same: the server may come later. */
+async function withServerWarning(step: Step, { lookup }: Target, { ids, servers }: Batch): Promise<Step> {
+  const server = ItemName.safeParse(servers.get(step.find.from))
+  if (!server.success || ids.has(`mcp ${server.data}`)) return step
+  const ref = { name: server.data, category: null, version: null }
+  const there = await lookup.find(ref, 'mcp').catch(() => null)
+  if (there !== null) return step
+  const warning = `its server "${server.data}" is not there: it cannot be run before`
+  return { ...step, line: { ...step.line, warnings: [...step.line.warnings, warning] } }
 }
 
 /** What the batch itself has decided so far. */
@@ -71,6 +83,8 @@ interface Batch {
   /** Scripts that belong to the manifest beside them. */
   readonly carried: Set<string>
   readonly ids: Map<string, { readonly contentHash: string | null; readonly to: string }>
+  /** Path of each tool of a server to the id of the server. */
+  readonly servers: Map<string, string>
 }
 
 async function stepOf(find: Find, read: ReadFind, target: Target, batch: Batch): Promise<Step> {
@@ -78,6 +92,7 @@ async function stepOf(find: Find, read: ReadFind, target: Target, batch: Batch):
   if (item?.form === 'manifest') {
     for (const name of item.filePaths) batch.carried.add(join(dirname(find.from), name))
   }
+  if (item?.manifest.tool_type === 'mcp_tool') batch.servers.set(find.from, item.manifest.executor ?? '')
   const place = await placeOf(find, read, target, batch)
   if (place === null)
     return skippedStep(find, 'it would lie in the folder of another item, where nothing is found')

@@ -23,6 +23,11 @@ export function pythonImports(masked: Masked): readonly string[] {
   return blocks[0]?.needed ?? []
 }
 
+/** The same with all that it tries. */
+export function triedPythonImports(masked: Masked): readonly string[] {
+  return pythonLines(masked).flatMap(({ code }) => modulesIn(code.replaceAll(/\\\r?\n/g, ' ')))
+}
+
 interface Block {
   readonly indent: number
   readonly kind: 'module' | 'try' | 'types'
