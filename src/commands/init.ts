@@ -19,7 +19,7 @@ const IGNORED = 'outputs/\nlogs/\ncheckpoints/\n'
 export function initCommand(options: InitOptions): Promise<number> {
   return withKiwi(options, async (session) => {
     const { kiwi, project } = session
-    const { count } = await projectItems(kiwi.spaces.at(project))
+    const { count } = await projectItems(kiwi, project)
     const needsNoWord = count === 0 || (await isTrusted(session))
     if (!needsNoWord && !(await isConfirmed(session, options.yes === true))) return ERRORS.UNTRUSTED.exit
     makeFolders(project)
