@@ -231,7 +231,7 @@ describe('C8: a new rule in a runtime of a user takes effect with no code', () =
       expect(looks()).toBe(1)
       temp.write('tools/counted/main.txt', 'bad')
       const manifest = join(temp.project, '.ai/tools/counted/tool.yaml')
-      writeFileSync(manifest, stripSignatures(readFileSync(manifest, 'utf8')))
+      writeFileSync(manifest, stripSignatures(readFileSync(manifest, 'utf8'), manifest))
       temp.kiwi.spaces.at(temp.project).freshen(true)
       for (let turn = 0; turn < 2; turn++)
         expect((await temp.run('counted')).error).toMatchObject({ code: 'VALIDATION_FAILED' })
@@ -267,7 +267,7 @@ describe('C8: a new rule in a runtime of a user takes effect with no code', () =
     expect(text).toMatch(/^PATH=/m)
     expect(text).not.toContain('kiwi-canary')
     expect(text).toMatch(/files:\n$/)
-    const [, folder = ''] = /\n(\S*/checks/check-[^\n/]+)/.exec(text) ?? []
+    const [, folder = ''] = /\n(\S*\/checks\/check-[^\n/]+)/.exec(text) ?? []
     expect(folder).not.toBe('')
     expect(existsSync(folder)).toBe(false)
   })
@@ -364,7 +364,9 @@ test('C8: a result is kept only for the content that was looked at', async () =>
   try {
     const validate = openValidate({ clock: systemClock, config: temp.config, subprocess, schemas })
     const resolver = openResolver(schemas, TRUSTED)
-    await expect(resolver.plan(swapped, lookup).then((plan) => validate(plan, RUN))).rejects.toMatchObject({ code: 'CONFLICT' })
+    await expect(resolver.plan(swapped, lookup).then((plan) => validate(plan, RUN))).rejects.toMatchObject({
+      code: 'CONFLICT',
+    })
     const { found } = await validate(await resolver.plan(item, lookup), RUN)
     expect(found.findings).toMatchObject([{ rule: 'pattern_check' }])
   } finally {
