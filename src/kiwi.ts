@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import type { Config } from './config/config.ts'
+import type { Kernel } from './kernel/kernel.ts'
 import { openKernel } from './kernel/kernel.ts'
 import type { Meta } from './meta/meta.ts'
 import { openMeta } from './meta/meta.ts'
@@ -20,6 +21,8 @@ export interface Kiwi extends Meta {
   readonly config: Config
   readonly store: StoreView
   readonly spaces: Spaces
+  /** The links an item would run through, and how far they are trusted. */
+  readonly chainOf: Kernel['chainOf']
   close(): Promise<void>
 }
 
@@ -50,6 +53,7 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
       config,
       store: view,
       spaces,
+      chainOf: (item, lookup) => kernel.chainOf(item, lookup),
       async close() {
         spaces.close()
         await kernel.close()

@@ -231,7 +231,7 @@ describe('C8: a new rule in a runtime of a user takes effect with no code', () =
       expect(looks()).toBe(1)
       temp.write('tools/counted/main.txt', 'bad')
       const manifest = join(temp.project, '.ai/tools/counted/tool.yaml')
-      writeFileSync(manifest, stripSignatures(readFileSync(manifest, 'utf8')))
+      writeFileSync(manifest, stripSignatures(readFileSync(manifest, 'utf8'), manifest))
       temp.kiwi.spaces.at(temp.project).freshen(true)
       for (let turn = 0; turn < 2; turn++)
         expect((await temp.run('counted')).error).toMatchObject({ code: 'VALIDATION_FAILED' })

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sampleFile } from '../../test/fixtures/sample-item.ts'
+import { childEnvironment, readEnvironment } from '../config/environment.ts'
 import type { Subprocess } from '../primitives/subprocess/subprocess.ts'
 import { openSubprocess } from '../primitives/subprocess/subprocess.ts'
 import { systemClock } from '../shared/clock.ts'
@@ -24,7 +25,7 @@ afterAll(async () => {
 
 const meansOf = (more: Partial<SyntaxMeans> = {}): SyntaxMeans => ({
   subprocess,
-  childEnvironment: { PATH: process.env['PATH'] ?? '' },
+  childEnvironment: childEnvironment(readEnvironment()),
   clock: systemClock,
   folder: join(root, 'checks'),
   deadlineMs: 60_000,

@@ -5,7 +5,7 @@ import type { KnownPublisher } from '../spaces/publishers.ts'
 import { readPublishers } from '../spaces/publishers.ts'
 import type { KeySignature, SignatureRead } from '../spaces/signature-line.ts'
 import { readSignature } from '../spaces/signature-line.ts'
-import { signedTextOf } from '../spaces/signed-text.ts'
+import { signedFileName, signedTextOf } from '../spaces/signed-text.ts'
 import type { OwnKey, PublicKey } from '../spaces/signing-key.ts'
 import type { SignedBy } from '../spaces/statement.ts'
 import { statementOf } from '../spaces/statement.ts'
@@ -96,7 +96,8 @@ export function placeOf({ id, path, manifest, contentHash: hash, space }: Item):
 }
 
 async function signatureOf(item: Item, store: Store): Promise<SignatureRead> {
-  const subject = { itemType: itemTypeOf(item.manifest.tool_type), raw: item.raw }
+  const itemType = itemTypeOf(item.manifest.tool_type)
+  const subject = { itemType, raw: item.raw, fileName: signedFileName(item) }
   const isCarried = item.text === null && item.raw['_file'] !== undefined
   const files = isCarried ? await item.files() : []
   const read = readSignature(signedTextOf(item, files) ?? '', subject)

@@ -95,7 +95,9 @@ function unpublished(ref: ItemRef, itemType: ItemType): KiwiError {
 /** Everything an item is made of. Signatures differ whenever anything does, and say nothing by themselves. */
 async function filesOf(item: Item): Promise<ReadonlyMap<string, ItemFile>> {
   const { manifest, files } = await writtenOf(item)
-  const bare = isText(manifest) ? Buffer.from(stripSignatures(textOf(manifest))) : manifest.content
+  const bare = isText(manifest)
+    ? Buffer.from(stripSignatures(textOf(manifest), manifest.path))
+    : manifest.content
   return new Map([{ ...manifest, content: bare }, ...files].map((file) => [file.path, file]))
 }
 

@@ -107,7 +107,7 @@ function keyFinding(config: Config): Finding {
 async function trustFinding(session: Session): Promise<Finding> {
   const name = 'trust'
   if (await isTrusted(session)) return { name, state: 'ok', detail: `${session.project} is trusted` }
-  const { count } = await projectItems(session.kiwi.spaces.at(session.project))
+  const { count } = await projectItems(session.kiwi, session.project)
   if (count === 0) return { name, state: 'ok', detail: `${session.project} brings no items` }
   const detail = `${session.project} is not trusted: its ${count} items do not run`
   return { name, state: 'warn', detail, fix: 'Review them, then run kiwi trust' }

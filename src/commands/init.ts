@@ -20,7 +20,7 @@ export function initCommand(options: InitOptions): Promise<number> {
   // A project is made where one stands, whatever lies above.
   return withKiwi({ project: '.', ...options }, async (session) => {
     const { kiwi, project } = session
-    const { count } = await projectItems(kiwi.spaces.at(project))
+    const { count } = await projectItems(kiwi, project)
     const needsNoWord = count === 0 || (await isTrusted(session))
     if (!needsNoWord && !(await isConfirmed(session, options.yes === true))) return ERRORS.UNTRUSTED.exit
     makeFolders(project)

@@ -49,7 +49,7 @@ export async function isConfirmed({ kiwi, project }: Session, isYes: boolean): P
   }
   const terminal = openTerminal()
   terminal.note(`Items of ${printable(project)} will run with your rights.`)
-  showProjectItems(await projectItems(kiwi.spaces.at(project)), terminal)
+  showProjectItems(await projectItems(kiwi, project), terminal)
   return isAgreed('Trust this project?')
 }
 

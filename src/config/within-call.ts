@@ -8,7 +8,8 @@ const MOST_ANCESTORS = 64
 
 /**
  * Whether something that Kiwi started has started us. A tool may clear its environment before; where the system shows
- * those of our ancestors, the one the tool itself began with is still there.
+ * those of our ancestors, the one the tool itself began with is still there. A tool that becomes kiwi itself, or leaves
+ * its parents, with nothing in its environment cannot be told from a person.
  */
 export function isWithinCall(environment: Environment, parent: number = process.ppid): boolean {
   if (MARKS.some((name) => environment[name] !== undefined)) return true

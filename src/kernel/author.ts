@@ -109,10 +109,21 @@ async function checked(written: WrittenItem, { stem, category, location }: Circu
 
 const Faults = z.array(z.object({ name: z.string(), reason: z.string() }))
 
+/** Keys that begin with "_" say how Kiwi read an item: of a script all of them, of a SKILL.md the file. */
+function foreignMarks({ raw }: Item, { kind, place }: WrittenItem): readonly FieldFault[] {
+  const isDerived = (key: string): boolean =>
+    kind === 'script' || (kind === 'folder' && place === 'directives' && key === '_file')
+  return Object.keys(raw)
+    .filter((key) => key.startsWith('_') && !isDerived(key))
+    .map((name) => ({ name, reason: 'keys that begin with "_" are Kiwi\'s own' }))
+}
+
 /** What an author must give, and what no item may carry. */
-function checkAuthored({ manifest }: Item, { kind, files }: WrittenItem): readonly FieldFault[] {
+function checkAuthored(item: Item, written: WrittenItem): readonly FieldFault[] {
+  const { manifest } = item
+  const { kind, files } = written
   const { tool_type, description } = manifest
-  const faults: FieldFault[] = []
+  const faults: FieldFault[] = [...foreignMarks(item, written)]
   if (tool_type === 'primitive')
     faults.push({ name: 'tool_type', reason: 'primitives are code; they cannot be created' })
   if (description.trim() === '')

@@ -9,7 +9,7 @@ import type { Lookup } from '../spaces/lookup.ts'
 import { missingFields } from '../spaces/required-fields.ts'
 import { rewriteFile } from '../spaces/rewrite.ts'
 import { stripSignatures } from '../spaces/signature-line.ts'
-import { signedTextOf } from '../spaces/signed-text.ts'
+import { signedFileName, signedTextOf } from '../spaces/signed-text.ts'
 import type { SignedBy } from '../spaces/statement.ts'
 import type { Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
@@ -144,7 +144,7 @@ async function sign(item: Item, { by, lookup, means, validate }: Signing): Promi
     action: 'sign',
     status,
     signature: text === null ? null : lineOf(text),
-    hash: text === null ? item.contentHash : sha256(stripSignatures(text)),
+    hash: text === null ? item.contentHash : sha256(stripSignatures(text, signedFileName(item))),
     path: item.path,
     warnings,
   })

@@ -1,11 +1,9 @@
-import { basename } from 'node:path'
 import type { Clock } from '../shared/clock.ts'
 import { KiwiError } from '../shared/errors.ts'
 import { sha256 } from '../shared/json.ts'
 import type { Item } from '../spaces/item.ts'
-import { BODY } from '../spaces/item.ts'
 import { commentStyle, unsignedText, withSignature } from '../spaces/signature-line.ts'
-import { signedTextOf, withSignedText } from '../spaces/signed-text.ts'
+import { signedFileName, signedTextOf, withSignedText } from '../spaces/signed-text.ts'
 import type { OwnKey } from '../spaces/signing-key.ts'
 import type { SignedBy } from '../spaces/statement.ts'
 import { statementOf } from '../spaces/statement.ts'
@@ -50,30 +48,28 @@ export function openSigner(ownKey: OwnKey, clock: Clock): Signer {
     async sign(item, chain, by) {
       const files = await item.files()
       const given = signedTextOf(item, files)
-      const comment = commentStyle(fileNameOf(item))
+      const fileName = signedFileName(item) ?? 'tool.yaml'
+      const comment = commentStyle(fileName)
       if (given === null || comment === null) return { text: item.text, files, warnings: [] }
-      const text = unsignedText(given)
+      const text = unsignedText(given, fileName)
+      const bare: Item =
+        item.text === null
+          ? { ...item, files: async () => withSignedText(item, files, text) }
+          : { ...item, text, files: async () => files }
       const [time, hash] = [now(), sha256(text)]
       const lines = [comment(`kiwi-mcp:validated:${time}:${hash}`)]
       const warnings: string[] = []
       try {
-        const { signature, fingerprint } = await stampAt(time, item, chain, by)
+        const { signature, fingerprint } = await stampAt(time, bare, chain, by)
         lines.push(comment(`kiwi-mcp:signed:${time}:${hash}:${signature}:${fingerprint}`))
       } catch (error) {
         if (!(error instanceof KiwiError)) throw error
         warnings.push(`"${item.id}" is not signed with your key: ${error.message}`)
       }
-      const signed = withSignature(text, lines)
+      const signed = withSignature(text, lines, fileName)
       return item.text === null
         ? { text: null, files: withSignedText(item, files, signed), warnings }
         : { text: signed, files, warnings }
     },
   }
-}
-
-/** The name of the file that carries the lines: it decides how a comment is written. */
-function fileNameOf({ path, form, raw: { _file } }: Item): string {
-  if (typeof _file === 'string') return _file
-  if (path !== null) return basename(path)
-  return form === 'document' ? BODY : 'tool.yaml'
 }

@@ -32,7 +32,7 @@ export async function changeWritten(
   change: Change,
 ): Promise<WrittenItem> {
   const { manifest, content, files } = ownFileApart(written, change)
-  let text = stripSignatures(textIn(written.manifest))
+  let text = bareText(written.manifest)
   if (typeof content === 'string') text = replaced(written, text, content, raw)
   if (typeof manifest === 'string') {
     if (content !== undefined || !isManifest(written)) throw noSuchPart(id, written, 'manifest')
@@ -72,14 +72,14 @@ function replaced({ kind, manifest }: WrittenItem, text: string, content: string
 
 /** The same item under another version. */
 export async function withVersion(written: WrittenItem, version: string): Promise<WrittenItem> {
-  const text = stripSignatures(textIn(written.manifest))
+  const text = bareText(written.manifest)
   return withText(written, await setVersion(written.manifest.path, text, version))
 }
 
 /** Whether two items are the same to the byte, but for their signatures. */
 export function isSameWritten(one: WrittenItem, other: WrittenItem): boolean {
   const [left, right] = [one, other].map(({ manifest, files }) => [
-    { ...manifest, content: Buffer.from(stripSignatures(textIn(manifest))) },
+    { ...manifest, content: Buffer.from(bareText(manifest)) },
     ...files.toSorted((a, b) => (a.path < b.path ? -1 : 1)),
   ])
   if (left === undefined || right === undefined || left.length !== right.length) return false
@@ -91,6 +91,10 @@ export function isSameWritten(one: WrittenItem, other: WrittenItem): boolean {
       Buffer.compare(twin.content, file.content) === 0
     )
   })
+}
+
+function bareText(manifest: ItemFile): string {
+  return stripSignatures(textIn(manifest), manifest.path)
 }
 
 function withText(written: WrittenItem, text: string): WrittenItem {

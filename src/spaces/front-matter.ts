@@ -1,4 +1,5 @@
 import type { JsonObject } from '../shared/json.ts'
+import { BODY } from './item.ts'
 import { parseDocument } from './parse-document.ts'
 import { stripSignatures } from './signature-line.ts'
 
@@ -13,7 +14,7 @@ const FENCE = /^(\uFEFF?\s*```yaml[ \t]*\r?\n)(?:([^]*?)\r?\n)??```[ \t]*(?:\r?\
 
 /** Takes a markdown text apart: what stands at its top as data, and the rest. Signature lines are part of neither. */
 export async function readFrontMatter(text: string, where: string): Promise<Document> {
-  const bare = stripSignatures(text)
+  const bare = stripSignatures(text, BODY)
   const [, open = '', front = '', rest = ''] = MATTER.exec(bare) ?? FENCE.exec(bare) ?? []
   if (open === '') return { given: {}, body: bare }
   if (front.split('\n').every((line) => /^\s*(?:#|$)/.test(line))) return { given: {}, body: rest }

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -47,6 +47,22 @@ test.each(['mode: [', 'mode: proxxy', 'require_signature: maybe', '- a list', ''
     expect((await harness(folder)).signatureRequiredBy).toMatch(/cannot be read, so it is required/)
   },
 )
+
+test('R54: what is wrong with it is said in words', async () => {
+  write('.ai', 'mode: proxxy\nrequire_signature: maybe\n')
+  expect((await harness(folder)).signatureRequiredBy).toMatch(
+    /required: "mode" must be one of proxy, direct, hybrid, "require_signature" must be true or false$/,
+  )
+})
+
+test.each(['file', 'folder'])('R54: a link in its place (of the %s) is not followed', async (what) => {
+  write('elsewhere', 'mode: direct\n')
+  const link = what === 'file' ? 'config/agent_harness.yaml' : 'config'
+  mkdirSync(join(folder, 'p/.ai/config'), { recursive: true })
+  if (what === 'folder') rmSync(join(folder, 'p/.ai/config'), { recursive: true })
+  symlinkSync(join(folder, 'elsewhere', link), join(folder, 'p/.ai', link))
+  expect((await harness(join(folder, 'p'))).signatureRequiredBy).toMatch(/cannot be read, so it is required/)
+})
 
 test('it is read once, and again when it changed', async () => {
   write('.ai', 'mode: direct\n')

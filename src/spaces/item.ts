@@ -42,7 +42,7 @@ export const BODY = 'content.md'
 export function contentHash(raw: JsonObject, files: readonly ItemFile[]): string {
   const listed = files
     .map(({ path, isExecutable, content }) => {
-      const signed = path === raw['_file'] ? unsignedBytes(content) : content
+      const signed = path === raw['_file'] ? unsignedBytes(content, path) : content
       return [path, isExecutable ? '755' : '644', sha256(signed)] as const
     })
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -54,13 +54,13 @@ const TOP = 16 * 1024
 const BOM = Buffer.from('\uFEFF')
 
 /** The bytes of a file without the signature lines at its top. Only whole lines are looked at: the rest of one could be code. */
-function unsignedBytes(content: Uint8Array): Uint8Array {
+function unsignedBytes(content: Uint8Array, path: string): Uint8Array {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
   const from = bytes.subarray(0, BOM.length).equals(BOM) ? BOM.length : 0
   const end = bytes.length <= TOP ? bytes.length : bytes.lastIndexOf('\n', TOP) + 1
   // One character for one byte, whatever the bytes are.
   const top = bytes.subarray(from, Math.max(from, end)).toString('latin1')
-  const bare = stripSignatures(top)
+  const bare = stripSignatures(top, path)
   if (bare.length === top.length) return bytes
   return Buffer.concat([bytes.subarray(0, from), Buffer.from(bare, 'latin1'), bytes.subarray(end)])
 }

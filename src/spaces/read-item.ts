@@ -146,7 +146,7 @@ async function readDocument(text: string, entry: Entry): Promise<ReadFiles> {
     return { raw, text, files: [contentFile(BODY, body)] }
   }
   const { raw } = await readDirective(text, entry)
-  return { raw, text, files: [contentFile('directive.md', stripSignatures(text))] }
+  return { raw, text, files: [contentFile('directive.md', stripSignatures(text, entry.path))] }
 }
 
 /** Types of another system for which Kiwi has no use: its code, never run here. */

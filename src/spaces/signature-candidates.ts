@@ -6,6 +6,8 @@ import type { ItemType } from '../shared/tool-type.ts'
 export interface SignatureSubject {
   readonly itemType: ItemType
   readonly raw: JsonObject
+  /** The file that carries the lines, as far as it has a name. */
+  readonly fileName: string | null
 }
 
 /** One recognised line. */

@@ -6,6 +6,7 @@ import {
   commentStyle,
   readSignature,
   stripSignatures,
+  textBelowSignature,
   unsignedText,
   withSignature,
 } from './signature-line.ts'
@@ -13,8 +14,9 @@ import {
 const TIME = '2026-01-28T12:34:56Z'
 const SIGNATURE = 'A'.repeat(86)
 const FINGER = '0123456789abcdef'
-const tool: SignatureSubject = { itemType: 'tool', raw: {} }
-const directive: SignatureSubject = { itemType: 'directive', raw: {} }
+const tool: SignatureSubject = { itemType: 'tool', raw: {}, fileName: 'a.py' }
+const directive: SignatureSubject = { itemType: 'directive', raw: {}, fileName: 'a.md' }
+const knowledge: SignatureSubject = { itemType: 'knowledge', raw: {}, fileName: 'a.md' }
 
 const validated = (hashed: string, digits = 64): string =>
   `kiwi-mcp:validated:${TIME}:${sha256(hashed).slice(0, digits)}`
@@ -22,7 +24,7 @@ const validated = (hashed: string, digits = 64): string =>
 describe('the lines of each generation', () => {
   test('L4: the hash is over the file without the line', () => {
     const body = 'print(1)\n'
-    const text = withSignature(body, [`# ${validated(body)}`])
+    const text = withSignature(body, [`# ${validated(body)}`], 'a.py')
     expect(text).toBe(`# ${validated(body)}\n${body}`)
     expect(readSignature(text, tool)).toMatchObject({ state: 'validated', generation: 'kiwi', time: TIME })
   })
@@ -34,22 +36,22 @@ describe('the lines of each generation', () => {
 
   test('R22: after a shebang the line is the second, and the shebang is hashed too', () => {
     const body = '#!/usr/bin/env python3\nprint(1)\n'
-    const text = withSignature(body, [`# ${validated(body)}`])
+    const text = withSignature(body, [`# ${validated(body)}`], 'a.py')
     expect(text.split('\n')[1]).toBe(`# ${validated(body)}`)
     expect(readSignature(text, tool).state).toBe('validated')
     expect(readSignature(text.replace('python3', 'python2'), tool).state).toBe('unverified')
-    expect(stripSignatures(text)).toBe(body)
+    expect(stripSignatures(text, 'a.py')).toBe(body)
   })
 
   test('both lines of ours are read, and the key signature with them', () => {
     const body = 'a: 1\n'
     const signed = `kiwi-mcp:signed:${TIME}:${sha256(body)}:${SIGNATURE}:${FINGER}`
-    const text = withSignature(body, [`# ${validated(body)}`, `# ${signed}`])
+    const text = withSignature(body, [`# ${validated(body)}`, `# ${signed}`], 'a.py')
     expect(readSignature(text, tool)).toMatchObject({
       state: 'validated',
       key: { family: 'kiwi-mcp', time: TIME, signature: SIGNATURE, fingerprint: FINGER },
     })
-    expect(stripSignatures(text)).toBe(body)
+    expect(stripSignatures(text, 'a.py')).toBe(body)
   })
 
   test('seed 002: all lines after the first, and a time with fractions', () => {
@@ -65,7 +67,7 @@ describe('the lines of each generation', () => {
     const text = `<!-- ${validated(xml, 12)} -->\n# D\n\n\`\`\`xml\n${xml}\n\`\`\`\n`
     expect(readSignature(text, directive).generation).toBe('kiwi-short')
     const front = `<!-- ${validated('Text.', 12)} -->\n---\nid: k\n---\nText.\n`
-    expect(readSignature(front, { itemType: 'knowledge', raw: {} }).generation).toBe('kiwi-short')
+    expect(readSignature(front, knowledge).generation).toBe('kiwi-short')
   })
 
   test('from 24 Jan a directive by canonical JSON, with what is not ASCII written out', () => {
@@ -88,21 +90,20 @@ describe('the lines of each generation', () => {
     const hash = `"content_hash":"${sha256('Text.')}"`
     const form = name === 'id' ? `{${hash},"id":"001-x",${meta}}` : `{${hash},${meta},"zettel_id":"001-x"}`
     const text = `<!-- ${validated(form)} -->\n---\nid: 001-x\n---\nText.\n`
-    expect(readSignature(text, { itemType: 'knowledge', raw })).toMatchObject({ generation: 'kiwi-json' })
+    expect(readSignature(text, { ...knowledge, raw })).toMatchObject({ generation: 'kiwi-json' })
   })
 
   test('knowledge that kept its hash in the front matter; the keys go when it is signed', () => {
     const hash = sha256('Text.').slice(0, 12)
     const text = `---\nid: k\nvalidated_at: ${TIME}\ncontent_hash: "${hash}"\n---\n\nText.\n`
-    const knowledge: SignatureSubject = { itemType: 'knowledge', raw: {} }
     expect(readSignature(text, knowledge)).toMatchObject({
       state: 'validated',
       generation: 'front-matter',
       time: TIME,
     })
     expect(readSignature(text.replace('Text', 'Test'), knowledge).state).toBe('unverified')
-    expect(unsignedText(text)).toBe('---\nid: k\n---\n\nText.\n')
-    expect(unsignedText('---\nid: k\n---\nText.\n')).toBe('---\nid: k\n---\nText.\n')
+    expect(unsignedText(text, 'a.md')).toBe('---\nid: k\n---\n\nText.\n')
+    expect(unsignedText('---\nid: k\n---\nText.\n', 'a.md')).toBe('---\nid: k\n---\nText.\n')
   })
 
   test('rye and ryeos, and their keys give no more than information', () => {
@@ -125,7 +126,7 @@ describe('the lines of each generation', () => {
     '# rye:unsigned',
   ])('a place kept for a hash is no signature: %s', (line) => {
     expect(readSignature(`${line}\nx\n`, tool)).toMatchObject({ state: 'unsigned', time: null, findings: [] })
-    expect(stripSignatures(`${line}\nx\n`)).toBe('x\n')
+    expect(stripSignatures(`${line}\nx\n`, 'a.py')).toBe('x\n')
   })
 
   test('the hash of a tool of late January is over what nobody can compute again: unverified', () => {
@@ -159,12 +160,12 @@ describe('what is not a signature line', () => {
       state: 'unverified',
       findings: ['text_on_signature_line'],
     })
-    expect(stripSignatures(text)).toBe(text)
+    expect(stripSignatures(text, 'a.py')).toBe(text)
   })
 
   test('signing such a file leaves the line as content, and is valid', () => {
     const text = `x() # ${validated(rest)}\n${rest}`
-    const signed = withSignature(text, [`# ${validated(text)}`])
+    const signed = withSignature(text, [`# ${validated(text)}`], 'a.py')
     expect(readSignature(signed, tool)).toMatchObject({ state: 'validated', findings: [] })
     expect(readSignature(signed.replace('x()', 'y()'), tool).state).toBe('unverified')
   })
@@ -178,25 +179,63 @@ describe('what is not a signature line', () => {
   test('only knowledge kept a hash in its front matter', () => {
     const text = `---\nvalidated_at: ${TIME}\ncontent_hash: ${sha256('x')}\n---\nx`
     expect(readSignature(text, directive).state).toBe('unsigned')
-    expect(readSignature(text, { itemType: 'knowledge', raw: {} }).state).toBe('validated')
+    expect(readSignature(text, knowledge).state).toBe('validated')
   })
 
   test('a line further down is content', () => {
     const text = `x\n# ${validated('x\n')}\n`
     expect(readSignature(text, tool).state).toBe('unsigned')
-    expect(stripSignatures(text)).toBe(text)
+    expect(stripSignatures(text, 'a.py')).toBe(text)
+  })
+})
+
+describe('lines that speak for a file', () => {
+  const body = 'print(1)\n'
+  const signed = `kiwi-mcp:signed:${TIME}:${sha256(body)}:${SIGNATURE}:${FINGER}`
+  const ours = [`# ${validated(body)}`, `# ${signed}`]
+  const stateOf = (lines: readonly string[], fileName = 'a.py'): string =>
+    readSignature(`${lines.join('\n')}\n${body}`, { ...tool, fileName }).state
+
+  test.each([
+    ['below', [...ours, '# rye:unsigned']],
+    ['between', [ours[0] ?? '', '# rye:unsigned', ours[1] ?? '']],
+    ['above', ['# rye:unsigned', ...ours]],
+    ['of ours again', [...ours, ...ours]],
+    ['of ours twice', [ours[0] ?? '', ours[0] ?? '']],
+  ])('SIG-04: another line %s is seen', (_, lines) => {
+    expect(stateOf(ours)).toBe('validated')
+    expect(stateOf(lines)).toBe('unverified')
+    const text = `${lines.join('\n')}\n${body}`
+    expect(textBelowSignature(text, 'a.py')).not.toBe(body)
+    expect(withSignature(text, ours, 'a.py')).toBe(`${ours.join('\n')}\n${body}`)
+  })
+
+  test.each([
+    ['a.sh', '// ', ''],
+    ['a.sh', '<!-- ', ' -->'],
+    ['a.md', '# ', ''],
+    ['a.ts', '# ', ''],
+    ['a.json', '# ', ''],
+  ])('SIG-01: in %s a line in the comment %j is none', (fileName, open, close) => {
+    const text = `${open}${validated(body)}${close}\n${body}`
+    expect(readSignature(text, { ...tool, fileName }).state).toBe('unverified')
+    expect(stripSignatures(text, fileName)).toBe(text)
+  })
+
+  test('R22: a .js file may carry the line of an old fault', () => {
+    expect(stateOf([`# ${validated(body)}`], 'a.js')).toBe('validated')
   })
 })
 
 describe('writing', () => {
-  test('every family goes, in whatever comment it stood', () => {
-    const text = `// ${validated('a')}\n# rye:unsigned\n<!-- ${validated('b')} -->\nlet a\n`
-    expect(withSignature(text, ['// new'])).toBe('// new\nlet a\n')
+  test('every family goes, in any comment that the file may carry it in', () => {
+    const text = `// ${validated('a')}\n# rye:unsigned\n// ${validated('b')}\nlet a\n`
+    expect(withSignature(text, ['// new'], 'a.js')).toBe('// new\nlet a\n')
   })
 
   test('a BOM and the ends of lines are kept', () => {
-    expect(withSignature('\uFEFF#!/bin/x\r\na\r\n', ['# l'])).toBe('\uFEFF#!/bin/x\r\n# l\r\na\r\n')
-    expect(withSignature('#!/bin/x', ['# l'])).toBe('#!/bin/x\n# l\n')
+    expect(withSignature('\uFEFF#!/bin/x\r\na\r\n', ['# l'], 'a.sh')).toBe('\uFEFF#!/bin/x\r\n# l\r\na\r\n')
+    expect(withSignature('#!/bin/x', ['# l'], 'a.sh')).toBe('#!/bin/x\n# l\n')
   })
 
   test.each([
@@ -218,11 +257,11 @@ describe('writing', () => {
     fc.assert(
       fc.property(texts, fc.constantFrom('a.py', 'a.js', 'a.md'), (parts, name) => {
         const body = parts.join('')
-        const line = commentStyle(name)?.(validated(unsignedText(body))) ?? ''
-        const once = withSignature(body, [line])
-        expect(readSignature(once, tool).state).toBe('validated')
-        expect(stripSignatures(once)).toBe(unsignedText(body))
-        expect(withSignature(once, [line])).toBe(once)
+        const line = commentStyle(name)?.(validated(unsignedText(body, name))) ?? ''
+        const once = withSignature(body, [line], 'a.py')
+        expect(readSignature(once, { ...tool, fileName: name }).state).toBe('validated')
+        expect(stripSignatures(once, name)).toBe(unsignedText(body, name))
+        expect(withSignature(once, [line], name)).toBe(once)
       }),
     )
   })

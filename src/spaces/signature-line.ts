@@ -25,7 +25,7 @@ export interface KeySignature {
 
 /** Reads the lines at the top of a file, by the rules of every generation that wrote such lines. */
 export function readSignature(text: string, subject: SignatureSubject): SignatureRead {
-  const { lines, spoilt, bare, shebang } = topOf(text)
+  const { lines, spoilt, bare, shebang } = blockOf(text, subject.fileName)
   if (spoilt) return { ...UNSIGNED, state: 'unverified', findings: ['text_on_signature_line'] }
   const signed = lines.filter(({ hash }) => hash !== null)
   const [first] = signed
@@ -59,19 +59,24 @@ function readFrontMatter(bare: string): SignatureRead {
   return { ...UNSIGNED, time, hash, generation, state: isMet ? 'validated' : 'unverified' }
 }
 
-/** The text without the signature lines at its top: what every hash of ours is over. */
-export function stripSignatures(text: string): string {
-  return topOf(text).bare
+/** The text without all the signature lines at its top, whoever wrote them. */
+export function stripSignatures(text: string, fileName: string | null): string {
+  return topOf(text, fileName).bare
 }
 
-/** The text as it is signed: without lines, and without what knowledge once kept in its front matter instead. */
-export function unsignedText(text: string): string {
-  return withoutFrontMatterHash(withSignature(text, []))
+/** The text that the lines at its top are about: one that was put beside them is a part of it. */
+export function textBelowSignature(text: string, fileName: string | null): string {
+  return blockOf(text, fileName).bare
+}
+
+/** The text as it is to be signed: without lines, and without what knowledge once kept in its front matter instead. */
+export function unsignedText(text: string, fileName: string | null): string {
+  return withoutFrontMatterHash(withSignature(text, [], fileName))
 }
 
 /** Puts these lines where signatures stand, in place of all that stood there. */
-export function withSignature(text: string, lines: readonly string[]): string {
-  const { bare, shebang } = topOf(text)
+export function withSignature(text: string, lines: readonly string[], fileName: string | null): string {
+  const { bare, shebang } = topOf(text, fileName)
   const mark = bare.startsWith(BOM) ? BOM : ''
   const end = /\r?\n/.exec(bare)?.[0] ?? '\n'
   const head = shebang === '' || shebang.endsWith('\n') ? shebang : shebang + end
@@ -81,10 +86,22 @@ export function withSignature(text: string, lines: readonly string[]): string {
 
 /** How a line of comment is written in a file of this name; null where there are none. */
 export function commentStyle(fileName: string): ((line: string) => string) | null {
-  if (/\.json$/i.test(fileName)) return null
-  if (/\.(?:js|mjs|cjs|jsx|ts|mts|cts|tsx)$/i.test(fileName)) return (line) => `// ${line}`
-  if (/\.md$/i.test(fileName)) return (line) => `<!-- ${line} -->`
-  return (line) => `# ${line}`
+  const [mark] = marksOf(fileName)
+  if (mark === undefined) return null
+  return mark === '<!--' ? (line) => `<!-- ${line} -->` : (line) => `${mark} ${line}`
+}
+
+type Mark = '#' | '//' | '<!--'
+
+/** What begins a comment in such a file; elsewhere it would be code, or text for a reader. */
+function marksOf(fileName: string | null): readonly Mark[] {
+  // A version in the registry is a manifest or a document.
+  if (fileName === null) return ['#', '<!--']
+  if (/\.json$/i.test(fileName)) return []
+  // Such a file may carry a line in a comment that is none there: a fault of an older Kiwi.
+  if (/\.js$/i.test(fileName)) return ['//', '#']
+  if (/\.(?:mjs|cjs|jsx|ts|mts|cts|tsx)$/i.test(fileName)) return ['//']
+  return /\.md$/i.test(fileName) ? ['<!--'] : ['#']
 }
 
 const BOM = '\uFEFF'
@@ -97,7 +114,26 @@ interface Top {
   readonly shebang: string
 }
 
-function topOf(text: string): Top {
+const OURS = 'kiwi-mcp'
+
+/** The lines that speak for the text: ours, one of each kind, or those of others. What stands below is text like any other. */
+function blockOf(text: string, fileName: string | null): Top {
+  const top = topOf(text, fileName)
+  const { lines, shebang } = top
+  const isOurs = lines[0]?.family === OURS
+  const other = lines.findIndex(
+    ({ family, kind }, at) =>
+      (family === OURS) !== isOurs || (isOurs && (at > 1 || (at === 1 && kind === lines[0]?.kind))),
+  )
+  if (other < 0) return top
+  const from = (text.startsWith(BOM) ? 1 : 0) + shebang.length
+  const bare = text.slice(0, from) + text.slice(lines[other - 1]?.end)
+  // Ours stand first: whatever was put above them is no word of whoever signed.
+  return { ...top, lines: lines.slice(0, other), bare, spoilt: !isOurs }
+}
+
+function topOf(text: string, fileName: string | null): Top {
+  const marks = marksOf(fileName)
   const from = text.startsWith(BOM) ? 1 : 0
   const shebang = /^#![^\n]*(?:\n|$)/.exec(text.slice(from))?.[0] ?? ''
   const top = from + shebang.length
@@ -105,7 +141,7 @@ function topOf(text: string): Top {
   let at = top
   for (;;) {
     const end = endOfLine(text, at)
-    const found = recognise(text.slice(at, end).replace(/\r?\n$/, ''))
+    const found = recognise(text.slice(at, end).replace(/\r?\n$/, ''), marks)
     if (found === null) break
     lines.push({ ...found, isFirst: at === 0, end })
     at = end
@@ -131,7 +167,7 @@ const LONGEST = 4096
 const TIME = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z`
 const LOOKS_SIGNED = new RegExp(`(?:kiwi-mcp|rye|ryeos):(?:validated|signed):${TIME}:`)
 
-const MARKED = /^(?:# (.*)|\/\/ (.*)|<!-- (.*) -->)$/
+const MARKED = /^(?:(#|\/\/) (.*)|(<!--) (.*) -->)$/
 const VALIDATED = new RegExp(`^(kiwi-mcp|rye|ryeos):(validated):(${TIME}):([0-9a-f]{64}|[0-9a-f]{12})$`)
 const SIGNED = new RegExp(
   `^(kiwi-mcp|rye|ryeos):(signed):(${TIME}):([0-9a-f]{64}):([\\w+/-]{80,100}={0,2}):([0-9a-f]{64}|[0-9a-f]{16})(?:\\|[\\w.+-]+@[\\w.+-]+)?$`,
@@ -143,11 +179,9 @@ const PLACEHOLDER = new RegExp(
 type Recognised = Omit<SignatureLine, 'isFirst' | 'end'>
 
 /** The whole line or nothing: whatever else stands on it could be code. */
-function recognise(line: string): Recognised | null {
-  if (line.length > LONGEST) return null
-  const [, hashMark, slashes, comment] = MARKED.exec(line) ?? []
-  const content = hashMark ?? slashes ?? comment
-  if (content === undefined) return null
+function recognise(line: string, marks: readonly string[]): Recognised | null {
+  const content = line.length > LONGEST ? null : commentIn(line, marks)
+  if (content === null) return null
   const [, family, kind, time, hash, signature = null, fingerprint = null] =
     VALIDATED.exec(content) ?? SIGNED.exec(content) ?? []
   if (family !== undefined && kind !== undefined && time !== undefined && hash !== undefined) {
@@ -155,6 +189,11 @@ function recognise(line: string): Recognised | null {
   }
   if (!PLACEHOLDER.test(content)) return null
   return { family: 'rye', kind: 'unsigned', time: null, hash: null, signature: null, fingerprint: null }
+}
+
+function commentIn(line: string, marks: readonly string[]): string | null {
+  const [, sign, rest, opening, inside] = MARKED.exec(line) ?? []
+  return marks.includes(sign ?? opening ?? '') ? (rest ?? inside ?? null) : null
 }
 
 function keyOf({ family, time, hash, signature, fingerprint }: SignatureLine): KeySignature | null {

@@ -61,12 +61,44 @@ describe('N12: what a key signs', () => {
     expect(bodies[0]).not.toBe(bodies[1])
   })
 
+  test('SIG-04: a file that repeats the manifest, and the content of a knowledge folder, are in it', () => {
+    const added = [...FILES, sampleFile('main.aa', 'text: 1\n')]
+    expect(stated({ files: added })).not.toBe(stated({}))
+    const raw = { tool_type: 'knowledge', executor: null }
+    for (const form of ['folder', 'row'] as const) {
+      const [one, other] = ['x', 'y'].map((body) =>
+        stated({ raw, files: [sampleFile('content.md', body)], more: { form } }),
+      )
+      expect(one).not.toBe(other)
+    }
+  })
+
+  test('SIG-04: the body of a document is in its text, in a file and in the registry', () => {
+    const raw = { tool_type: 'knowledge', executor: null }
+    const text = '---\nid: a\n---\nbody\n'
+    const files = [sampleFile('content.md', 'body\n')]
+    const [document, row] = (['document', 'row'] as const).map((form) =>
+      stated({ raw, text, files, more: { form } }),
+    )
+    expect(row).toBe(document)
+    expect(JSON.parse(document ?? '')).toMatchObject({ files: [] })
+  })
+
+  test('SIG-04: a line that was put beside those of the signer is in it', () => {
+    const lines = ['validated', 'signed'].map(
+      (kind) =>
+        `# kiwi-mcp:${kind}:2026-01-28T12:34:56Z:${'0'.repeat(64)}${kind === 'signed' ? `:${'A'.repeat(86)}:${'0'.repeat(16)}` : ''}\n`,
+    )
+    expect(stated({ text: `${lines.join('')}text: 1\n` })).toBe(stated({}))
+    expect(stated({ text: `${lines.join('')}# rye:unsigned\ntext: 1\n` })).not.toBe(stated({}))
+  })
+
   test('the place is not in it, nor the order of files, nor lines that are there already', () => {
     const more = { space: 'user', path: '/elsewhere/tool.yaml', form: 'row' } as const
     expect(stated({ more })).toBe(stated({}))
     expect(stated({ files: FILES.toReversed() })).toBe(stated({}))
     const line = `# kiwi-mcp:validated:2026-01-28T12:34:56Z:${'0'.repeat(64)}`
-    expect(stated({ text: withSignature('text: 1\n', [line]) })).toBe(stated({}))
+    expect(stated({ text: withSignature('text: 1\n', [line], 'tool.yaml') })).toBe(stated({}))
   })
 
   test('a script that is its own manifest is in it once, without its lines', () => {

@@ -1,9 +1,9 @@
 import { canonicalJson, sha256 } from '../shared/json.ts'
 import type { ItemFile } from '../store/store.ts'
 import type { Item } from './item.ts'
-import { BODY } from './item.ts'
-import { unsignedText } from './signature-line.ts'
-import { signedTextOf } from './signed-text.ts'
+import { textBelowSignature } from './signature-line.ts'
+import { signedFileName, signedTextOf } from './signed-text.ts'
+import { documentFile } from './written-item.ts'
 
 /** Who asked for a signature: what an agent had signed is no person's word. */
 export type SignedBy = 'person' | 'agent'
@@ -24,7 +24,8 @@ interface Signed {
 export function statementOf({ item, files, executors, by, created }: Signed): string {
   const { id, manifest, raw } = item
   const signed = signedTextOf(item, files)
-  const text = signed === null ? null : unsignedText(signed)
+  const text = signed === null ? null : textBelowSignature(signed, signedFileName(item))
+  const within = item.text === null ? raw['_file'] : documentFile(item, files)
   return canonicalJson({
     type: manifest.tool_type,
     id,
@@ -33,7 +34,8 @@ export function statementOf({ item, files, executors, by, created }: Signed): st
     created,
     manifest: sha256(text ?? canonicalJson(raw)),
     files: files
-      .filter((file) => text === null || !isPartOf(text, file, item))
+      // The script or document that is its own manifest, and the body of a document, are in the text already.
+      .filter(({ path }) => text === null || path !== within)
       .map(({ path, isExecutable, content }) => ({
         path,
         mode: isExecutable ? '755' : '644',
@@ -43,12 +45,4 @@ export function statementOf({ item, files, executors, by, created }: Signed): st
       .toSorted((a, b) => (a.path < b.path ? -1 : 1)),
     chain: executors,
   })
-}
-
-/** The body of a document, and the script or document that is its own manifest, are in the text already. */
-function isPartOf(text: string, { path, content }: ItemFile, item: Item): boolean {
-  if (item.manifest.tool_type === 'knowledge' && path === BODY) return true
-  // Where there is a manifest besides, anybody could write such a key into it.
-  const isCarrier = item.text === null && path === item.raw['_file']
-  return isCarrier || Buffer.from(text).equals(content)
 }

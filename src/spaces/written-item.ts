@@ -58,13 +58,25 @@ export function textIn({ content }: ItemFile): string {
   return Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString('utf8')
 }
 
+/** The file that is nothing but a part of the text of a document; null for what is no document. */
+export function documentFile(item: Item, files: readonly ItemFile[]): string | null {
+  if (!isDocument(item, files)) return null
+  return item.manifest.tool_type === 'knowledge' ? BODY : DIRECTIVE
+}
+
 /** A document keeps its text in one of its files too: that tells it from a manifest with such a file beside it. */
 function isDocument({ form, manifest, text }: Item, files: readonly ItemFile[]): boolean {
   if (form === 'document') return true
   if (form !== 'row') return false
-  if (manifest.tool_type === 'knowledge') return text === null || text.endsWith(bodyOf(files))
-  const body = files.find(({ path }) => path === DIRECTIVE)
-  return text !== null && body !== undefined && textIn(body) === stripSignatures(text)
+  if (manifest.tool_type === 'knowledge')
+    return text === null || (files.length === 1 && text.endsWith(bodyOf(files)))
+  const [body] = files
+  return (
+    text !== null &&
+    files.length === 1 &&
+    body?.path === DIRECTIVE &&
+    textIn(body) === stripSignatures(text, DIRECTIVE)
+  )
 }
 
 function bodyOf(files: readonly ItemFile[]): string {

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { sha256 } from '../../src/shared/json.ts'
 import type { Place } from '../fixtures/place.ts'
 import { makePlace } from '../fixtures/place.ts'
 import { CLI, kiwi } from './temp-server.ts'
@@ -20,6 +21,11 @@ function brought(id: string, code: string): string {
   writeFileSync(join(folder, 'tool.yaml'), manifest)
   writeFileSync(join(folder, 'main.sh'), `#!/bin/bash\n${code}`)
   return join(folder, 'tool.yaml')
+}
+
+function library(): void {
+  mkdirSync(join(place.project, '.ai/tools/lib'), { recursive: true })
+  writeFileSync(join(place.project, '.ai/tools/lib/part.py'), 'x = 1\n')
 }
 
 describe('kiwi trust', () => {
@@ -59,7 +65,12 @@ describe('kiwi trust', () => {
     'N17: at a terminal it shows what the project brings, and takes %j for an answer',
     async (answer, code, count) => {
       brought('greets', 'echo hi')
-      brought('waves', 'echo o/')
+      const waves = brought('waves', 'echo o/')
+      const text = readFileSync(waves, 'utf8')
+      writeFileSync(waves, `# kiwi-mcp:validated:2026-01-28T12:34:56Z:${sha256(text)}\n${text}`)
+      brought('signed', 'echo signed')
+      await kiwi(place, ['sign', 'signed'])
+      library()
       const child = spawn(
         'python3',
         ['-c', 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)', process.execPath, CLI, 'trust'],
@@ -78,7 +89,7 @@ describe('kiwi trust', () => {
       }
       const [ended] = await once(child, 'close')
       expect(shown).toMatch(
-        /It brings 2 tool\.[^]*greets \(unsigned\)[^]*waves \(unsigned\)[^]*Trust this project\?/,
+        /It brings 3 tool, 1 library\.\s+greets \(unsigned\)\s+waves \(signed by nobody known\)\s+\.ai\/tools\/lib \(library of 1 files\)[^]*Trust this project\?/,
       )
       expect(ended).toBe(code)
       expect(JSON.parse((await kiwi(place, ['trust', '--list', '--json'])).stdout)).toHaveLength(count)
@@ -116,6 +127,12 @@ describe('kiwi init', () => {
     expect((await kiwi(place, ['init'])).code).toBe(0)
     expect(readFileSync(ignore, 'utf8')).toBe('mine\n')
     expect((await kiwi(place, ['run', 'greets'])).stdout).toBe('hi\n')
+  })
+
+  test('N17: a library is reason enough to ask first', async () => {
+    library()
+    expect((await kiwi(place, ['init'])).code).toBe(2)
+    expect((await kiwi(place, ['trust', '--list', '--json'])).stdout.trim()).toBe('[]')
   })
 
   test('N17: where there are items already, it asks first', async () => {

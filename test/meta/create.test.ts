@@ -14,6 +14,21 @@ beforeAll(async () => {
 afterAll(() => temp.close())
 
 describe('create and delete', () => {
+  test("S8: keys by which Kiwi says how it read an item are no author's", async () => {
+    const marks = { _file: 'main.sh', _virtual: true, _undeclared: [], _documentation: 'x' }
+    const files = { 'main.sh': 'true' }
+    const refused = {
+      code: 'INVALID_MANIFEST',
+      details: {
+        invalid: Object.keys(marks).map((name) => ({ name, reason: expect.stringContaining('Kiwi') })),
+      },
+    }
+    expect((await temp.create('marked', { ...BASH, ...marks }, files)).error).toMatchObject(refused)
+    await temp.create('marked', BASH, files)
+    const update = { item_type: 'tool', action: 'update', item_id: 'marked', parameters: { manifest: marks } }
+    expect((await temp.call('execute', update)).error).toMatchObject(refused)
+  })
+
   test('S8: what was made runs in the next call, and what is deleted is gone', async () => {
     const made = await temp.create(
       'greets',
@@ -91,7 +106,7 @@ describe('create and delete', () => {
       parameters: { content: text, files: { 'main.sh': '#!/bin/bash\ntrue' } },
     })
     const written = readFileSync(join(temp.project, '.ai/tools/commented/tool.yaml'), 'utf8')
-    expect(stripSignatures(written)).toBe(text)
+    expect(stripSignatures(written, 'tool.yaml')).toBe(text)
   })
 
   test('T1: a sample of each type can be made, found by its type and loaded', async () => {

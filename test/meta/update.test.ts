@@ -18,7 +18,8 @@ const act = (action: string, item_id: string, parameters: object = {}, item_type
 const update = (item_id: string, parameters: object, item_type = 'tool'): Promise<Reply> =>
   act('update', item_id, parameters, item_type)
 /** What lies below `.ai`, without its signatures. */
-const bare = (path: string): string => stripSignatures(readFileSync(join(temp.project, '.ai', path), 'utf8'))
+const bare = (path: string): string =>
+  stripSignatures(readFileSync(join(temp.project, '.ai', path), 'utf8'), path)
 
 describe('S8: update', () => {
   test('changes keys of the manifest and files, raises the version, signs, and runs in the next call', async () => {

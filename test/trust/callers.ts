@@ -80,11 +80,11 @@ export async function signByHand(
     by: 'person',
     created: time,
   })
-  const text = unsignedText(readFileSync(path, 'utf8'))
+  const text = unsignedText(readFileSync(path, 'utf8'), path)
   const signature = sign(null, Buffer.from(statement), createPrivateKey(pem)).toString('base64url')
   const lines = [
     `# kiwi-mcp:validated:${time}:${sha256(text)}`,
     `# kiwi-mcp:signed:${time}:${sha256(text)}:${signature}:${fingerprint}`,
   ]
-  writeFileSync(path, withSignature(text, lines))
+  writeFileSync(path, withSignature(text, lines, path))
 }

@@ -42,6 +42,42 @@ describe('every form of item', () => {
     })
   })
 
+  test.each([
+    ['a file with the text of its manifest', 'other.txt'],
+    ['a line of another family', null],
+  ])('SIG-04: %s is seen when it comes later', async (_, added) => {
+    const id = `grown_${added === null ? 'line' : 'file'}`
+    const path = bashTool(temp, id, 'echo 1')
+    await signAs(temp, 'person', id)
+    expect((await temp.run(id)).status).toBe('success')
+    const [first, second, ...rest] = readFileSync(path, 'utf8').split('\n')
+    if (added === null) writeFileSync(path, [first, second, '# rye:unsigned', ...rest].join('\n'))
+    else temp.write(`tools/${id}/${added}`, rest.join('\n'))
+    expect((await temp.run(id)).error).toMatchObject({ code: 'CONTENT_MODIFIED' })
+    expect((await signAs(temp, 'person', id)).data).toMatchObject({ status: 'signed' })
+    expect(readFileSync(path, 'utf8')).not.toContain('rye:unsigned')
+    expect((await temp.run(id)).status).toBe('success')
+  })
+
+  test('SIG-04: the content of a knowledge folder is signed with it, and stays so in the registry', async () => {
+    const more = { item_type: 'knowledge' }
+    temp.write(
+      'tools/advice/tool.yaml',
+      'tool_id: advice\ntool_type: knowledge\nversion: 1.0.0\ncategory: c\ndescription: advice\nname: Advice\nconfig: {entry_type: reference}\n',
+    )
+    temp.write('tools/advice/content.md', 'good advice\n')
+    expect((await signAs(temp, 'person', 'advice', more)).data).toMatchObject({ status: 'signed' })
+    const publish = { ...more, action: 'publish', item_id: 'advice' }
+    expect((await temp.kiwi.call('execute', publish, person(temp))).error).toBeNull()
+    const signature = { state: 'signed', by: 'person' }
+    for (const source of ['project', 'registry'])
+      expect((await temp.load('advice', { ...more, source })).data).toMatchObject({ signature })
+    temp.write('tools/advice/content.md', 'bad advice\n')
+    expect((await temp.load('advice', { ...more, source: 'project' })).data).toMatchObject({
+      signature: { state: 'unverified' },
+    })
+  })
+
   test('L4: knowledge of old loses the hash in its front matter when it is signed', async () => {
     const hash = sha256('Text.').slice(0, 12)
     const head = '---\nid: aged\ntitle: Aged\ndescription: x\nversion: 1.0.0\n'

@@ -28,7 +28,7 @@ describe('sign', () => {
       action: 'sign',
       status: 'signed',
       signature: line,
-      hash: sha256(stripSignatures(readFileSync(path, 'utf8'))),
+      hash: sha256(stripSignatures(readFileSync(path, 'utf8'), path)),
       path,
       warnings: [],
     })
@@ -142,7 +142,7 @@ describe('what was signed and is something else now', () => {
     temp.write('tools/chained/main.sh', '#!/bin/bash\necho chained')
     await signAs(temp, 'person', 'chained')
     const signed = text('tools/chained/tool.yaml')
-    const forged = stripSignatures(signed).replace('own_bash', 'bash_runtime')
+    const forged = stripSignatures(signed, 'tool.yaml').replace('own_bash', 'bash_runtime')
     const lines = signed.split('\n').slice(0, 2)
     const hash = sha256(forged)
     writeFileSync(
@@ -150,6 +150,7 @@ describe('what was signed and is something else now', () => {
       withSignature(
         forged,
         lines.map((line) => line.replace(/[0-9a-f]{64}/, hash)),
+        'tool.yaml',
       ),
     )
     await expectRefusal(temp, await temp.run('chained'), 'CONTENT_MODIFIED')
@@ -158,12 +159,12 @@ describe('what was signed and is something else now', () => {
   test('SIG-02: a hash that was computed again is no signature: with our line refused, without it least trust', async () => {
     const path = bashTool(temp, 'recomputed', 'echo x', 'category: a\n')
     await signAs(temp, 'person', 'recomputed')
-    const evil = stripSignatures(readFileSync(path, 'utf8')).replace('category: a', 'category: b')
+    const evil = stripSignatures(readFileSync(path, 'utf8'), path).replace('category: a', 'category: b')
     const lines = readFileSync(path, 'utf8').split('\n').slice(0, 2)
     const again = lines.map((line) => line.replace(/[0-9a-f]{64}/, sha256(evil)))
-    writeFileSync(path, withSignature(evil, again))
+    writeFileSync(path, withSignature(evil, again, path))
     await expectRefusal(temp, await temp.run('recomputed'), 'CONTENT_MODIFIED')
-    writeFileSync(path, withSignature(evil, again.slice(0, 1)))
+    writeFileSync(path, withSignature(evil, again.slice(0, 1), path))
     expect((await temp.load('recomputed')).data).toMatchObject({
       signature: { state: 'validated', by: null },
       trust: { level: 1, name: 'local' },

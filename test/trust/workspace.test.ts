@@ -33,6 +33,29 @@ describe('N17: a project that nobody has trusted', () => {
     expect((await temp.call('execute', dry)).error?.code).toBe('UNTRUSTED')
   })
 
+  test('SIG-11, N17: a line that names our key is no word for it, and the refusal says both commands', async () => {
+    await untrusted()
+    await temp.create('own', BASH, { 'main.sh': 'echo own' })
+    const [, fingerprint = ''] =
+      /:signed:.*:([0-9a-f]{16})$/m.exec(
+        readFileSync(join(temp.project, '.ai/tools/own/tool.yaml'), 'utf8'),
+      ) ?? []
+    const path = bashTool(temp, 'forged', 'echo forged')
+    const text = readFileSync(path, 'utf8')
+    const time = '2026-01-28T12:34:56Z'
+    const hash = sha256(text)
+    writeFileSync(
+      path,
+      `# kiwi-mcp:validated:${time}:${hash}\n# kiwi-mcp:signed:${time}:${hash}:${'A'.repeat(86)}:${fingerprint}\n${text}`,
+    )
+    const { error } = await temp.run('forged')
+    expect(error).toMatchObject({
+      code: 'CONTENT_MODIFIED',
+      hint: expect.stringMatching(/kiwi sign forged.*kiwi trust --project /),
+    })
+    expect(error?.fix).not.toMatchObject({ arguments: { action: 'sign' } })
+  })
+
   test('SIG-11, N17: a person trusts it, and at once it runs, with a note; another process sees it and its end', async () => {
     await untrusted()
     const other = await openTempKiwi({ beside: temp })

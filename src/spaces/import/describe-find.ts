@@ -1,16 +1,17 @@
-import { dirname } from 'node:path'
+import { basename, dirname } from 'node:path'
 import type { JsonObject, JsonValue } from '../../shared/json.ts'
 import { isJsonObject } from '../../shared/json.ts'
 import { LIMITS } from '../../shared/limits.ts'
 import { textOf } from '../../shared/template.ts'
-import type { ItemType } from '../../shared/tool-type.ts'
 import { itemTypeOf } from '../../shared/tool-type.ts'
 import { list } from '../disk.ts'
 import type { PackageTable } from '../imports.ts'
 import type { Item } from '../item.ts'
 import { entrypointOf } from '../item.ts'
 import { beginningOf } from '../read-file.ts'
+import type { SignatureSubject } from '../signature-candidates.ts'
 import { readSignature } from '../signature-line.ts'
+import { signedFileName } from '../signed-text.ts'
 import type { Find } from './collect-items.ts'
 import { TYPES } from './read-find.ts'
 
@@ -36,7 +37,11 @@ export async function describeItem(item: Item, find: Find, packageTable: Package
   const { manifest, raw } = item
   const texts = await textsOf(item)
   const [text = ''] = texts
-  const { state, findings } = signatureOf(text, itemTypeOf(manifest.tool_type), raw)
+  const { state, findings } = signatureOf(text, {
+    itemType: itemTypeOf(manifest.tool_type),
+    raw,
+    fileName: signedFileName(item),
+  })
   const older = [...Object.keys(raw), ...frontKeys(text)].filter((key) => OLDER_KEYS.has(key))
   return {
     version: manifest.version,
@@ -63,7 +68,11 @@ export async function describeItem(item: Item, find: Find, packageTable: Package
 export function describeText({ entry }: Find): Description {
   const text = entry === null ? '' : beginningOf(entry.path, LIMITS.itemBytes)
   const itemType = entry === null ? 'tool' : TYPES[entry.place]
-  const { state, findings } = signatureOf(text, itemType, {})
+  const { state, findings } = signatureOf(text, {
+    itemType,
+    raw: {},
+    fileName: entry === null ? null : basename(entry.path),
+  })
   return {
     version: null,
     signature: state,
@@ -76,10 +85,9 @@ export function describeText({ entry }: Find): Description {
 
 function signatureOf(
   text: string,
-  itemType: ItemType,
-  raw: JsonObject,
+  subject: SignatureSubject,
 ): { readonly state: Description['signature']; readonly findings: readonly string[] } {
-  const { state, key, findings } = readSignature(text, { itemType, raw })
+  const { state, key, findings } = readSignature(text, subject)
   return { state: state === 'validated' && key !== null ? 'signed' : state, findings }
 }
 

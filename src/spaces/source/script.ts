@@ -26,7 +26,7 @@ interface ReadScript {
 /** The manifest of a single script: what it says of itself, and for the rest what its name says. It is never run. */
 export async function readScript(script: Script): Promise<ReadScript> {
   const { stem, fileName, path, text } = script
-  const bare = withoutSignatures(text)
+  const bare = withoutSignatures(text, fileName)
   const declared = await declaredIn(bare, fileName, path)
   const { config, schema, more, documentation, warnings } = declared
   const type = textOf(declared.tool_type ?? 'script')
@@ -65,8 +65,8 @@ export async function readScript(script: Script): Promise<ReadScript> {
 }
 
 /** Signature lines become empty ones, so that a fault is told with its line in the file. */
-function withoutSignatures(text: string): string {
-  const bare = stripSignatures(text)
+function withoutSignatures(text: string, fileName: string): string {
+  const bare = stripSignatures(text, fileName)
   if (bare.length === text.length) return text
   const shebang = /^\uFEFF?(?:#![^\n]*\n)?/.exec(bare)?.[0].length ?? 0
   const gone = text.slice(shebang, shebang + text.length - bare.length)
