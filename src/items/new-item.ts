@@ -5,6 +5,7 @@ import { IN_WORDS, fieldFaults } from '../shared/field-faults.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { textOf } from '../shared/template.ts'
 import { parseDocument } from '../spaces/parse-document.ts'
+import { shebangOf } from '../spaces/source/languages.ts'
 import { textFile } from '../spaces/written-item.ts'
 import type { Kind } from './actions.ts'
 import type { Described, Named } from './described.ts'
@@ -61,7 +62,31 @@ async function fromText(described: Described, content: string): Promise<Named | 
   const { kind } = described
   if (kind === 'knowledge' || kind === 'directive') return newDocument(described, content)
   const language = kind === 'tool' ? languageOf(content, described) : null
-  return language === null ? null : newScript(described, content, language)
+  if (language !== null) return newScript(described, content, language)
+  if (kind === 'tool' && isSource(described, content)) throw noLanguage(described.id, content)
+  return null
+}
+
+/** It does not begin as a manifest does, whole or broken: with a key, a brace or a mark of YAML. */
+function isSource({ beside: { tool_type = 'script' } }: Described, text: string): boolean {
+  if (tool_type !== 'script') return false
+  const first = text.split('\n').find((line) => !/^\uFEFF?\s*(?:#(?!!)|$)/.test(line)) ?? ''
+  return first !== '' && !/^\uFEFF?\s*(?:\{|---|(["']?)[\w-]+\1\s*:(?:\s|$))/.test(first)
+}
+
+function noLanguage(itemId: string | undefined, content: string): KiwiError {
+  const command = shebangOf(content)
+  const reason =
+    command === null
+      ? 'which language? give tool_type python, bash or node, or begin with a shebang'
+      : `no runtime of Kiwi runs "${command}", which its first line names: give the executor that does`
+  return new KiwiError('INVALID_PARAMETERS', `Cannot create "${itemId ?? 'item'}": "content": ${reason}`, {
+    hint:
+      command === null
+        ? 'Send it again with parameters.tool_type, such as python'
+        : 'Send it again with parameters.executor, the id of a runtime',
+    details: { missing: [], invalid: [{ name: 'content', reason }] },
+  })
 }
 
 /** A mapping with a key that only manifests have, in YAML or JSON. */

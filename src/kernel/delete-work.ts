@@ -84,7 +84,9 @@ function unconfirmed(
   const item_id = ref.category === null ? link.id : `${ref.category}/${ref.name}`
   const reason = `it was not confirmed, so nothing was changed; ${goes} would go from ${where}`
   return new KiwiError('CONFIRM_REQUIRED', `Cannot delete "${link.id}": ${reason}`, {
-    ...(path === null ? { hint: `Confirm it for location "registry": ${commandFor(link.id, itemType)}` } : {}),
+    ...(path === null
+      ? { hint: `Confirm it for location "registry": ${commandFor(link.id, itemType)}` }
+      : {}),
     fix: { call: 'execute', arguments: { item_type: itemType, action: 'delete', item_id, parameters } },
     details: { source: link.space, path, versions: numbers },
   })

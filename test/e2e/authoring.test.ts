@@ -42,6 +42,13 @@ describe('S8: kiwi create, update, delete', () => {
       [],
       'tools/an_json.yaml',
     ],
+    [
+      'TOML',
+      'an_toml.toml',
+      'tool_type = "api"\ndescription = "d"\n[config]\nurl = "https://example.com/"\n',
+      [],
+      'tools/an_toml.yaml',
+    ],
     ['Python', 'count.py', COUNT, ['--category', 'text'], 'tools/text/count.py'],
     ['shell', 'say.sh', '#!/bin/sh\n# Says hello\necho hello\n', [], 'tools/say.sh'],
     ['a module', 'mod.mjs', '/** A module */\nimport "node:os"\nconsole.log(1)\n', [], 'tools/mod.mjs'],
