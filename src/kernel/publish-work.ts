@@ -26,10 +26,10 @@ import { writeSigned } from './write-signed.ts'
 export async function publishWork(
   wish: Extract<Wish, { kind: 'publish' }>,
   lookup: Lookup,
-  { caller }: Ticket,
+  ticket: Ticket,
   means: Means,
 ): Promise<Work> {
-  const standing = await changeable('publish', wish, lookup)
+  const standing = await changeable('publish', wish, lookup, ticket)
   const { item: source } = standing
   const version = wish.version ?? source.manifest.version
   const { default: semver } = await import('semver')
@@ -42,7 +42,7 @@ export async function publishWork(
   if (isRegistered) throw onlyRegistered(source, version)
   const missing = missingFields(source)
   if (missing.length > 0) throw invalidManifest(source.id, missing)
-  const by = caller.kind
+  const by = ticket.caller.kind
   const { verified } = await mayVouch(source, { verb: 'publish', by, lookup, means })
   if (verified.state === 'unverified') throw modified(source)
   const isRaised = version !== source.manifest.version

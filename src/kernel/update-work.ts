@@ -12,6 +12,7 @@ import { notFound } from '../spaces/lookup.ts'
 import { targetOf } from '../spaces/write.ts'
 import type { WrittenItem } from '../spaces/written-item.ts'
 import { writtenOf } from '../spaces/written-item.ts'
+import { assertMeant } from './assert-meant.ts'
 import type { Authored } from './author.ts'
 import { author } from './author.ts'
 import type { Location, Ticket, Wish, Work } from './call.ts'
@@ -29,13 +30,13 @@ import { writeSigned } from './write-signed.ts'
 export async function updateWork(
   wish: Extract<Wish, { kind: 'update' }>,
   lookup: Lookup,
-  { caller }: Ticket,
+  ticket: Ticket,
   means: Means,
 ): Promise<Work> {
-  const standing = await changeable('update', wish, lookup)
+  const standing = await changeable('update', wish, lookup, ticket)
   const { item: before } = standing
   assertExpected(before, wish.expectedHash)
-  const by = caller.kind
+  const by = ticket.caller.kind
   await mayVouch(before, { verb: 'update', by, lookup, means, executors: await executorsOf(before, lookup) })
   const present = await writtenOf(before)
   const changed = await changeWritten(before, present, wish.change)
@@ -119,12 +120,12 @@ export async function changeable(
   action: string,
   { ref, itemType, location }: Pick<Extract<Wish, { kind: 'update' }>, 'ref' | 'itemType' | 'location'>,
   lookup: Lookup,
+  ticket: Ticket,
 ): Promise<Standing> {
   const standing = await standingItem(async () => {
     const item = await lookup.find(ref, itemType, location ?? undefined)
-    // Running and reading take a document for a tool where there is no other; what is changed is never meant so.
-    const isDocument = itemType === 'tool' && item?.manifest.tool_type === 'knowledge'
-    if (item === null || isDocument) throw notFound(ref, itemType)
+    if (item === null) throw notFound(ref, itemType)
+    assertMeant(action, item, itemType, ticket)
     return item
   }, lookup)
   const { id, space, form, filePaths } = standing.item

@@ -177,3 +177,22 @@ describe('C14: what one process makes, another sees within a second', () => {
     }
   })
 })
+
+test('S8: knowledge that is changed, published or deleted as a tool is said to be knowledge, and the fix goes through', async () => {
+  const act = (action: string, parameters: object): Promise<Reply> =>
+    temp.call('execute', { item_type: 'tool', action, item_id: 'is_known', parameters })
+  const manifest = { tool_type: 'knowledge', description: 'd' }
+  expect((await act('create', { manifest })).status).toBe('success')
+  for (const [action, parameters] of [
+    ['update', { manifest: { description: 'e' } }],
+    ['publish', {}],
+    ['delete', { confirm: true }],
+  ] as const) {
+    const { error } = await act(action, parameters)
+    expect(error).toMatchObject({
+      code: 'INVALID_PARAMETERS',
+      message: `Cannot ${action} "is_known": it is knowledge, no tool`,
+    })
+    expect((await temp.call('execute', error?.fix?.arguments)).status).toBe('success')
+  }
+})
