@@ -46,7 +46,11 @@ async function newItem(described: Described): Promise<Named> {
   const written = typeof content === 'string' ? await fromText(described, content) : null
   if (written !== null) return written
   if (content !== undefined && manifest !== undefined) throw bothGiven(described.id)
-  const { raw, text } = await completed(described, manifest ?? content ?? {})
+  const source = manifest ?? content
+  if (source === undefined && Object.keys(described.beside).length === 0)
+    throw missing(described.id, 'manifest', '"manifest" or "content" is missing')
+  const { raw, text } = await completed(described, source ?? {})
+  if (textOf(raw['tool_id'] ?? '') === '') throw missing(described.id, 'tool_id', '"tool_id" is missing')
   if (kind === 'knowledge' || raw['tool_type'] === 'knowledge') return newDocument(described, null, raw)
   const id = textOf(raw['tool_id'] ?? '')
   const { files } = described
@@ -113,6 +117,16 @@ function readParameters(itemId: string | undefined, given: JsonObject): z.infer<
   const faults = invalid.map(({ name, reason }) => `"${name}" ${reason}`).join('; ')
   throw new KiwiError('INVALID_PARAMETERS', `Cannot create "${itemId ?? 'item'}": ${faults}`, {
     details: { missing: [], invalid },
+  })
+}
+
+function missing(itemId: string | undefined, name: string, reason: string): KiwiError {
+  return new KiwiError('INVALID_PARAMETERS', `Cannot create "${itemId ?? 'item'}": ${reason}`, {
+    hint:
+      name === 'tool_id'
+        ? 'Give item_id in the call, or tool_id in the manifest'
+        : 'Give parameters.manifest (a mapping or YAML), or parameters.content (a source or document)',
+    details: { missing: [name], invalid: [] },
   })
 }
 

@@ -5,7 +5,7 @@ import { itemTypeOf } from '../shared/tool-type.ts'
 import { withVersion } from '../spaces/change-item.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
-import { readyCall } from '../spaces/ready-call.ts'
+import { readyCall, requiredOf } from '../spaces/ready-call.ts'
 import { targetOf } from '../spaces/write.ts'
 import type { WrittenItem } from '../spaces/written-item.ts'
 import type { Authored } from './author.ts'
@@ -28,7 +28,7 @@ export async function createWork(
   // An executor that was saved a moment ago is one.
   lookup.freshen(true)
   const authorIt = (written: WrittenItem): Promise<Authored> =>
-    author(written, { stem: given.id, category: null, location, lookup, means })
+    author(written, { action: 'create', stem: given.id, category: null, location, lookup, means })
   const first = await authorIt(given.written)
   // What is new starts at 1.0.0.
   const isUnversioned = first.item.raw['version'] === undefined
@@ -82,6 +82,7 @@ export function writtenData(
     path,
     content_hash: contentHash,
     call: readyCall(manifest),
+    required: requiredOf(manifest),
   }
 }
 
@@ -115,7 +116,7 @@ async function assertFree(
   }
   if (location === 'registry') return
   const itemType = itemTypeOf(manifest.tool_type)
-  const hint = 'Change it with update, choose another id, or delete it first with parameters.confirm = true'
+  const hint = 'Change it with update, choose another id, or delete it first'
   const broken = await lookup.broken({ name: id, category: null, version: null }, itemType, location)
   if (broken !== null)
     throw new KiwiError('CONFLICT', takenBy(id, broken.path), { hint, details: { ...broken } })

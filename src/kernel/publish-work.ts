@@ -47,12 +47,11 @@ export async function publishWork(
   if (verified.state === 'unverified') throw modified(source)
   const isRaised = version !== source.manifest.version
   const present = await writtenOf(source)
-  const authored = await authorAgain(
-    source,
-    isRaised ? await withVersion(present, version) : present,
+  const authored = await authorAgain(source, isRaised ? await withVersion(present, version) : present, {
+    action: 'publish',
     lookup,
     means,
-  )
+  })
   const { item, plan } = authored
   if (published?.content_hash === item.contentHash) return unchangedWork('publish', item)
   const { registry } = means.store

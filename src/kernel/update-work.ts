@@ -45,7 +45,11 @@ export async function updateWork(
   const isAsked = asked !== null && asked !== before.manifest.version
   if (!isAsked && (await isSame(before, present, changed, declared))) return unchangedWork('update', before)
   const { version, warnings: notes } = await versionAfter(before, declared, asked, means.store.registry)
-  const authored = await authorAgain(before, await withVersion(changed, version), lookup, means)
+  const authored = await authorAgain(before, await withVersion(changed, version), {
+    action: 'update',
+    lookup,
+    means,
+  })
   const { item, plan, warnings } = authored
   await assertUnpublished('update', item, means.store.registry)
   const rules = await ruleCheck(plan, 'update', means.chain)
@@ -156,11 +160,11 @@ function fileOrRegistry({ space }: Item): Location {
 export async function authorAgain(
   before: Item,
   written: WrittenItem,
-  lookup: Lookup,
-  means: Means,
+  { action, lookup, means }: { action: string; lookup: Lookup; means: Means },
 ): Promise<Authored> {
   const { id, manifest } = before
   const authored = await author(written, {
+    action,
     stem: id,
     category: manifest.category,
     location: fileOrRegistry(before),

@@ -91,7 +91,9 @@ describe('S8: kiwi create, update, delete', () => {
     expect(same).toMatchObject({ code: 0, stdout: 'Unchanged: "count" 1.0.3\n' })
     expect(await kiwi(place, ['delete', 'count'])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('CONFIRM_REQUIRED'),
+      stderr: expect.stringMatching(
+        /CONFIRM_REQUIRED .*count\.py.*\n.*--yes\n +next: kiwi delete count --yes\n/,
+      ),
     })
     expect(await kiwi(place, ['delete', 'count', '--yes'])).toMatchObject({ code: 0 })
     expect(await kiwi(place, ['run', 'count'])).toMatchObject({ code: 3 })

@@ -196,3 +196,41 @@ test('S8: knowledge that is changed, published or deleted as a tool is said to b
     expect((await temp.call('execute', error?.fix?.arguments)).status).toBe('success')
   }
 })
+
+describe('S15: a refusal says what is missing', () => {
+  const act = (action: string, more: object): Promise<Reply> =>
+    temp.call('execute', { item_type: 'tool', action, ...more })
+
+  test('a version that is not there names those that are', async () => {
+    for (const version of ['1.0.0', '1.1.0'])
+      await temp.create('has_two', { ...BASH, version }, { 'main.sh': 'true' }, 'registry')
+    for (const reply of [await temp.run('has_two@9.0.0'), await temp.load('has_two@9.0.0')]) {
+      expect(reply.error).toMatchObject({
+        code: 'NOT_FOUND',
+        message: expect.stringContaining('"has_two@9.0.0"'),
+        hint: 'It has 1.1.0, 1.0.0',
+        details: { versions: ['1.1.0', '1.0.0'] },
+      })
+    }
+    expect((await temp.load('y/z/deep')).error?.message).toBe('Cannot find tool "y/z/deep"')
+  })
+
+  test.each([
+    ['no id', { parameters: { manifest: { tool_type: 'api', description: 'd' } } }, '"tool_id" is missing'],
+    ['nothing at all', { item_id: 'x' }, '"manifest" or "content" is missing'],
+  ])('create with %s', async (_, given, reason) => {
+    expect((await act('create', given)).error).toMatchObject({
+      code: 'INVALID_PARAMETERS',
+      message: expect.stringContaining(reason),
+    })
+  })
+
+  test('what stands against a plan stands against making it', async () => {
+    const manifest = { tool_type: 'script', executor: 'no_runtime', description: 'd' }
+    const { error } = await act('create', { item_id: 'x', parameters: { manifest } })
+    expect(error).toMatchObject({
+      code: 'EXECUTOR_MISSING',
+      message: expect.stringMatching(/^Cannot create "x": /),
+    })
+  })
+})

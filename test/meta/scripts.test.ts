@@ -55,6 +55,7 @@ describe('L1: one id in several files of a space', () => {
     const { error } = await kiwi.load('a')
     expect(error).toMatchObject({ code: 'AMBIGUOUS_ID' })
     for (const path of written) expect(error?.message).toContain(path)
+    expect(error?.hint).toContain('Remove one of these files, or rename it')
   })
 
   test('a manifest that starts the script beside it is one item with it', async () => {
