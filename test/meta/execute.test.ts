@@ -234,3 +234,39 @@ describe('S15: a refusal says what is missing', () => {
     })
   })
 })
+
+describe('T13: a tool that brings its server along', () => {
+  const manifest = (more: object): object => ({
+    tool_type: 'mcp',
+    version: '1.0.0',
+    description: 'd',
+    executor_config: { mcp_server: 'own', mcp_tool: 'query', command: 'true', args: ['-y'], ...more },
+  })
+
+  test('both are made, the server first; a different one there is a conflict', async () => {
+    expect(await temp.create('asks', manifest({}))).toMatchObject({
+      status: 'success',
+      data: { tool_id: 'asks', also_created: { tool_id: 'mcp_own', source: 'project' } },
+    })
+    expect((await temp.load('mcp_own', { item_type: 'mcp' })).data).toMatchObject({
+      metadata: { executor: 'subprocess', config: { transport: 'stdio', command: 'true', args: ['-y'] } },
+    })
+    expect((await temp.load('asks')).data).toMatchObject({ chain: [{}, { tool_id: 'mcp_own' }, {}] })
+    const again = await temp.create('asks_too', manifest({}))
+    expect(again).toMatchObject({ status: 'success' })
+    expect(again.data).not.toHaveProperty('also_created')
+    expect((await temp.create('asks_other', manifest({ command: 'false' }))).error).toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringContaining('"mcp_own"'),
+    })
+    expect((await temp.load('asks_other')).error?.code).toBe('NOT_FOUND')
+  })
+
+  test('what is wrong with the tool leaves no server behind', async () => {
+    const wrong = { ...manifest({ mcp_server: 'left' }), version: 'one' }
+    expect((await temp.create('wrong', wrong)).error?.code).toBe('INVALID_MANIFEST')
+    const silent = { ...manifest({ mcp_server: 'left' }), description: '' }
+    expect((await temp.create('wrong', silent)).error?.code).toBe('INVALID_MANIFEST')
+    expect((await temp.load('mcp_left', { item_type: 'mcp' })).error?.code).toBe('NOT_FOUND')
+  })
+})
