@@ -50,10 +50,13 @@ async function newItem(described: Described): Promise<Named> {
   if (source === undefined && Object.keys(described.beside).length === 0)
     throw missing(described.id, 'manifest', '"manifest" or "content" is missing')
   const { raw, text } = await completed(described, source ?? {})
-  if (textOf(raw['tool_id'] ?? '') === '') throw missing(described.id, 'tool_id', '"tool_id" is missing')
-  if (kind === 'knowledge' || raw['tool_type'] === 'knowledge') return newDocument(described, null, raw)
   const id = textOf(raw['tool_id'] ?? '')
-  const { files } = described
+  if (id === '') throw missing(described.id, 'tool_id', '"tool_id" is missing')
+  if (kind === 'knowledge' || raw['tool_type'] === 'knowledge') return newDocument(described, null, raw)
+  return asManifest(id, text, described.files)
+}
+
+function asManifest(id: string, text: string, files: Described['files']): Named {
   if (files.length > 0 || id.toLowerCase() === 'tool') {
     return { id, written: { place: 'tools', kind: 'folder', manifest: textFile('tool.yaml', text), files } }
   }

@@ -1,6 +1,7 @@
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { canonicalJson, isJsonObject } from '../shared/json.ts'
+import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { readWritten } from '../spaces/read-item.ts'
 import type { WrittenItem } from '../spaces/written-item.ts'
@@ -27,7 +28,8 @@ export async function inlineServer(
   const { server } = config
   if (tool_type !== 'mcp_tool' || executor === null || !isJsonObject(server)) return null
   const there = await lookup.executorOf(tool)
-  if (there === null) {
+  // A shipped one is a proposal, which files may override.
+  if (there === null || (there.space === 'builtin' && location !== 'registry' && !isSame(there, server))) {
     const made = await serverManifest(executor, server)
     const item = await readWritten(made, { stem: executor, category: null }, location)
     return {
@@ -38,13 +40,17 @@ export async function inlineServer(
       },
     }
   }
-  if (canonicalJson({ transport: 'stdio', ...there.manifest.config }) === canonicalJson(server)) return null
+  if (isSame(there, server)) return null
   const message = `Cannot create "${tool.id}": another server "${executor}" is there, in ${there.space}`
   throw new KiwiError('CONFLICT', message, {
     hint: 'Leave command, args, env and url out to use that one, or give mcp_server another name',
     fix: { call: 'load', arguments: { item_type: 'mcp', item_id: executor, source: there.space } },
     details: { tool_id: executor, path: there.path },
   })
+}
+
+function isSame({ manifest: { config } }: Item, server: JsonObject): boolean {
+  return canonicalJson({ transport: 'stdio', ...config }) === canonicalJson(server)
 }
 
 async function serverManifest(id: string, config: JsonObject): Promise<WrittenItem> {

@@ -262,6 +262,11 @@ describe('T13: a tool that brings its server along', () => {
     expect((await temp.load('asks_other')).error?.code).toBe('NOT_FOUND')
   })
 
+  test('a shipped server of that name is overridden where the tool lies', async () => {
+    const made = await temp.create('asks_shipped', manifest({ mcp_server: 'supabase' }))
+    expect(made.data).toMatchObject({ also_created: { tool_id: 'mcp_supabase', source: 'project' } })
+  })
+
   test('what is wrong with the tool leaves no server behind', async () => {
     const wrong = { ...manifest({ mcp_server: 'left' }), version: 'one' }
     expect((await temp.create('wrong', wrong)).error?.code).toBe('INVALID_MANIFEST')
