@@ -4,7 +4,7 @@ import { deepFreeze, sha256 } from '../shared/json.ts'
 import type { ItemType } from '../shared/tool-type.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
-import { notFound } from '../spaces/lookup.ts'
+import { versionNotFound } from '../spaces/lookup.ts'
 import type { Compiled } from './compile-plan.ts'
 import { compilePlan } from './compile-plan.ts'
 import { createCurrent } from './current.ts'
@@ -75,7 +75,7 @@ export function openResolver(schemas: Schemas, { judge }: Pick<Judge, 'judge'>):
   const make = async (ref: ItemRef, lookup: Lookup, itemType: ItemType): Promise<Plan> => {
     const plans = plansOf(lookup)
     const item = await lookup.find(ref, itemType)
-    if (item === null) throw notFound(ref, itemType)
+    if (item === null) throw await versionNotFound(ref, itemType, lookup)
     const made = await plan(item, lookup)
     // What stands against it may pass with nothing but time, and nobody waits for a refusal.
     if (made.trust.refusal !== null) return made

@@ -29,10 +29,9 @@ export function deleteCommand(id: string, options: DeleteOptions): Promise<numbe
     const { error } = reply
     if (error?.code !== 'CONFIRM_REQUIRED') return printWritten(reply, options.json === true)
     if (options.yes === true || options.json === true || !canAsk()) {
-      const code = printWritten(reply, options.json === true)
-      if (options.yes !== true && options.json !== true)
-        openTerminal().note(`  or: kiwi delete ${printable(id)} --yes`)
-      return code
+      // What a tool would be told is not what is typed.
+      const hint = `Confirm it with --yes${options.yes === true ? ' and --location registry' : ''}`
+      return printWritten({ ...reply, error: { ...error, hint } }, options.json === true)
     }
     openTerminal().note(printable(error.message))
     if (await isAgreed('Delete it?')) {

@@ -8,7 +8,7 @@ import type { JsonObject } from '../shared/json.ts'
 import type { ItemType } from '../shared/tool-type.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
-import { notFound } from '../spaces/lookup.ts'
+import { versionNotFound } from '../spaces/lookup.ts'
 import { stripSignatures } from '../spaces/signature-line.ts'
 import { writtenOf } from '../spaces/written-item.ts'
 import type { ItemFile } from '../store/store.ts'
@@ -57,7 +57,14 @@ async function sidesOf(
   itemType: ItemType,
   lookup: Lookup,
 ): Promise<readonly [Item, Item]> {
-  const [first = '', second, third] = ids
+  const [first = '', second, third, ...rest] = ids
+  if (rest.length > 0) {
+    const shown = rest.map((id) => `"${id}"`).join(', ')
+    throw new KiwiError('INVALID_PARAMETERS', `Cannot compare: ${shown} is too many`, {
+      hint: 'Give two ids, or one id with up to two versions',
+      details: { missing: [], invalid: rest.map((name) => ({ name, reason: 'too many arguments' })) },
+    })
+  }
   const one = parseItemRef(first)
   const versionOr = (text: string): ItemRef =>
     /^[\^~<>=*]|^\d+(?:\.|$)/.test(text) && !text.includes('@')
@@ -78,7 +85,7 @@ async function sidesOf(
 async function found(ref: ItemRef, itemType: ItemType, lookup: Lookup): Promise<Item> {
   const published = ref.version === null ? null : await lookup.find(ref, itemType, 'registry')
   const item = published ?? (await lookup.find(ref, itemType))
-  if (item === null) throw notFound(ref, itemType)
+  if (item === null) throw await versionNotFound(ref, itemType, lookup)
   return item
 }
 

@@ -3,6 +3,9 @@ import { extname, join, parse, relative, resolve } from 'node:path'
 import { KiwiError, messageOf } from '../shared/errors.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { parseDocument } from '../spaces/parse-document.ts'
+import { parseToml } from '../spaces/parse-toml.ts'
+import { languageByEnding } from '../spaces/source/languages.ts'
+import { manifestText } from '../spaces/written-item.ts'
 
 /** An item as a person has it on disk, as `create` and `update` take it. */
 export interface ItemSource {
@@ -11,16 +14,8 @@ export interface ItemSource {
   readonly parameters: Readonly<Record<string, unknown>>
   /** Paths of the files of a folder; null for a single file. */
   readonly paths: readonly string[] | null
-}
-
-/** What a source is run by when only its name tells. */
-const EXECUTORS: Readonly<Record<string, string>> = {
-  '.py': 'python_runtime',
-  '.sh': 'bash_runtime',
-  '.js': 'node_runtime',
-  '.mjs': 'node_runtime',
-  '.cjs': 'node_runtime',
-  '.ts': 'deno_runtime',
+  /** The manifest as it was written, where that is TOML. */
+  readonly toml?: string
 }
 
 /** Reads a manifest, a folder with `tool.yaml`, a script or a document. */
@@ -33,9 +28,15 @@ export async function readItemSource(source: string): Promise<ItemSource> {
     if (/^\.(?:ya?ml|json)$/.test(ext)) {
       return { id: await nameUnlessSaid(text, name), parameters: { manifest: text }, paths: null }
     }
-    const executor = EXECUTORS[ext]
-    const isSaid = executor === undefined || text.startsWith('#!')
-    return { id: name, parameters: { content: text, ...(isSaid ? {} : { executor }) }, paths: null }
+    if (ext === '.toml') {
+      const manifest = await manifestText(await parseToml(text, source))
+      return { id: await nameUnlessSaid(manifest, name), parameters: { manifest }, paths: null, toml: text }
+    }
+    const language = languageByEnding(ext)
+    // A first line says more, but for Python, which has many programs.
+    const isSaid = language === null || (text.startsWith('#!') && ext !== '.py')
+    const type = isSaid ? {} : { tool_type: language.type }
+    return { id: name, parameters: { content: text, ...type }, paths: null }
   } catch (error) {
     if (error instanceof KiwiError) throw error
     throw new KiwiError('PARSE_ERROR', `Cannot read "${source}": ${messageOf(error)}`, {

@@ -3,7 +3,7 @@ import { textOf } from '../shared/template.ts'
 import type { Property } from './parameters.ts'
 import { Properties } from './parameters.ts'
 import type { Terminal } from './terminal.ts'
-import { printReply, printable, printableText, table } from './terminal.ts'
+import { printReply, printable, printableText, runLine, table } from './terminal.ts'
 import type { CommonOptions } from './with-kiwi.ts'
 import { withKiwi } from './with-kiwi.ts'
 
@@ -65,11 +65,13 @@ export function loadCommand(id: string, options: LoadOptions): Promise<number> {
       ...(options.to === undefined ? {} : { destination: options.to }),
       ...(options.overwrite === undefined ? {} : { overwrite: options.overwrite }),
     })
-    return printReply(reply, options.json === true, (data, terminal) => show(Loaded.parse(data), terminal))
+    return printReply(reply, options.json === true, (data, terminal) =>
+      show(Loaded.parse(data), id.includes('@'), terminal),
+    )
   })
 }
 
-function show(item: z.infer<typeof Loaded>, terminal: Terminal): void {
+function show(item: z.infer<typeof Loaded>, isPinned: boolean, terminal: Terminal): void {
   const [name, version] = [printable(item.name), printable(item.version)]
   terminal.out(`${terminal.bold(name)} ${version}  ${terminal.dim(`${item.tool_type}, ${item.source}`)}`)
   terminal.out(printable(item.description))
@@ -109,7 +111,7 @@ function show(item: z.infer<typeof Loaded>, terminal: Terminal): void {
     for (const { content = '' } of item.files) terminal.out(`\n${printableText(content.trimEnd())}`)
   else if (item.content !== null)
     terminal.out(`\nmanifest\n${printableText(item.content.trimEnd()).replaceAll(/^/gm, '  ')}`)
-  showNext(item, terminal)
+  showNext(item, isPinned, terminal)
 }
 
 function showTrust({ trust, signature }: z.infer<typeof Loaded>, terminal: Terminal): void {
@@ -120,7 +122,7 @@ function showTrust({ trust, signature }: z.infer<typeof Loaded>, terminal: Termi
   terminal.out(printable(`sign   ${[state, ...known].join(', ')}`))
 }
 
-function showNext(item: z.infer<typeof Loaded>, terminal: Terminal): void {
+function showNext(item: z.infer<typeof Loaded>, isPinned: boolean, terminal: Terminal): void {
   if (item.truncated) terminal.note('\nIt is too large to be shown whole: parts are left out.')
   if (item.destination !== null) {
     const { changed, path } = item.destination
@@ -128,8 +130,9 @@ function showNext(item: z.infer<typeof Loaded>, terminal: Terminal): void {
     return
   }
   if (item.tool_type === 'script' || item.tool_type === 'api') {
-    const named = item.parameters.required.map((parameter) => ` ${parameter}=...`).join('')
-    terminal.note(`\nRun it: kiwi run ${printable(item.name)}${printable(named)}`)
+    terminal.note(
+      `\n${runLine(isPinned ? `${item.name}@${item.version}` : item.name, item.parameters.required)}`,
+    )
   }
 }
 

@@ -34,7 +34,9 @@ export function readParameters(
         'INVALID_PARAMETERS',
         `Cannot read "${pair}": it is neither name=text nor name:=json`,
         {
-          hint: 'Write name=Ada for a text, count:=3 for JSON',
+          hint: pair.startsWith('{')
+            ? `Give all parameters as JSON with --params '${pair}'`
+            : 'Write name=Ada for a text, count:=3 for JSON',
         },
       )
     }

@@ -1,6 +1,7 @@
 import { styleText } from 'node:util'
 import { ERRORS } from '../shared/errors.ts'
 import type { Reply, ReplyError } from '../shared/reply.ts'
+import { commandOf } from './command-of.ts'
 
 /** Where a command writes: results to standard output, everything about them to standard error. */
 export interface Terminal {
@@ -45,8 +46,14 @@ function printError(error: ReplyError, terminal: Terminal): void {
   terminal.note(`${terminal.red(error.code)} ${printable(error.message)}`)
   terminal.note(`  ${printable(error.hint)}`)
   // The hint above says what help would.
-  if (error.fix.call !== 'help')
-    terminal.note(`  next: ${error.fix.call} ${printable(JSON.stringify(error.fix.arguments))}`)
+  const { call, arguments: given } = error.fix
+  if (call !== 'help')
+    terminal.note(printable(`  next: ${commandOf(error.fix) ?? `${call} ${JSON.stringify(given)}`}`))
+}
+
+/** How an item is run, with what it must be given. */
+export function runLine(id: string, required: readonly string[]): string {
+  return printable(`Run it: kiwi run ${id}${required.map((name) => ` ${name}=...`).join('')}`)
 }
 
 /** Columns as wide as their widest cell; the last may run on. A cell is made printable, then styled by its column. */

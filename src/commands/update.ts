@@ -44,12 +44,15 @@ export async function updateCommand(
 async function changeOf(
   id: string,
   type: string,
-  { parameters, paths }: ItemSource,
+  { parameters, paths, toml }: ItemSource,
   { kiwi, project }: Session,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const { executor: _executor, ...given } = parameters
-  if (paths === null) return given
+  const { tool_type: _type, ...given } = parameters
+  if (paths === null && toml === undefined) return given
   const item = await findItem(kiwi.spaces.at(project), parseItemRef(id), readItemType(type))
-  const gone = item.filePaths.filter((path) => !paths.includes(path)).map((path) => [path, null] as const)
+  if (toml !== undefined) return item.path?.endsWith('.toml') === true ? { manifest: toml } : given
+  const gone = item.filePaths
+    .filter((path) => paths?.includes(path) === false)
+    .map((path) => [path, null] as const)
   return { ...given, files: { ...Object.fromEntries(gone), ...Object(given['files']) } }
 }

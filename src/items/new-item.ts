@@ -5,6 +5,7 @@ import { IN_WORDS, fieldFaults } from '../shared/field-faults.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { textOf } from '../shared/template.ts'
 import { parseDocument } from '../spaces/parse-document.ts'
+import { shebangOf } from '../spaces/source/languages.ts'
 import { textFile } from '../spaces/written-item.ts'
 import type { Kind } from './actions.ts'
 import type { Described, Named } from './described.ts'
@@ -45,10 +46,17 @@ async function newItem(described: Described): Promise<Named> {
   const written = typeof content === 'string' ? await fromText(described, content) : null
   if (written !== null) return written
   if (content !== undefined && manifest !== undefined) throw bothGiven(described.id)
-  const { raw, text } = await completed(described, manifest ?? content ?? {})
-  if (kind === 'knowledge' || raw['tool_type'] === 'knowledge') return newDocument(described, null, raw)
+  const source = manifest ?? content
+  if (source === undefined && Object.keys(described.beside).length === 0)
+    throw missing(described.id, 'manifest', '"manifest" or "content" is missing')
+  const { raw, text } = await completed(described, source ?? {})
   const id = textOf(raw['tool_id'] ?? '')
-  const { files } = described
+  if (id === '') throw missing(described.id, 'tool_id', '"tool_id" is missing')
+  if (kind === 'knowledge' || raw['tool_type'] === 'knowledge') return newDocument(described, null, raw)
+  return asManifest(id, text, described.files)
+}
+
+function asManifest(id: string, text: string, files: Described['files']): Named {
   if (files.length > 0 || id.toLowerCase() === 'tool') {
     return { id, written: { place: 'tools', kind: 'folder', manifest: textFile('tool.yaml', text), files } }
   }
@@ -61,7 +69,31 @@ async function fromText(described: Described, content: string): Promise<Named | 
   const { kind } = described
   if (kind === 'knowledge' || kind === 'directive') return newDocument(described, content)
   const language = kind === 'tool' ? languageOf(content, described) : null
-  return language === null ? null : newScript(described, content, language)
+  if (language !== null) return newScript(described, content, language)
+  if (kind === 'tool' && isSource(described, content)) throw noLanguage(described.id, content)
+  return null
+}
+
+/** It does not begin as a manifest does, whole or broken: with a key, a brace or a mark of YAML. */
+function isSource({ beside: { tool_type = 'script' } }: Described, text: string): boolean {
+  if (tool_type !== 'script') return false
+  const first = text.split('\n').find((line) => !/^\uFEFF?\s*(?:#(?!!)|$)/.test(line)) ?? ''
+  return first !== '' && !/^\uFEFF?\s*(?:\{|---|(["']?)[\w-]+\1\s*:(?:\s|$))/.test(first)
+}
+
+function noLanguage(itemId: string | undefined, content: string): KiwiError {
+  const command = shebangOf(content)
+  const reason =
+    command === null
+      ? 'which language? give tool_type python, bash or node, or begin with a shebang'
+      : `no runtime of Kiwi runs "${command}", which its first line names: give the executor that does`
+  return new KiwiError('INVALID_PARAMETERS', `Cannot create "${itemId ?? 'item'}": "content": ${reason}`, {
+    hint:
+      command === null
+        ? 'Send it again with parameters.tool_type, such as python'
+        : 'Send it again with parameters.executor, the id of a runtime',
+    details: { missing: [], invalid: [{ name: 'content', reason }] },
+  })
 }
 
 /** A mapping with a key that only manifests have, in YAML or JSON. */
@@ -88,6 +120,16 @@ function readParameters(itemId: string | undefined, given: JsonObject): z.infer<
   const faults = invalid.map(({ name, reason }) => `"${name}" ${reason}`).join('; ')
   throw new KiwiError('INVALID_PARAMETERS', `Cannot create "${itemId ?? 'item'}": ${faults}`, {
     details: { missing: [], invalid },
+  })
+}
+
+function missing(itemId: string | undefined, name: string, reason: string): KiwiError {
+  return new KiwiError('INVALID_PARAMETERS', `Cannot create "${itemId ?? 'item'}": ${reason}`, {
+    hint:
+      name === 'tool_id'
+        ? 'Give item_id in the call, or tool_id in the manifest'
+        : 'Give parameters.manifest (a mapping or YAML), or parameters.content (a source or document)',
+    details: { missing: [name], invalid: [] },
   })
 }
 

@@ -1,51 +1,53 @@
 import { KiwiError } from '../shared/errors.ts'
 import { textOf } from '../shared/template.ts'
 import { HEADER_FIELDS, hasHeader, setHeader } from '../spaces/script-header.ts'
+import type { Language } from '../spaces/source/languages.ts'
+import { LANGUAGES, languageByCommand, shebangOf } from '../spaces/source/languages.ts'
+import { readShell } from '../spaces/source/shell.ts'
 import { textFile } from '../spaces/written-item.ts'
 import type { Described, Named } from './described.ts'
 import { completed } from './described.ts'
 
-/** A language whose source alone can be a tool: what it is called, what runs it, and how its files end. */
-interface Language {
+/** What a source is written in, and how its file will end: not at all where only its runtime is known. */
+export interface Written {
   readonly type: string
   readonly executor: string
   readonly ending: string
 }
 
-const LANGUAGES: readonly (Language & { readonly shebang: RegExp })[] = [
-  { type: 'python', executor: 'python_runtime', ending: '.py', shebang: /python/ },
-  { type: 'bash', executor: 'bash_runtime', ending: '.sh', shebang: /\b(?:ba|z|da|k)?sh\b/ },
-  { type: 'node', executor: 'node_runtime', ending: '.mjs', shebang: /\bnode\b/ },
-  { type: 'deno', executor: 'deno_runtime', ending: '.ts', shebang: /\bdeno\b/ },
-]
-
-/** What a source is written in, by what the call says of it or by its first line; null when nothing tells. */
-export function languageOf(source: string, { beside, manifest }: Described): Language | null {
+/** What a source is written in, by what the call, its first line or its header says; null when nothing tells. */
+export function languageOf(source: string, { beside, manifest }: Described): Written | null {
   const said = { ...(typeof manifest === 'object' ? manifest : {}), ...beside }
-  const executor = said['executor'] ?? said['executor_id']
-  const [, interpreter] = /^\uFEFF?#!([^\n]*)/.exec(source) ?? []
-  const language = LANGUAGES.find(
-    ({ type, executor: own, shebang }) =>
-      said['tool_type'] === type ||
-      executor === own ||
-      (executor === undefined && interpreter !== undefined && shebang.test(interpreter)),
-  )
-  if (language !== undefined) return { ...language, ending: endingOf(language, source) }
+  const given = said['executor'] ?? said['executor_id']
+  const command = shebangOf(source)
+  const language =
+    LANGUAGES.find(({ type, executor }) => said['tool_type'] === type || given === executor) ??
+    (given === undefined && command !== null ? languageByCommand(command) : null)
+  if (language !== null) return { ...language, ending: endingOf(language, source) }
   // Of a runtime that somebody made, any file will do.
-  return typeof executor === 'string' && executor.endsWith('_runtime')
-    ? { type: 'script', executor, ending: '' }
-    : null
+  if (isRuntime(given)) return { type: 'script', executor: given, ending: '' }
+  const { executor } = readShell(source)
+  if (given !== undefined || !isRuntime(executor)) return null
+  const own = LANGUAGES.find((known) => known.executor === executor)
+  // What says so in comments of a shell is read as such a file.
+  return own === undefined
+    ? { type: 'script', executor, ending: '.sh' }
+    : { ...own, ending: endingOf(own, source) }
+}
+
+function isRuntime(given: unknown): given is string {
+  return typeof given === 'string' && given.endsWith('_runtime')
 }
 
 /** Sources that require their parts are not modules. */
-function endingOf({ ending }: Language, source: string): string {
+function endingOf({ endings: [ending = ''] }: Language, source: string): string {
   const isCommon =
     /\brequire\s*\(|\bmodule\.exports\b/.test(source) && !/^\s*(?:import|export)\b/m.test(source)
   return ending === '.mjs' && isCommon ? '.js' : ending
 }
 
 /** One file whose header says what it is; a folder with a manifest where a header does not hold all that is said. */
-export async function newScript(described: Described, source: string, language: Language): Promise<Named> {
+export async function newScript(described: Described, source: string, language: Written): Promise<Named> {
   const { id, manifest: given, beside, files } = described
   if (id === undefined) {
     throw new KiwiError('INVALID_PARAMETERS', 'Cannot create a script: "item_id" is missing', {
@@ -79,7 +81,7 @@ export async function newScript(described: Described, source: string, language: 
 async function asFolder(
   described: Described & { readonly id: string },
   source: string,
-  language: Language,
+  language: Written,
 ): Promise<Named> {
   const { id, manifest = {}, beside, files } = described
   const { text } = await completed(

@@ -22,8 +22,9 @@ export interface Authored {
   readonly warnings: readonly string[]
 }
 
-/** Where it will lie, and who makes it. */
+/** What is done with it, where it will lie, and who makes it. */
 interface Circumstances {
+  readonly action: string
   readonly stem: string
   readonly category: string | null
   readonly location: Location
@@ -33,11 +34,15 @@ interface Circumstances {
 
 /** Everything about an item is checked before the first byte of it is written, and every fault is named at once. */
 export async function author(written: WrittenItem, circumstances: Circumstances): Promise<Authored> {
-  const { lookup, means } = circumstances
+  const { lookup, means, action } = circumstances
   const item = await checked(written, circumstances)
   // What it runs through may have been written a moment ago.
   lookup.freshen(true)
-  const plan = await means.chain.resolver.plan(item, lookup)
+  const plan = await means.chain.resolver.plan(item, lookup).catch((error: unknown) => {
+    throw error instanceof KiwiError
+      ? error.withMessage(error.message.replace(/^Cannot run /, `Cannot ${action} `))
+      : error
+  })
   return { item, plan, written, warnings: item.warnings }
 }
 

@@ -5,12 +5,13 @@ import { itemTypeOf } from '../shared/tool-type.ts'
 import { withVersion } from '../spaces/change-item.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
-import { readyCall } from '../spaces/ready-call.ts'
+import { readyCall, requiredOf } from '../spaces/ready-call.ts'
 import { targetOf } from '../spaces/write.ts'
 import type { WrittenItem } from '../spaces/written-item.ts'
 import type { Authored } from './author.ts'
 import { author } from './author.ts'
 import type { Location, Ticket, Wish, Work } from './call.ts'
+import { inlineServer } from './inline-server.ts'
 import type { Means } from './means.ts'
 import { assertUnpublished } from './next-version.ts'
 import { newPlace } from './place.ts'
@@ -27,12 +28,24 @@ export async function createWork(
 ): Promise<Work> {
   // An executor that was saved a moment ago is one.
   lookup.freshen(true)
+  const brought = await inlineServer(given, location, lookup)
+  const server =
+    brought === null
+      ? null
+      : await createWork({ kind: 'create', item: brought.item, location }, lookup, ticket, means)
   const authorIt = (written: WrittenItem): Promise<Authored> =>
-    author(written, { stem: given.id, category: null, location, lookup, means })
-  const first = await authorIt(given.written)
+    author(written, {
+      action: 'create',
+      stem: given.id,
+      category: null,
+      location,
+      lookup: brought?.lookup ?? lookup,
+      means,
+    })
+  const read = await authorIt(given.written)
   // What is new starts at 1.0.0.
-  const isUnversioned = first.item.raw['version'] === undefined
-  const authored = isUnversioned ? await authorIt(await withVersion(given.written, '1.0.0')) : first
+  const isUnversioned = read.item.raw['version'] === undefined
+  const authored = isUnversioned ? await authorIt(await withVersion(given.written, '1.0.0')) : read
   const { item, plan, warnings } = authored
   const { manifest } = item
   assertMeant(item, given.id, given.itemType)
@@ -45,6 +58,7 @@ export async function createWork(
     action: 'create',
     chain: linksOf(plan),
     demands: [
+      ...(server?.demands ?? []),
       { op: 'tool', id: item.id, action: 'create' },
       ...(write === null ? [] : [{ op: 'write', path: targetOf(write) } as const]),
       ...rules.demands,
@@ -57,19 +71,22 @@ export async function createWork(
       executor_chain: plan.chain,
       tool_type: manifest.tool_type,
       would_write: write === null ? 'registry' : targetOf(write),
+      ...(server === null ? {} : { also_creates: server.preview() }),
       ...rules.preview(),
     }),
-    warnings: [...warnings, ...rules.warnings],
+    warnings: [...(server?.warnings ?? []), ...warnings, ...rules.warnings],
     async perform(watch) {
       const found = await rules.check(watch?.signal)
-      const made = await writeSigned(authored, {
-        write,
-        changelog: null,
-        lookup,
-        means,
-        by: ticket.caller.kind,
-      })
-      return { data: writtenData('Created', made.item, location), warnings: [...found, ...made.warnings] }
+      const first = await server?.perform(watch)
+      const by = ticket.caller.kind
+      const made = await writeSigned(authored, { write, changelog: null, lookup, means, by })
+      return {
+        data: {
+          ...writtenData('Created', made.item, location),
+          ...(first === undefined ? {} : { also_created: first.data }),
+        },
+        warnings: [...found, ...(first?.warnings ?? []), ...made.warnings],
+      }
     },
   }
 }
@@ -88,6 +105,7 @@ export function writtenData(
     path,
     content_hash: contentHash,
     call: readyCall(manifest),
+    required: requiredOf(manifest),
   }
 }
 
@@ -121,7 +139,7 @@ async function assertFree(
   }
   if (location === 'registry') return
   const itemType = itemTypeOf(manifest.tool_type)
-  const hint = 'Change it with update, choose another id, or delete it first with parameters.confirm = true'
+  const hint = 'Change it with update, choose another id, or delete it first'
   const broken = await lookup.broken({ name: id, category: null, version: null }, itemType, location)
   if (broken !== null)
     throw new KiwiError('CONFLICT', takenBy(id, broken.path), { hint, details: { ...broken } })

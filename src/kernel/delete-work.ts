@@ -1,6 +1,5 @@
 import { basename, dirname } from 'node:path'
 import { KiwiError } from '../shared/errors.ts'
-import type { ItemRef } from '../shared/ids.ts'
 import { keepAll } from '../shared/redact.ts'
 import type { ItemType } from '../shared/tool-type.ts'
 import { itemTypeOf } from '../shared/tool-type.ts'
@@ -8,7 +7,8 @@ import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { notFound } from '../spaces/lookup.ts'
 import { removeItem } from '../spaces/write.ts'
-import type { SpaceName, VersionSummary } from '../store/store.ts'
+import type { VersionSummary } from '../store/store.ts'
+import { assertMeant } from './assert-meant.ts'
 import type { Link, Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
 
@@ -16,14 +16,14 @@ import type { Means } from './means.ts'
 export async function deleteWork(
   wish: Extract<Wish, { kind: 'delete' }>,
   lookup: Lookup,
-  { caller }: Ticket,
+  ticket: Ticket,
   { store }: Means,
 ): Promise<Work> {
   lookup.freshen(true)
-  const { ref, itemType, source } = wish
-  const target = await targetOf(ref, itemType, source ?? undefined, lookup)
+  const { source } = wish
+  const target = await targetOf(wish, lookup, ticket)
   const { link, path, isFolder, contentHash, what } = target
-  if (path === null && caller.kind !== 'person') throw personOnly(target)
+  if (path === null && ticket.caller.kind !== 'person') throw personOnly(target)
   if (!wish.isConfirmed || (path === null && source !== 'registry')) {
     throw unconfirmed(target, wish, path === null ? await store.registry.versions(link.id) : [])
   }
@@ -84,7 +84,9 @@ function unconfirmed(
   const item_id = ref.category === null ? link.id : `${ref.category}/${ref.name}`
   const reason = `it was not confirmed, so nothing was changed; ${goes} would go from ${where}`
   return new KiwiError('CONFIRM_REQUIRED', `Cannot delete "${link.id}": ${reason}`, {
-    ...(path === null ? { hint: `Confirm it for location "registry": ${commandFor(link.id, itemType)}` } : {}),
+    ...(path === null
+      ? { hint: `Confirm it for location "registry": ${commandFor(link.id, itemType)}` }
+      : {}),
     fix: { call: 'execute', arguments: { item_type: itemType, action: 'delete', item_id, parameters } },
     details: { source: link.space, path, versions: numbers },
   })
@@ -104,31 +106,30 @@ interface Target {
 
 /** The item that is meant. A file that cannot be read has only its name, and can be deleted by it: else it would stay for ever. */
 async function targetOf(
-  ref: ItemRef,
-  asked: ItemType,
-  source: SpaceName | undefined,
+  { ref, itemType: asked, source: space }: Extract<Wish, { kind: 'delete' }>,
   lookup: Lookup,
+  ticket: Ticket,
 ): Promise<Target> {
+  const source = space ?? undefined
   let item: Item | null
   try {
     item = await lookup.find(ref, asked, source)
   } catch (error) {
     const broken = await lookup.broken(ref, asked, source)
     if (broken === null) throw error
-    const { space, path } = broken
+    const { path } = broken
     // A piece of knowledge may be called SKILL as well, and is a file.
     const isFolder = asked !== 'knowledge' && ['tool.yaml', 'SKILL.md'].includes(basename(path))
-    const link = { id: ref.name, version: null, space }
+    const link = { id: ref.name, version: null, space: broken.space }
     return { link, itemType: asked, path, isFolder, contentHash: null, what: null }
   }
-  // Running and reading take a document for a tool where there is no other; what is gone would be gone by mistake.
-  const isDocument = asked === 'tool' && item?.manifest.tool_type === 'knowledge'
-  if (item === null || isDocument) throw notFound(ref, asked)
-  const { id, manifest, space, path, contentHash, form } = item
-  if (space === 'builtin') {
+  if (item === null) throw notFound(ref, asked)
+  assertMeant('delete', item, asked, ticket)
+  const { id, manifest, path, contentHash, form } = item
+  if (item.space === 'builtin') {
     throw new KiwiError('BUILTIN_PROTECTED', `Cannot delete "${id}": it is shipped with Kiwi`)
   }
-  const link = { id, version: manifest.version, space }
+  const link = { id, version: manifest.version, space: item.space }
   const itemType = itemTypeOf(manifest.tool_type)
   return { link, itemType, path, isFolder: form === 'folder', contentHash, what: manifest.tool_type }
 }

@@ -29,7 +29,7 @@ export async function publishWork(
   ticket: Ticket,
   means: Means,
 ): Promise<Work> {
-  const standing = await changeable('publish', wish, lookup)
+  const standing = await changeable('publish', wish, lookup, ticket)
   const { item: source } = standing
   const version = wish.version ?? source.manifest.version
   const { default: semver } = await import('semver')
@@ -47,12 +47,11 @@ export async function publishWork(
   if (verified.state === 'unverified') throw modified(source)
   const isRaised = version !== source.manifest.version
   const present = await writtenOf(source)
-  const authored = await authorAgain(
-    source,
-    isRaised ? await withVersion(present, version) : present,
+  const authored = await authorAgain(source, isRaised ? await withVersion(present, version) : present, {
+    action: 'publish',
     lookup,
     means,
-  )
+  })
   const { item, plan } = authored
   if (published?.content_hash === item.contentHash) return unchangedWork('publish', item)
   const { registry } = means.store

@@ -34,12 +34,11 @@ export async function rollbackWork(
   const former = await formerVersion(ref, itemType, lookup, means)
   const copies = await copiesOf(former, lookup)
   const version = await versionAbove(former, copies, means)
-  const authored = await authorAgain(
-    former,
-    await withVersion(await writtenOf(former), version),
+  const authored = await authorAgain(former, await withVersion(await writtenOf(former), version), {
+    action: 'roll back',
     lookup,
     means,
-  )
+  })
   const { item, plan, warnings } = authored
   const writes = copies.map((copy) => ({
     copy,

@@ -12,6 +12,7 @@ import { notFound } from '../spaces/lookup.ts'
 import { targetOf } from '../spaces/write.ts'
 import type { WrittenItem } from '../spaces/written-item.ts'
 import { writtenOf } from '../spaces/written-item.ts'
+import { assertMeant } from './assert-meant.ts'
 import type { Authored } from './author.ts'
 import { author } from './author.ts'
 import type { Location, Ticket, Wish, Work } from './call.ts'
@@ -32,7 +33,7 @@ export async function updateWork(
   ticket: Ticket,
   means: Means,
 ): Promise<Work> {
-  const standing = await changeable('update', wish, lookup)
+  const standing = await changeable('update', wish, lookup, ticket)
   const { item: before } = standing
   assertExpected(before, wish.expectedHash)
   const by = ticket.caller.kind
@@ -44,7 +45,11 @@ export async function updateWork(
   const isAsked = asked !== null && asked !== before.manifest.version
   if (!isAsked && (await isSame(before, present, changed, declared))) return unchangedWork('update', before)
   const { version, warnings: notes } = await versionAfter(before, declared, asked, means.store.registry)
-  const authored = await authorAgain(before, await withVersion(changed, version), lookup, means)
+  const authored = await authorAgain(before, await withVersion(changed, version), {
+    action: 'update',
+    lookup,
+    means,
+  })
   const { item, plan, warnings } = authored
   await assertUnpublished('update', item, means.store.registry)
   const rules = await ruleCheck(plan, { action: 'update', ticket, lookup, means })
@@ -119,12 +124,12 @@ export async function changeable(
   action: string,
   { ref, itemType, location }: Pick<Extract<Wish, { kind: 'update' }>, 'ref' | 'itemType' | 'location'>,
   lookup: Lookup,
+  ticket: Ticket,
 ): Promise<Standing> {
   const standing = await standingItem(async () => {
     const item = await lookup.find(ref, itemType, location ?? undefined)
-    // Running and reading take a document for a tool where there is no other; what is changed is never meant so.
-    const isDocument = itemType === 'tool' && item?.manifest.tool_type === 'knowledge'
-    if (item === null || isDocument) throw notFound(ref, itemType)
+    if (item === null) throw notFound(ref, itemType)
+    assertMeant(action, item, itemType, ticket)
     return item
   }, lookup)
   const { id, space, form, filePaths } = standing.item
@@ -155,11 +160,11 @@ function fileOrRegistry({ space }: Item): Location {
 export async function authorAgain(
   before: Item,
   written: WrittenItem,
-  lookup: Lookup,
-  means: Means,
+  { action, lookup, means }: { action: string; lookup: Lookup; means: Means },
 ): Promise<Authored> {
   const { id, manifest } = before
   const authored = await author(written, {
+    action,
     stem: id,
     category: manifest.category,
     location: fileOrRegistry(before),

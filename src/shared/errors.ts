@@ -272,15 +272,22 @@ export class KiwiError extends Error {
 
   /** The same error, with what was finished before it put in another form. */
   async withPartial(change: (partial: JsonObject) => Promise<JsonObject>): Promise<KiwiError> {
-    if (this.partial === undefined) return this
-    const { code, message, hint, details, fix, retryable, cause } = this
-    const partial = await change(this.partial)
+    return this.partial === undefined ? this : this.#again(this.message, await change(this.partial))
+  }
+
+  /** The same error in other words. */
+  withMessage(message: string): KiwiError {
+    return this.#again(message, this.partial)
+  }
+
+  #again(message: string, partial: JsonObject | undefined): KiwiError {
+    const { code, hint, details, fix, retryable, cause } = this
     return new KiwiError(code, message, {
       hint,
       details,
       retryable,
-      partial,
       cause,
+      ...(partial === undefined ? {} : { partial }),
       ...(fix === undefined ? {} : { fix }),
     })
   }

@@ -94,6 +94,14 @@ describe('ZIP-01: one bad path refuses the whole bundle', () => {
   })
 })
 
+test.each(['.git/config', '.git', 'lib/.git/hooks/pre-commit', '.GIT/config', 'a/.Git'])(
+  '%s belongs to Git, and is no file of an item',
+  (path) => {
+    expect(() => check('main.py', path)).toThrow('belongs to Git')
+    expect(() => check('.gitignore', '.github/x.yaml', 'a.git', 'git/x')).not.toThrow()
+  },
+)
+
 describe('paths that cannot stand beside each other', () => {
   test.each([
     [['a.py', 'a.py']],

@@ -17,6 +17,8 @@ export function checkBundle(id: string, files: readonly ItemFile[]): void {
   for (const { path } of files) {
     const shown = JSON.stringify(path.slice(0, 160))
     if (!isInside(path)) refuse(`${shown} is not a path inside the item`)
+    // Hooks and settings in there are programs that Git starts.
+    if (/(?:^|\/)\.git(?:\/|$)/i.test(path)) refuse(`${shown} belongs to Git`)
     if (path.toLowerCase() === 'tool.yaml') refuse(`${shown} is the name of the manifest itself`)
     const folded = path.normalize('NFC').toLowerCase()
     if (seen.has(folded))

@@ -60,6 +60,10 @@ function ambiguous(ref: ItemRef, entries: readonly Entry[]): KiwiError {
   }))
   const paths = candidates.map(({ path }) => path).join(', ')
   return new KiwiError('AMBIGUOUS_ID', `Cannot choose "${ref.name}": several files have this id: ${paths}`, {
+    // Where all are called the same, no id tells them apart.
+    ...(new Set(candidates.map(({ id }) => id)).size < candidates.length
+      ? { hint: 'Remove one of these files, or rename it' }
+      : {}),
     details: { candidates },
   })
 }

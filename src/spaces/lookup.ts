@@ -34,6 +34,8 @@ export interface Lookup {
   executorOf(item: Item): Promise<Item | null>
   /** The file whose name the id is and that cannot be read, in the first space that has one. */
   broken(ref: ItemRef, itemType: ItemType, source?: SpaceName): Promise<Broken | null>
+  /** The published versions of an id, highest first. */
+  versions(name: ItemName): Promise<readonly string[]>
   /** Brings these ids and their executors from the store into memory, in one query. */
   prefetch(names: readonly string[]): Promise<void>
   /** Looks at the files and makes the search index equal to them. Returns what could not be read. */
@@ -96,6 +98,7 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
         ref,
         itemType,
       ),
+    versions: async (name) => (await shelf.store.registry.versions(name)).map(({ version }) => version),
     prefetch: (names) => prefetch(shelf, names),
     // A space that was never looked at would seem empty, and the index would be emptied with it.
     async syncIndex() {
@@ -200,8 +203,34 @@ async function update(
   }
 }
 
+/** The same, with the versions there are of what exists under another one. */
+export async function versionNotFound(
+  ref: ItemRef,
+  itemType: ItemType,
+  lookup: Pick<Lookup, 'find' | 'versions'>,
+): Promise<KiwiError> {
+  const there = ref.version === null ? null : await lookup.find({ ...ref, version: null }, itemType)
+  if (there === null) return notFound(ref, itemType)
+  const versions = [...new Set([...(await lookup.versions(ref.name)), there.manifest.version])]
+  const { message, details } = notFound(ref, itemType)
+  return new KiwiError('NOT_FOUND', message, {
+    hint: `It has ${versions.slice(0, MOST_NAMED).join(', ')}${versions.length > MOST_NAMED ? ' and others' : ''}`,
+    fix: {
+      call: 'load',
+      arguments: {
+        item_type: itemType,
+        item_id: ref.category === null ? ref.name : `${ref.category}/${ref.name}`,
+      },
+    },
+    details: { ...details, versions },
+  })
+}
+
+const MOST_NAMED = 10
+
 export function notFound(ref: ItemRef, itemType: ItemType): KiwiError {
-  const asked = ref.version === null ? ref.name : `${ref.name}@${ref.version}`
+  const named = ref.category === null ? ref.name : `${ref.category}/${ref.name}`
+  const asked = ref.version === null ? named : `${named}@${ref.version}`
   return new KiwiError('NOT_FOUND', `Cannot find ${itemType} "${asked}"`, {
     hint: 'Search for it: the id may be spelled differently, or it may be in another project',
     fix: { call: 'search', arguments: { query: ref.name.replaceAll(/[_.-]+/g, ' ') } },

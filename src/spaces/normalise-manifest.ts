@@ -5,6 +5,7 @@ import type { ToolType } from '../shared/tool-type.ts'
 import { TOOL_TYPES, TYPE_RULES } from '../shared/tool-type.ts'
 import { containerConfig, isContainerCommand, normaliseConfig } from './normalise-config.ts'
 import { PARAMETER_TYPES } from './parameter-types.ts'
+import { LANGUAGES } from './source/languages.ts'
 
 /** Where the id and category come from when the manifest does not say. */
 export interface Origin {
@@ -89,11 +90,14 @@ function warningsOf(
   return warnings
 }
 
+interface Meant {
+  readonly type: ToolType
+  readonly executor: string | null
+}
+
 /** What an author may write for a type, and the type and runtime it stands for. */
-const TYPE_ALIASES: ReadonlyMap<string, { type: ToolType; executor: string | null }> = new Map([
-  ['python', { type: 'script', executor: 'python_runtime' }],
-  ['bash', { type: 'script', executor: 'bash_runtime' }],
-  ['node', { type: 'script', executor: 'node_runtime' }],
+const TYPE_ALIASES: ReadonlyMap<string, Meant> = new Map<string, Meant>([
+  ...LANGUAGES.map(({ type, executor }): [string, Meant] => [type, { type: 'script', executor }]),
   ['docker', { type: 'script', executor: 'docker_runtime' }],
   ['mcp', { type: 'mcp_tool', executor: null }],
 ])

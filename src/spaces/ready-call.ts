@@ -7,11 +7,11 @@ import type { Manifest } from './manifest.ts'
 /** The `execute` arguments that run an item, its parameters named and their values left to fill in; null when it is not run. */
 export function readyCall(manifest: Manifest): JsonObject | null {
   if (!TYPE_RULES[manifest.tool_type].isRun) return null
-  const { properties, required } = inputSchema(manifest)
+  const { properties } = inputSchema(manifest)
   const examples = Object.entries(isObject(properties) ? properties : {}).map(
     ([name, schema]) => [name, exampleOf(schema)] as const,
   )
-  const needed = new Set<unknown>(Array.isArray(required) ? required : [])
+  const needed = new Set(requiredOf(manifest))
   const isAll = JSON.stringify(examples).length <= MOST_OF_ALL
   return {
     item_type: itemTypeOf(manifest.tool_type),
@@ -19,6 +19,12 @@ export function readyCall(manifest: Manifest): JsonObject | null {
     item_id: manifest.tool_id,
     parameters: Object.fromEntries(isAll ? examples : examples.filter(([name]) => needed.has(name))),
   }
+}
+
+/** The parameters that must be given. */
+export function requiredOf(manifest: Manifest): readonly string[] {
+  const { required } = inputSchema(manifest)
+  return Array.isArray(required) ? required.filter((name) => typeof name === 'string') : []
 }
 
 function exampleOf(schema: unknown): JsonValue {

@@ -42,6 +42,13 @@ describe('S8: kiwi create, update, delete', () => {
       [],
       'tools/an_json.yaml',
     ],
+    [
+      'TOML',
+      'an_toml.toml',
+      'tool_type = "api"\ndescription = "d"\n[config]\nurl = "https://example.com/"\n',
+      [],
+      'tools/an_toml.yaml',
+    ],
     ['Python', 'count.py', COUNT, ['--category', 'text'], 'tools/text/count.py'],
     ['shell', 'say.sh', '#!/bin/sh\n# Says hello\necho hello\n', [], 'tools/say.sh'],
     ['a module', 'mod.mjs', '/** A module */\nimport "node:os"\nconsole.log(1)\n', [], 'tools/mod.mjs'],
@@ -84,7 +91,9 @@ describe('S8: kiwi create, update, delete', () => {
     expect(same).toMatchObject({ code: 0, stdout: 'Unchanged: "count" 1.0.3\n' })
     expect(await kiwi(place, ['delete', 'count'])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('CONFIRM_REQUIRED'),
+      stderr: expect.stringMatching(
+        /CONFIRM_REQUIRED .*count\.py.*\n.*--yes\n +next: kiwi delete count --yes\n/,
+      ),
     })
     expect(await kiwi(place, ['delete', 'count', '--yes'])).toMatchObject({ code: 0 })
     expect(await kiwi(place, ['run', 'count'])).toMatchObject({ code: 3 })

@@ -90,7 +90,7 @@ describe('kiwi search, load, run, create', () => {
     expect(await kiwi(place, ['run', 'hello_wrld'])).toMatchObject({
       code: 3,
       stdout: '',
-      stderr: expect.stringMatching(/^NOT_FOUND .*\n.*\n +next: search/),
+      stderr: expect.stringMatching(/^NOT_FOUND .*\n.*\n +next: kiwi search 'hello wrld'/),
     })
     expect(await kiwi(place, ['run', 'hello_bash', 'nme=Ada'])).toMatchObject({
       code: 2,
@@ -99,6 +99,17 @@ describe('kiwi search, load, run, create', () => {
     expect(await kiwi(place, ['run', 'hello_bash', 'Ada'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('name=text'),
+    })
+    expect(await kiwi(place, ['run', 'hello_bash', '{"name":"Ada"}'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`--params '{"name":"Ada"}'`),
+    })
+    expect(await kiwi(place, ['diff', 'a', '1.0.0', '1.1.0', 'd'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('"d" is too many'),
+    })
+    expect(await kiwi(place, ['load', 'hello_bash@^1'])).toMatchObject({
+      stderr: expect.stringMatching(/Run it: kiwi run hello_bash@1\.\d/),
     })
     expect(await kiwi(place, ['create', 'no-such-file.yaml'])).toMatchObject({
       code: 2,

@@ -325,7 +325,7 @@ describe('create and delete', () => {
     expect((await temp.create('broken', BASH, { 'main.sh': 'echo mended' })).error).toMatchObject({
       code: 'CONFLICT',
       message: expect.stringContaining(path),
-      hint: expect.stringContaining('confirm'),
+      hint: expect.stringContaining('delete it first'),
       details: { path, reason: expect.stringContaining('Cannot read') },
     })
     const remove = (item_id: string, more = {}): Promise<Reply> =>

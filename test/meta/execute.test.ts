@@ -177,3 +177,101 @@ describe('C14: what one process makes, another sees within a second', () => {
     }
   })
 })
+
+test('S8: knowledge that is changed, published or deleted as a tool is said to be knowledge, and the fix goes through', async () => {
+  const act = (action: string, parameters: object): Promise<Reply> =>
+    temp.call('execute', { item_type: 'tool', action, item_id: 'is_known', parameters })
+  const manifest = { tool_type: 'knowledge', description: 'd' }
+  expect((await act('create', { manifest })).status).toBe('success')
+  for (const [action, parameters] of [
+    ['update', { manifest: { description: 'e' } }],
+    ['publish', {}],
+    ['delete', { confirm: true }],
+  ] as const) {
+    const { error } = await act(action, parameters)
+    expect(error).toMatchObject({
+      code: 'INVALID_PARAMETERS',
+      message: `Cannot ${action} "is_known": it is knowledge, no tool`,
+    })
+    expect((await temp.call('execute', error?.fix?.arguments)).status).toBe('success')
+  }
+})
+
+describe('S15: a refusal says what is missing', () => {
+  const act = (action: string, more: object): Promise<Reply> =>
+    temp.call('execute', { item_type: 'tool', action, ...more })
+
+  test('a version that is not there names those that are', async () => {
+    for (const version of ['1.0.0', '1.1.0'])
+      await temp.create('has_two', { ...BASH, version }, { 'main.sh': 'true' }, 'registry')
+    for (const reply of [await temp.run('has_two@9.0.0'), await temp.load('has_two@9.0.0')]) {
+      expect(reply.error).toMatchObject({
+        code: 'NOT_FOUND',
+        message: expect.stringContaining('"has_two@9.0.0"'),
+        hint: 'It has 1.1.0, 1.0.0',
+        details: { versions: ['1.1.0', '1.0.0'] },
+      })
+    }
+    expect((await temp.load('y/z/deep')).error?.message).toBe('Cannot find tool "y/z/deep"')
+  })
+
+  test.each([
+    ['no id', { parameters: { manifest: { tool_type: 'api', description: 'd' } } }, '"tool_id" is missing'],
+    ['nothing at all', { item_id: 'x' }, '"manifest" or "content" is missing'],
+  ])('create with %s', async (_, given, reason) => {
+    expect((await act('create', given)).error).toMatchObject({
+      code: 'INVALID_PARAMETERS',
+      message: expect.stringContaining(reason),
+    })
+  })
+
+  test('what stands against a plan stands against making it', async () => {
+    const manifest = { tool_type: 'script', executor: 'no_runtime', description: 'd' }
+    const { error } = await act('create', { item_id: 'x', parameters: { manifest } })
+    expect(error).toMatchObject({
+      code: 'EXECUTOR_MISSING',
+      message: expect.stringMatching(/^Cannot create "x": /),
+    })
+  })
+})
+
+describe('T13: a tool that brings its server along', () => {
+  const manifest = (more: object): object => ({
+    tool_type: 'mcp',
+    version: '1.0.0',
+    description: 'd',
+    executor_config: { mcp_server: 'own', mcp_tool: 'query', command: 'true', args: ['-y'], ...more },
+  })
+
+  test('both are made, the server first; a different one there is a conflict', async () => {
+    expect(await temp.create('asks', manifest({}))).toMatchObject({
+      status: 'success',
+      data: { tool_id: 'asks', also_created: { tool_id: 'mcp_own', source: 'project' } },
+    })
+    expect((await temp.load('mcp_own', { item_type: 'mcp' })).data).toMatchObject({
+      metadata: { executor: 'subprocess', config: { transport: 'stdio', command: 'true', args: ['-y'] } },
+    })
+    expect((await temp.load('asks')).data).toMatchObject({ chain: [{}, { tool_id: 'mcp_own' }, {}] })
+    const again = await temp.create('asks_too', manifest({}))
+    expect(again).toMatchObject({ status: 'success' })
+    expect(again.data).not.toHaveProperty('also_created')
+    expect((await temp.create('asks_other', manifest({ command: 'false' }))).error).toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringContaining('"mcp_own"'),
+    })
+    expect((await temp.load('asks_other')).error?.code).toBe('NOT_FOUND')
+  })
+
+  test('a shipped server of that name is overridden where the tool lies', async () => {
+    const made = await temp.create('asks_shipped', manifest({ mcp_server: 'supabase' }))
+    expect(made.data).toMatchObject({ also_created: { tool_id: 'mcp_supabase', source: 'project' } })
+  })
+
+  test('what is wrong with the tool leaves no server behind', async () => {
+    const wrong = { ...manifest({ mcp_server: 'left' }), version: 'one' }
+    expect((await temp.create('wrong', wrong)).error?.code).toBe('INVALID_MANIFEST')
+    const silent = { ...manifest({ mcp_server: 'left' }), description: '' }
+    expect((await temp.create('wrong', silent)).error?.code).toBe('INVALID_MANIFEST')
+    expect((await temp.load('mcp_left', { item_type: 'mcp' })).error?.code).toBe('NOT_FOUND')
+  })
+})

@@ -83,7 +83,7 @@ describe('R4: a tool and a document may have one name', () => {
       data: { source: 'user' },
     })
     expect(existsSync(folder)).toBe(false)
-    expect((await execute('tool', 'delete', 'both', { parameters })).error?.code).toBe('NOT_FOUND')
+    expect((await execute('tool', 'delete', 'both', { parameters })).error?.code).toBe('INVALID_PARAMETERS')
     expect(existsSync(join(temp.project, '.ai/knowledge/both.md'))).toBe(true)
   })
 })

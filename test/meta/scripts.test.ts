@@ -55,6 +55,7 @@ describe('L1: one id in several files of a space', () => {
     const { error } = await kiwi.load('a')
     expect(error).toMatchObject({ code: 'AMBIGUOUS_ID' })
     for (const path of written) expect(error?.message).toContain(path)
+    expect(error?.hint).toContain('Remove one of these files, or rename it')
   })
 
   test('a manifest that starts the script beside it is one item with it', async () => {
@@ -92,5 +93,48 @@ describe('a file that cannot be read', () => {
     expect(await kiwi.call('load', { item_type: 'directive', item_id: 'broken' })).toMatchObject({
       error: { code: 'PARSE_ERROR' },
     })
+  })
+})
+
+describe('S8: create from a source', () => {
+  const create = (item_id: string, parameters: object): ReturnType<TempKiwi['call']> =>
+    kiwi.call('execute', { item_type: 'tool', action: 'create', item_id, parameters })
+
+  test.each([
+    '"""Adds."""\nprint(1)\n',
+    'def main():\n    pass\n',
+    'import os\nprint(os.sep)\n',
+    'echo hi\n',
+  ])('%j: which language it is in is asked, and not guessed', async (content) => {
+    expect((await create('x', { content })).error).toMatchObject({
+      code: 'INVALID_PARAMETERS',
+      message:
+        'Cannot create "x": "content": which language? give tool_type python, bash or node, or begin with a shebang',
+      details: { invalid: [{ name: 'content' }] },
+    })
+  })
+
+  test('a manifest with a fault is still a manifest', async () => {
+    expect((await create('x', { content: 'tool_type: api\nconfig: [' })).error?.code).toBe('PARSE_ERROR')
+    expect((await create('x', { content: '{"a": ' })).error?.code).toBe('PARSE_ERROR')
+  })
+
+  test('a runtime of its own is named in the header, as of a file that lies there', async () => {
+    kiwi.write(
+      'tools/upper_runtime.yaml',
+      'tool_id: upper_runtime\ntool_type: runtime\nexecutor: subprocess\nversion: 1.0.0\ndescription: d\nconfig: {command: cat, args: ["{entrypoint}"]}\n',
+    )
+    const content = '#!/usr/bin/env perl\n# Shows itself.\n# executor: upper_runtime\nprint "x";\n'
+    kiwi.write('tools/copied.sh', content)
+    const copied = (await kiwi.load('copied')).data
+    expect((await create('made', { content })).status).toBe('success')
+    const made = (await kiwi.load('made')).data
+    for (const data of [copied, made]) {
+      expect(data).toMatchObject({ metadata: { executor: 'upper_runtime' }, description: 'Shows itself.' })
+    }
+    expect((await kiwi.run('made')).data).toMatchObject({ output: expect.stringContaining('print "x"') })
+    expect(
+      (await create('none', { content: content.replace('# executor: upper_runtime\n', '') })).error,
+    ).toMatchObject({ code: 'INVALID_PARAMETERS', message: expect.stringContaining('runs "perl"') })
   })
 })

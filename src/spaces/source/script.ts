@@ -7,6 +7,7 @@ import { stripSignatures } from '../signature-line.ts'
 import type { Declared } from './declared.ts'
 import { OPEN_SCHEMA, keyOf } from './declared.ts'
 import { readJavascript } from './javascript.ts'
+import { LANGUAGES, languageByCommand, languageByEnding, shebangOf } from './languages.ts'
 import { readPython } from './python.ts'
 import { readShell } from './shell.ts'
 
@@ -74,7 +75,7 @@ function withoutSignatures(text: string, fileName: string): string {
 }
 
 /** Types that are run from their own source; the others are data that happens to be written in one. */
-const SCRIPTS: ReadonlySet<string> = new Set(['script', 'python', 'bash', 'node', 'docker'])
+const SCRIPTS: ReadonlySet<string> = new Set(['script', 'docker', ...LANGUAGES.map(({ type }) => type)])
 
 async function declaredIn(text: string, fileName: string, path: string): Promise<Declared> {
   switch (extname(fileName)) {
@@ -87,34 +88,14 @@ async function declaredIn(text: string, fileName: string, path: string): Promise
   }
 }
 
-const BY_SUFFIX: Readonly<Record<string, string>> = {
-  '.py': 'python_runtime',
-  '.sh': 'bash_runtime',
-  '.js': 'node_runtime',
-  '.mjs': 'node_runtime',
-  '.cjs': 'node_runtime',
-  '.ts': 'deno_runtime',
-}
-const BY_COMMAND: ReadonlyMap<string, string> = new Map([
-  ['bash', 'bash_runtime'],
-  ['sh', 'bash_runtime'],
-  ['dash', 'bash_runtime'],
-  ['node', 'node_runtime'],
-  ['nodejs', 'node_runtime'],
-  ['deno', 'deno_runtime'],
-  ['python', 'python_runtime'],
-  ['python3', 'python_runtime'],
-])
-
 /** By the program a shebang names, else by the suffix. Python has many programs, and one runtime. */
 function executorFor({ stem, fileName, text }: Script, type: string): string | undefined {
   if (!SCRIPTS.has(type) || type === 'docker') return undefined
   const suffix = extname(fileName)
-  const [, program, argument] = /^\uFEFF?#!\s*(\S+)(?:[ \t]+(?:-S[ \t]+)?(\S+))?/.exec(text) ?? []
-  const command = (program?.endsWith('/env') === true ? argument : program)?.split('/').at(-1)
-  if (command === undefined || suffix === '.py') return BY_SUFFIX[suffix]
-  const executor = BY_COMMAND.get(command)
-  if (executor !== undefined) return executor
+  const command = shebangOf(text)
+  if (command === null || suffix === '.py') return languageByEnding(suffix)?.executor
+  const language = languageByCommand(command)
+  if (language !== null) return language.executor
   const reason = `missing; no runtime of Kiwi runs "${command}", which its first line names: declare the one that does`
   throw invalidManifest(stem, [{ name: 'executor', reason }])
 }
