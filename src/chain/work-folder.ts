@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '../shared/clock.ts'
 import { KiwiError, errnoOf, messageOf } from '../shared/errors.ts'
+import { makeFolder } from '../shared/make-folder.ts'
 import type { Item } from '../spaces/item.ts'
 import { contentHash } from '../spaces/item.ts'
 import type { ItemFile } from '../store/store.ts'
@@ -177,7 +178,7 @@ function isFilledWith(folder: string, wanted: Map<string, ItemFile>): boolean {
 
 /** Another process may put the same folder there at the same time: then its folder is used, and ours dropped. */
 async function writeFolder(folder: string, files: readonly ItemFile[]): Promise<void> {
-  await mkdir(dirname(folder), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(folder), 0o700)
   const beside = await mkdtemp(`${folder}.`)
   try {
     for (const { path, content, isExecutable } of files) {
