@@ -41,6 +41,33 @@ export function readRequirement(given: string, format: RequirementFormat, tool: 
   }
 }
 
+/** Several; of those that are refused the first is the error, and names the others. */
+export function readRequirements(
+  given: readonly string[],
+  format: RequirementFormat,
+  tool: string,
+): readonly Requirement[] {
+  const faults: KiwiError[] = []
+  const read = given.flatMap((text) => {
+    try {
+      return [readRequirement(text, format, tool)]
+    } catch (error) {
+      if (!(error instanceof KiwiError)) throw error
+      faults.push(error)
+      return []
+    }
+  })
+  const [first, ...others] = faults
+  if (first === undefined) return read
+  if (others.length === 0) throw first
+  const names = faults.map(({ details }) => String(details['package']))
+  const more = others.map(({ message }) => message.replace(/^.*?: the package/, 'the package')).join('; ')
+  throw new KiwiError(first.code, `${first.message}; ${more}`, {
+    hint: first.hint,
+    details: { ...first.details, packages: names },
+  })
+}
+
 const ARCHIVE = /\.(?:whl|zip|tar|tgz|gz|bz2|xz|gem)$/i
 
 /** Bounds of a version, in any of the usual spellings; empty is any. */
@@ -58,12 +85,12 @@ export function readRequirementFile(
   tool: string,
 ): readonly Requirement[] {
   if (format === 'lines') {
-    return text
+    const lines = text
       .replaceAll(/\\\r?\n/g, ' ')
       .split(/\r?\n/)
       .map((line) => line.replace(/(?:^|\s)#.*$/, '').trim())
       .filter((line) => line !== '')
-      .map((line) => readRequirement(line, format, tool))
+    return readRequirements(lines, format, tool)
   }
   const { dependencies = {} } = objectOf(parsePlain(text), tool)
   return Object.entries(objectOf(dependencies, tool)).map(([name, version]) => {

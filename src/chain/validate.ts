@@ -3,7 +3,7 @@ import { childEnvironment } from '../config/environment.ts'
 import type { Subprocess } from '../primitives/subprocess/subprocess.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { Item } from '../spaces/item.ts'
-import { contentHash } from '../spaces/item.ts'
+import { contentHash, runnableFiles } from '../spaces/item.ts'
 import type { ItemFile } from '../store/store.ts'
 import type { SyntaxMeans } from './check-syntax.ts'
 import { checkSyntax, programsOf } from './check-syntax.ts'
@@ -75,7 +75,7 @@ export function openValidate({ config, subprocess, schemas }: ValidateMeans): Va
 /** The very files that were hashed: a result for others must not be kept under their name. */
 async function filesOf(item: Item): Promise<readonly ItemFile[]> {
   const files = await item.files()
-  if (contentHash(item.raw, files) === item.contentHash) return files
+  if (contentHash(item.raw, files) === item.contentHash) return runnableFiles(item.raw, files)
   throw new KiwiError('CONFLICT', `Cannot check "${item.id}": its files changed while it was being read`, {
     hint: 'Send the call again',
   })

@@ -7,7 +7,7 @@ import type { Clock } from '../shared/clock.ts'
 import { KiwiError, errnoOf, messageOf } from '../shared/errors.ts'
 import { makeFolder } from '../shared/make-folder.ts'
 import type { Item } from '../spaces/item.ts'
-import { contentHash } from '../spaces/item.ts'
+import { contentHash, runnableFiles } from '../spaces/item.ts'
 import type { ItemFile } from '../store/store.ts'
 import { dropOldest, isFolder, removeFolder } from './drop-oldest.ts'
 
@@ -79,8 +79,8 @@ export function openWorkFolders(cache: string, clock: Clock): WorkFolders {
     async prepare(item, within) {
       const folder = place(item, within)
       if (await isStillReady(folder)) return folder
-      const files = await item.files()
-      if (contentHash(item.raw, files) !== item.contentHash) {
+      const own = await item.files()
+      if (contentHash(item.raw, own) !== item.contentHash) {
         throw new KiwiError(
           'CONFLICT',
           `Cannot run "${item.id}": its files changed while it was being read`,
@@ -89,6 +89,7 @@ export function openWorkFolders(cache: string, clock: Clock): WorkFolders {
           },
         )
       }
+      const files = runnableFiles(item.raw, own)
       if (isReady(folder, files)) return folder
       const written = await write(item, files, within)
       isReady(written, files)

@@ -20,7 +20,7 @@ test('makes all that is missing with its mode, and nothing the second time', () 
 test('a file in the way is an error', () => {
   writeFileSync(join(root, 'a'), '')
   expect(() => makeFolder(join(root, 'a'))).toThrow(expect.objectContaining({ code: 'EEXIST' }))
-  expect(() => makeFolder(join(root, 'a/b/c'))).toThrow(expect.objectContaining({ code: 'EEXIST' }))
+  expect(() => makeFolder(join(root, 'a/b'))).toThrow(expect.objectContaining({ code: 'ENOTDIR' }))
 })
 
 test.runIf(process.platform === 'linux')('where nothing can be made it ends', () => {

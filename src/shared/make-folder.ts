@@ -7,23 +7,22 @@ import { errnoOf } from './errors.ts'
  * such as `/proc`.
  */
 export function makeFolder(folder: string, mode = 0o777): void {
-  if (isFolder(folder)) return
+  if (isFolder(folder) === true) return
   const above = dirname(folder)
-  if (above !== folder) makeFolder(above, mode)
+  if (isFolder(above) === null) makeFolder(above, mode)
   try {
     mkdirSync(folder, { mode })
   } catch (error) {
     // Another process may have made it meanwhile.
-    if (!isFolder(folder)) throw error
+    if (isFolder(folder) !== true) throw error
   }
 }
 
-/** What cannot be looked at because something above it is a file, or closed to us, is told by what makes it. */
-function isFolder(path: string): boolean {
+/** Null when nothing is there; what is closed to us is told by what makes it. */
+function isFolder(path: string): boolean | null {
   try {
     return statSync(path).isDirectory()
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP'].includes(errnoOf(error))) return false
-    throw error
+    return errnoOf(error) === 'ENOENT' ? null : false
   }
 }
