@@ -78,9 +78,13 @@ function packagesIn(told: string, packages: readonly string[]): readonly string[
   return named.length > 0 ? named : packages
 }
 
+/** Package indexes read these as one name. */
+function folded(text: string): string {
+  return text.toLowerCase().replaceAll(/[-_.]+/g, '-')
+}
+
 function speaksOf(told: string, requirement: string): boolean {
   const [name = ''] = /^@?[\w./-]+/.exec(requirement) ?? []
-  const folded = (text: string): string => text.toLowerCase().replaceAll(/[-_.]+/g, '-')
   return name !== '' && folded(told).includes(folded(name))
 }
 

@@ -260,19 +260,6 @@ describe('why packages could not be installed', () => {
     })
   })
 
-  test('the line that tells is shown, and not where a log lies', async () => {
-    const said = [
-      'code E404',
-      "404  'wheel@*' is not in this registry.",
-      '404',
-      'A complete log of this run: /x',
-    ]
-    const lines = said.map((line) => `echo "npm error ${line}" >&2`).join('; ')
-    expect(await failure(`${lines}; exit 1`)).toMatchObject({
-      message: `Cannot run "cart": "wheel" cannot be installed: npm error 404  'wheel@*' is not in this registry.`,
-    })
-  })
-
   test('a full disk is STORE_FULL', async () => {
     expect(await failure('echo "OSError: [Errno 28] No space left on device" >&2; exit 1')).toMatchObject({
       code: 'STORE_FULL',

@@ -97,14 +97,14 @@ function scanFolder(place: Place, add: (entry: Entry) => void): void {
     }
     if (found.isDirectory()) enterFolder(place, found.name, add)
     else if (found.isFile()) addFile(place, found.name, twins, add)
-    else if (!place.notItems.has(found.name)) leaveOut(place, [found.name])
+    else if (!place.notItems.has(found.name)) tellLeftOut(place, [found.name])
   }
 }
 
 /** Names that are told of one folder tool: packages may hold links by the hundred. */
 const MOST_NAMED = 3
 
-function leaveOut(
+function tellLeftOut(
   { folder, onLeftOut }: Pick<Place, 'folder' | 'onLeftOut'>,
   names: readonly string[],
 ): void {
@@ -148,7 +148,7 @@ function enterFolder(place: Place, name: string, add: (entry: Entry) => void, li
     // What is wrong with the manifest itself is said when it is read.
     const onOther = (other: string): void => void (other === manifest || others.push(other))
     add({ ...at, kind: 'folder', beside: [], ...folderStamp(path, onOther) })
-    leaveOut({ ...place, folder: path }, others)
+    tellLeftOut({ ...place, folder: path }, others)
     return
   }
   scanFolder(
