@@ -26,7 +26,8 @@ export function stepFailure(
     return new KiwiError('COMMAND_NOT_FOUND', because(result.stderr), { details })
   if (result.failure === 'overloaded')
     return new KiwiError('OVERLOADED', because('too many programs are running'), { details })
-  const last = told.split('\n').findLast((line) => /error/i.test(line)) ?? told.split('\n').at(-1) ?? ''
+  const named = packagesIn(told, packages)
+  const last = tellingLine(told, packages)
   if (isCompiled) {
     return new KiwiError('TOOL_FAILED', because(last), {
       hint: 'Correct the source: data.stderr is what the compiler says',
@@ -34,7 +35,6 @@ export function stepFailure(
       details: { command: program.command },
     })
   }
-  const named = packagesIn(told, packages)
   return new KiwiError(
     'DEPENDENCY_UNAVAILABLE',
     `Cannot run "${tool}": ${named.map((name) => `"${name}"`).join(', ')} cannot be installed: ${last}`,
@@ -61,14 +61,31 @@ function lastLines({ redact }: EnvironmentDraft, { stdout, stderr }: CommandResu
   return textOf(redact(end)).replaceAll(/\/\/[^/@\s]+@/g, '//***@')
 }
 
+/** What an installer says after the reason: where it wrote more, and general advice. */
+const BOILERPLATE = /complete log of this run|npm help config|^npm error\s*\d*\s*$/i
+
+/** The last line that speaks of a fault and of a package, else of a fault, else the last. */
+function tellingLine(told: string, packages: readonly string[]): string {
+  const lines = told.split('\n').filter((line) => !BOILERPLATE.test(line))
+  const faults = lines.filter((line) => /error/i.test(line))
+  const about = faults.findLast((line) => packages.some((one) => speaksOf(line, one)))
+  return about ?? faults.at(-1) ?? lines.at(-1) ?? ''
+}
+
 /** Those the installer speaks of; all of them when it speaks of none. */
 function packagesIn(told: string, packages: readonly string[]): readonly string[] {
-  const text = told.toLowerCase().replaceAll(/[-_.]+/g, '-')
-  const named = packages.filter((requirement) => {
-    const [name = ''] = /^@?[\w./-]+/.exec(requirement) ?? []
-    return name !== '' && text.includes(name.toLowerCase().replaceAll(/[-_.]+/g, '-'))
-  })
+  const named = packages.filter((requirement) => speaksOf(told, requirement))
   return named.length > 0 ? named : packages
+}
+
+/** Package indexes read these as one name. */
+function folded(text: string): string {
+  return text.toLowerCase().replaceAll(/[-_.]+/g, '-')
+}
+
+function speaksOf(told: string, requirement: string): boolean {
+  const [name = ''] = /^@?[\w./-]+/.exec(requirement) ?? []
+  return name !== '' && folded(told).includes(folded(name))
 }
 
 export function cancelled(tool: string): KiwiError {

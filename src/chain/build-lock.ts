@@ -1,8 +1,9 @@
-import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../shared/clock.ts'
 import { errnoOf } from '../shared/errors.ts'
+import { makeFolder } from '../shared/make-folder.ts'
 import { OWN_PROCESS, isLiving, readTag, tagText } from '../shared/own-process.ts'
 
 interface Wait {
@@ -28,7 +29,7 @@ export async function takeLock(file: string, wait: Wait): Promise<(() => Promise
   while (!wait.isDone()) {
     wait.signal.throwIfAborted()
     try {
-      await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+      makeFolder(dirname(file), 0o700)
       await writeFile(file, tagText(OWN_PROCESS), { flag: 'wx', mode: 0o600 })
       return () => rm(file, { force: true })
     } catch (error) {

@@ -6,7 +6,7 @@ import { isObject } from '../shared/json.ts'
 import { textOf } from '../shared/template.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Requirement, RequirementFormat } from './requirements.ts'
-import { assertFew, readRequirement } from './requirements.ts'
+import { assertFew, readRequirements } from './requirements.ts'
 
 const Step = z.strictObject({
   /** What a person reads while it runs. */
@@ -86,8 +86,7 @@ export function planEnvironment(
   if (config['environment'] === undefined) return null
   const declared = readDeclared(config['environment'], leaf.id)
   const format: RequirementFormat = declared.file.endsWith('.json') ? 'object' : 'lines'
-  const read = (key: string): readonly Requirement[] =>
-    listOf(config[key]).map((text) => readRequirement(text, format, leaf.id))
+  const read = (key: string): readonly Requirement[] => readRequirements(listOf(config[key]), format, leaf.id)
   return {
     runtime: { id, space },
     builders: declared.builders,

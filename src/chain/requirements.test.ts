@@ -1,7 +1,13 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { RequirementFormat } from './requirements.ts'
-import { readRequirement, readRequirementFile, requirementText, showRequirement } from './requirements.ts'
+import {
+  readRequirement,
+  readRequirements,
+  readRequirementFile,
+  requirementText,
+  showRequirement,
+} from './requirements.ts'
 
 const show = (text: string, format: RequirementFormat = 'lines'): string =>
   showRequirement(readRequirement(text, format, 'tool'))
@@ -209,4 +215,15 @@ describe('C10: a file of the tool names packages', () => {
       expect.objectContaining({ code: 'DEPENDENCY_REFUSED', message: expect.stringContaining('"b@*"') }),
     )
   })
+})
+
+test('SUP-02: of several that are refused all are named', () => {
+  expect(() => readRequirements(['httpx', 'git+https://x/y', './z'], 'lines', 'a')).toThrow(
+    expect.objectContaining({
+      code: 'DEPENDENCY_REFUSED',
+      message:
+        'Cannot run "a": the package "git+https://x/y" comes from git; the package "./z" comes from a file',
+      details: expect.objectContaining({ packages: ['git+https://x/y', './z'] }),
+    }),
+  )
 })

@@ -59,6 +59,33 @@ function withoutHashes(given: string): readonly [text: string, hashes: readonly 
   return [words.slice(0, last + 1).join(' '), words.slice(last + 1)]
 }
 
+/** Several; of those that are refused the first is the error, and names the others. */
+export function readRequirements(
+  given: readonly string[],
+  format: RequirementFormat,
+  tool: string,
+): readonly Requirement[] {
+  const faults: KiwiError[] = []
+  const read = assertFew(given, tool).flatMap((text) => {
+    try {
+      return [readRequirement(text, format, tool)]
+    } catch (error) {
+      if (!(error instanceof KiwiError)) throw error
+      faults.push(error)
+      return []
+    }
+  })
+  const [first, ...others] = faults
+  if (first === undefined) return read
+  if (others.length === 0) throw first
+  const names = faults.map(({ details }) => String(details['package']))
+  const more = others.map(({ message }) => message.replace(/^.*?: the package/, 'the package')).join('; ')
+  throw new KiwiError(first.code, `${first.message}; ${more}`, {
+    hint: first.hint,
+    details: { ...first.details, packages: names },
+  })
+}
+
 const ARCHIVE = /\.(?:whl|zip|tar|tgz|gz|bz2|xz|gem)$/i
 
 /** Bounds of a version, in any of the usual spellings; empty is any. */
@@ -87,7 +114,7 @@ export function readRequirementFile(
       .split(/\r?\n/)
       .map(withoutComment)
       .filter((line) => line !== '')
-    return assertFew(lines, tool).map((line) => readRequirement(line, format, tool))
+    return readRequirements(lines, format, tool)
   }
   const { dependencies = {} } = objectOf(parsePlain(text), tool)
   return assertFew(Object.entries(objectOf(dependencies, tool)), tool).map(([name, version]) => {

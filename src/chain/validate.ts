@@ -5,6 +5,7 @@ import type { Subprocess } from '../primitives/subprocess/subprocess.ts'
 import type { Clock } from '../shared/clock.ts'
 import { LIMITS } from '../shared/limits.ts'
 import type { Item } from '../spaces/item.ts'
+import { runnableFiles } from '../spaces/item.ts'
 import type { ItemFile } from '../store/store.ts'
 import type { SyntaxMeans } from './check-syntax.ts'
 import { checkSyntax, pinPrograms } from './check-syntax.ts'
@@ -60,7 +61,7 @@ export function openValidate({ clock, config, subprocess, schemas }: ValidateMea
     if (rules.length === 0) return known({ findings: [], warnings: plan.rules.warnings })
     const kept = await cache.get(key)
     if (kept !== null) return known(kept)
-    const files = await filesAsRead(plan.item)
+    const files = runnableFiles(plan.item.raw, await filesAsRead(plan.item))
     const looked = await lookAt(plan, textsOf(files), schemas)
     const programs = rules.filter((rule) => rule.type === 'syntax_check')
     const asked = programs.filter(({ tool }) => isRun || tool !== plan.item.id)

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { LIMITS } from '../shared/limits.ts'
+import { makeFolder } from '../shared/make-folder.ts'
 import type { Finding } from './finding.ts'
 
 /** What the rules of a chain had to say. */
@@ -63,7 +64,7 @@ async function readKept(path: string): Promise<Validated | null> {
 
 /** Beside its place first: another process may be reading. */
 async function write(folder: string, key: string, validated: Validated): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  makeFolder(folder, 0o700)
   const beside = join(folder, `${key}.${randomUUID()}`)
   await writeFile(beside, JSON.stringify(validated), { mode: 0o600 })
   await rename(beside, join(folder, key))

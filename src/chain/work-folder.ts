@@ -5,6 +5,8 @@ import { dirname, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '../shared/clock.ts'
 import { KiwiError, errnoOf, messageOf } from '../shared/errors.ts'
+import { makeFolder } from '../shared/make-folder.ts'
+import { runnableFiles } from '../spaces/item.ts'
 import type { ItemFile } from '../store/store.ts'
 import { dropOldest, isFolder, removeFolder } from './drop-oldest.ts'
 import type { Bundle } from './files-as-read.ts'
@@ -75,7 +77,7 @@ export function openWorkFolders(cache: string, clock: Clock): WorkFolders {
     async prepare(item, within) {
       const folder = place(item, within)
       if (await isStillReady(folder)) return folder
-      const files = await filesAsRead(item)
+      const files = runnableFiles(item.raw, await filesAsRead(item))
       if (isReady(folder, files)) return folder
       const written = await write(item, files, within)
       isReady(written, files)
@@ -165,7 +167,7 @@ function isFilledWith(folder: string, wanted: Map<string, ItemFile>): boolean {
 
 /** Another process may put the same folder there at the same time: then its folder is used, and ours dropped. */
 async function writeFolder(folder: string, files: readonly ItemFile[]): Promise<void> {
-  await mkdir(dirname(folder), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(folder), 0o700)
   const beside = await mkdtemp(`${folder}.`)
   try {
     for (const { path, content, isExecutable } of files) {

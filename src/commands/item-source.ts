@@ -94,8 +94,11 @@ async function readFolder(source: string): Promise<ItemSource> {
 function assertFits(source: string, paths: readonly string[]): void {
   const bytes = paths.reduce((sum, path) => sum + statSync(path).size, 0)
   if (bytes * (4 / 3) < LIMITS.requestBytes - LIMITS.itemBytes) return
+  const isItem = bytes <= LIMITS.bundleBytes
   throw new KiwiError('MESSAGE_TOO_LARGE', `Cannot send "${source}": its files have ${bytes} bytes`, {
-    hint: 'Copy it to .ai/tools of the project: what lies there is found',
+    hint: isItem
+      ? 'Copy it to .ai/tools of the project: what lies there is found'
+      : `An item may have ${LIMITS.bundleBytes} bytes: keep the data elsewhere, and give its path as a parameter`,
   })
 }
 

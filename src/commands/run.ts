@@ -44,7 +44,10 @@ export function runCommand(id: string, pairs: readonly string[], options: RunOpt
     if (options.json !== true && reply.error !== null && reply.data !== null) {
       const { output, stderr } = Result.parse(reply.data)
       if (output !== undefined && output !== null && output !== '') openTerminal().out(shown(output))
-      if (stderr !== undefined && stderr !== '') process.stderr.write(stderr)
+      // That it took too long is said already.
+      const said =
+        reply.error.code === 'TIMEOUT' ? stderr?.replace(/Process timed out after [\d.]+ s$/, '') : stderr
+      if (said !== undefined && said.trim() !== '') openTerminal().note(said.trimEnd())
     }
     return code
   })

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { closeSync, constants, fstatSync, ftruncateSync, linkSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, constants, fstatSync, ftruncateSync, linkSync, openSync } from 'node:fs'
 import { readdirSync, renameSync, rmSync, statSync, unlinkSync, writeFileSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
@@ -7,6 +7,7 @@ import type { OutputSettings } from '../config/config.ts'
 import type { Clock } from '../shared/clock.ts'
 import { errnoOf, messageOf } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
+import { makeFolder } from '../shared/make-folder.ts'
 import { textOf } from '../shared/template.ts'
 import { leadsOutTo, statOf } from '../spaces/disk.ts'
 
@@ -99,7 +100,7 @@ function namesIn(folder: string): readonly string[] {
     return readdirSync(folder)
   } catch (error) {
     if (errnoOf(error) !== 'ENOENT') throw error
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makeFolder(folder, 0o700)
     hideFromGit(join(folder, '../..'))
     return []
   }

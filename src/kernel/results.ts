@@ -1,8 +1,9 @@
-import { mkdir, open, readdir, rm, writeFile } from 'node:fs/promises'
+import { open, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
+import { makeFolder } from '../shared/make-folder.ts'
 import type { Page } from '../shared/page.ts'
 import { pageBytes, pageOf } from '../shared/page.ts'
 
@@ -113,7 +114,7 @@ function withoutLargest(data: JsonObject): JsonObject {
 
 async function keep(folder: string, callId: string, text: string): Promise<boolean> {
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 })
+    makeFolder(folder, 0o700)
     await writeFile(join(folder, callId), text, { mode: 0o600 })
     const oldest = (await readdir(folder)).toSorted().slice(0, -LIMITS.keptResults)
     await Promise.all(oldest.map((name) => rm(join(folder, name), { force: true })))

@@ -1,7 +1,8 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { link, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { KiwiError, errnoOf, messageOf } from '../shared/errors.ts'
+import { makeFolder } from '../shared/make-folder.ts'
 
 const BYTES = 32
 /** So many bytes in base64url. */
@@ -28,7 +29,7 @@ export async function readOrMakeToken(path: string): Promise<{ token: string; is
 /** Whole or not at all: another start never sees half a token, and the first of two wins. */
 async function placeToken(path: string, token: string): Promise<void> {
   const beside = `${path}.${randomBytes(8).toString('hex')}`
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(path), 0o700)
   try {
     await writeFile(beside, `${token}\n`, { mode: 0o600, flag: 'wx', flush: true })
     await link(beside, path)

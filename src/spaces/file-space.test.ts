@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -278,6 +279,28 @@ test('a broken file is a fault by name and does not hide the others', async () =
   expect(items.map(({ path }) => path)).toEqual([good])
   expect(new Set(faults.map(({ path }) => path))).toEqual(new Set(Object.keys(faulty)))
   for (const { path, reason } of faults) expect(reason).toContain(faulty[path])
+})
+
+test('FS-03: what is left out is a fault by name: links, pipes, and what lies too deep', () => {
+  put('tools/folder/tool.yaml', manifest('folder'))
+  symlinkSync('/etc/hosts', join(root, 'tools/folder/data.txt'))
+  symlinkSync('/etc/hosts', join(root, 'tools/linked.sh'))
+  symlinkSync(tmpdir(), join(root, 'tools/node_modules'))
+  expect(spawnSync('mkfifo', [join(root, 'tools/pipe.py')]).status).toBe(0)
+  put(`tools/${'d/'.repeat(17)}deep.yaml`, manifest('deep'))
+  space.freshen(true)
+  const left = [`tools/${'d/'.repeat(16)}d`, 'tools/folder/data.txt', 'tools/linked.sh', 'tools/pipe.py']
+  expect(
+    space
+      .faults()
+      .map(({ path }) => path.slice(root.length + 1))
+      .toSorted(),
+  ).toEqual(left.toSorted())
+  for (const { path, reason } of space.faults()) expect(reason).toContain(`"${path}"`)
+  const { generation } = space
+  rmSync(join(root, 'tools/folder/data.txt'))
+  space.freshen(true)
+  expect([space.faults().length, space.generation]).toEqual([3, generation + 1])
 })
 
 describe('FS-03: a link in the place of a type folder', () => {

@@ -10,8 +10,11 @@ export const DEEPEST = 16
 /** The manifest, the files, and as many folders and other things besides. */
 const MOST_NAMES = 2 * LIMITS.bundleFiles + 1
 
-/** Paths of the plain files in the folder of an item, its manifest too. A folder may hold anything, so the look is bounded. */
-export function folderFiles(folder: string): readonly string[] {
+/**
+ * Paths of the plain files in the folder of an item, its manifest too. A folder may hold anything, so the look is
+ * bounded, and links and the like are left out: `onOther` is told of them.
+ */
+export function folderFiles(folder: string, onOther: (path: string) => void = () => {}): readonly string[] {
   const files: string[] = []
   let names = 0
   const walk = (relative: string, depth: number): void => {
@@ -25,6 +28,7 @@ export function folderFiles(folder: string): readonly string[] {
       const path = relative === '' ? found.name : `${relative}/${found.name}`
       names += 1
       if (found.isFile()) files.push(path)
+      else if (!found.isDirectory()) onOther(path)
       if (files.length > LIMITS.bundleFiles + 1 || names > MOST_NAMES) {
         throw new KiwiError(
           'MESSAGE_TOO_LARGE',

@@ -3,7 +3,7 @@ import type { JsonObject } from '../shared/json.ts'
 import { canonicalJson, sha256 } from '../shared/json.ts'
 import type { ItemFile, SpaceName } from '../store/store.ts'
 import type { Manifest } from './manifest.ts'
-import { stripSignatures } from './signature-line.ts'
+import { stripSignatures, withoutForeignMarks } from './signature-line.ts'
 
 /** Anything with an id, as it was found in a space. */
 export interface Item {
@@ -53,16 +53,29 @@ export function contentHash(raw: JsonObject, files: readonly ItemFile[]): string
 const TOP = 16 * 1024
 const BOM = Buffer.from('\uFEFF')
 
-/** The bytes of a file without the signature lines at its top. Only whole lines are looked at: the rest of one could be code. */
+/** The files as they are run: what signed a script in the manner of another language would be no line of it. */
+export function runnableFiles(raw: JsonObject, files: readonly ItemFile[]): readonly ItemFile[] {
+  return files.map((file) => {
+    if (file.path !== raw['_file']) return file
+    return { ...file, content: withTop(file.content, (top) => withoutForeignMarks(top, file.path)) }
+  })
+}
+
+/** The bytes of a file without the signature lines at its top. */
 function unsignedBytes(content: Uint8Array, path: string): Uint8Array {
+  return withTop(content, (top) => stripSignatures(top, path))
+}
+
+/** Only whole lines are looked at: the rest of one could be code. */
+function withTop(content: Uint8Array, change: (top: string) => string): Uint8Array {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
   const from = bytes.subarray(0, BOM.length).equals(BOM) ? BOM.length : 0
   const end = bytes.length <= TOP ? bytes.length : bytes.lastIndexOf('\n', TOP) + 1
   // One character for one byte, whatever the bytes are.
   const top = bytes.subarray(from, Math.max(from, end)).toString('latin1')
-  const bare = stripSignatures(top, path)
-  if (bare.length === top.length) return bytes
-  return Buffer.concat([bytes.subarray(0, from), Buffer.from(bare, 'latin1'), bytes.subarray(end)])
+  const changed = change(top)
+  if (changed.length === top.length) return bytes
+  return Buffer.concat([bytes.subarray(0, from), Buffer.from(changed, 'latin1'), bytes.subarray(end)])
 }
 
 /** The file that is started: what the config names, else `main.*`, else the only file there is. */

@@ -2,14 +2,14 @@ import { basename } from 'node:path'
 import type { Clock } from '../shared/clock.ts'
 import { leadsOutTo } from './disk.ts'
 import { openFolderMarks } from './folder-marks.ts'
-import type { Entry } from './scan.ts'
+import type { Entry, LeftOut } from './scan.ts'
 import { NOT_ITEMS, scan, typeFolders } from './scan.ts'
 import { openWatch } from './watch.ts'
 
 /** The files of a space as they were when they were last looked at. */
 export interface Look {
   readonly entries: ReadonlyMap<string, Entry>
-  readonly faults: readonly LinkOut[]
+  readonly faults: readonly LeftOut[]
   /** Grows whenever a file was seen to have changed. */
   readonly generation: number
   /** Looks at them again: `now`, when a folder got or lost a name, and else at most once a second. */
@@ -28,11 +28,6 @@ export interface LookedAt {
   readonly onWatchFault?: ((reason: string) => void) | undefined
 }
 
-interface LinkOut {
-  readonly path: string
-  readonly reason: string
-}
-
 const FRESH_MS = 1000
 /** However quiet a watch is: no system reports everything. */
 const WATCHED_MS = 30_000
@@ -45,7 +40,7 @@ export function openLook(
   const names = new Set(typeFolders(root).map((folder) => basename(folder)))
   const watch = onWatchFault === undefined ? null : openWatch(root, names, onWatchFault)
   let entries: ReadonlyMap<string, Entry> = new Map()
-  let faults: readonly LinkOut[] = []
+  let faults: readonly LeftOut[] = []
   let lookedAt = -Infinity
   let generation = 0
   const folders = openFolderMarks(clock)
@@ -59,10 +54,12 @@ export function openLook(
     const leaveOut = new Set(outside.map(({ path }) => path))
     watch?.begin(typeFolders(root).filter((folder) => !leaveOut.has(folder)))
     folders.begin()
-    const seen = scan(root, NOT_ITEMS, leaveOut, { before: entries, onFolder: folders.add })
+    const left: LeftOut[] = [...outside]
+    const onLeftOut = (one: LeftOut): void => void left.push(one)
+    const seen = scan(root, NOT_ITEMS, leaveOut, { before: entries, onFolder: folders.add, onLeftOut })
     lookedAt = started
-    if (isSame(entries, seen) && reasonsOf(faults) === reasonsOf(outside)) return
-    faults = outside
+    if (isSame(entries, seen) && reasonsOf(faults) === reasonsOf(left)) return
+    faults = left
     entries = seen
     generation += 1
     onChange(seen)
@@ -88,7 +85,7 @@ export function openLook(
 }
 
 /** The type folders that a link leads out of `within`: what a project brings along must not show what lies beside it. */
-function linksOut(root: string, within: string): readonly LinkOut[] {
+function linksOut(root: string, within: string): readonly LeftOut[] {
   return typeFolders(root).flatMap((path) => {
     const real = leadsOutTo(path, within)
     return real === null
@@ -97,7 +94,7 @@ function linksOut(root: string, within: string): readonly LinkOut[] {
   })
 }
 
-function reasonsOf(faults: readonly LinkOut[]): string {
+function reasonsOf(faults: readonly LeftOut[]): string {
   return faults.map(({ reason }) => reason).join('\n')
 }
 

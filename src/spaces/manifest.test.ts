@@ -225,17 +225,6 @@ describe('spellings', () => {
     })
   })
 
-  test('R1: a command of type docker is that of the container', () => {
-    const config = { image: 'alpine', command: 'echo', args: ['hi'], volumes: ['/a:/b'] }
-    const own = { image: 'alpine', container_args: ['echo', 'hi'], volumes: ['/a:/b'] }
-    for (const given of [{ tool_type: 'docker' }, { tool_type: 'script', executor: 'docker_runtime' }])
-      expect(read({ executor: null, ...given, config })).toMatchObject({
-        tool_type: 'script',
-        executor: 'docker_command_runtime',
-        config: own,
-      })
-  })
-
   test('R1: type mcp is an mcp_tool on the server it names', () => {
     expect(read({ tool_type: 'mcp', executor: null, config: { mcp_server: 'notion' } })).toMatchObject({
       tool_type: 'mcp_tool',

@@ -50,7 +50,7 @@ export function scan(
   root: string,
   notItems: ReadonlySet<string> = NOT_ITEMS,
   leaveOut: ReadonlySet<string> = new Set(),
-  { before = new Map(), onFolder = () => {} }: ScanMeans = {},
+  { before = new Map(), onFolder = () => {}, onLeftOut = () => {} }: ScanMeans = {},
 ): ReadonlyMap<string, Entry> {
   const found = new Map<string, Entry>()
   const add = (entry: Entry): void => void found.set(entry.path, entry)
@@ -58,7 +58,7 @@ export function scan(
     const folder = join(root, name)
     if (leaveOut.has(folder)) continue
     const own = place === 'tools' ? notItems : new Set<string>()
-    scanFolder({ folder, category: null, depth: 0, place, notItems: own, before, onFolder }, add)
+    scanFolder({ folder, category: null, depth: 0, place, notItems: own, before, onFolder, onLeftOut }, add)
   }
   return found
 }
@@ -67,6 +67,14 @@ interface ScanMeans {
   readonly before?: ReadonlyMap<string, Entry>
   /** Told of every folder in which an item could appear, before it is listed. */
   readonly onFolder?: (folder: string) => void
+  /** Told of what somebody may have meant as an item, or a part of one, and is none. */
+  readonly onLeftOut?: (leftOut: LeftOut) => void
+}
+
+/** Something that is left out, and why. */
+export interface LeftOut {
+  readonly path: string
+  readonly reason: string
 }
 
 interface Place extends Required<ScanMeans> {
@@ -89,7 +97,23 @@ function scanFolder(place: Place, add: (entry: Entry) => void): void {
     }
     if (found.isDirectory()) enterFolder(place, found.name, add)
     else if (found.isFile()) addFile(place, found.name, twins, add)
+    else if (!place.notItems.has(found.name)) tellLeftOut(place, [found.name])
   }
+}
+
+/** Names that are told of one folder tool: packages may hold links by the hundred. */
+const MOST_NAMED = 3
+
+function tellLeftOut(
+  { folder, onLeftOut }: Pick<Place, 'folder' | 'onLeftOut'>,
+  names: readonly string[],
+): void {
+  const [first] = names
+  if (first === undefined) return
+  const told = names.slice(0, MOST_NAMED).map((name) => `"${join(folder, name)}"`)
+  const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : ''
+  const reason = `Cannot use ${told.join(', ')}${more}: only plain files count, and links are not followed`
+  onLeftOut({ path: join(folder, first), reason })
 }
 
 /** The item a writer has moved aside and put nothing in the place of: it is under way, or it was killed. */
@@ -110,13 +134,21 @@ export const FOLDER_MANIFESTS: Readonly<Record<PlaceName, string | null>> = {
 
 function enterFolder(place: Place, name: string, add: (entry: Entry) => void, liesAs = name): void {
   const { folder, category, depth, notItems } = place
-  if (depth >= DEEPEST || notItems.has(name)) return
+  if (notItems.has(name)) return
   const path = join(folder, liesAs)
+  if (depth >= DEEPEST) {
+    const reason = `Cannot look into "${path}": folders are nested deeper than ${DEEPEST} levels`
+    return place.onLeftOut({ path, reason })
+  }
   const manifest = FOLDER_MANIFESTS[place.place]
   // Whatever it is: reading says what is wrong with one that is no plain file.
   if (manifest !== null && statOf(join(path, manifest))?.isDirectory() === false) {
     const at = { path: join(path, manifest), stem: name, category, place: place.place }
-    add({ ...at, kind: 'folder', beside: [], ...folderStamp(path) })
+    const others: string[] = []
+    // What is wrong with the manifest itself is said when it is read.
+    const onOther = (other: string): void => void (other === manifest || others.push(other))
+    add({ ...at, kind: 'folder', beside: [], ...folderStamp(path, onOther) })
+    tellLeftOut({ ...place, folder: path }, others)
     return
   }
   scanFolder(
@@ -212,11 +244,14 @@ function besideStamp({ path, beside }: Pick<Entry, 'path' | 'beside'>): string {
 }
 
 /** What cannot be read as an item has its reason for a stamp: no file in it counts until there is an end to them. */
-export function folderStamp(folder: string): { stamp: string; modified: number } {
+export function folderStamp(
+  folder: string,
+  onOther?: (path: string) => void,
+): { stamp: string; modified: number } {
   const parts: string[] = []
   let modified = 0
   try {
-    for (const path of folderFiles(folder)) {
+    for (const path of folderFiles(folder, onOther)) {
       const stat = statOf(join(folder, path))
       if (stat === null) continue
       parts.push(`${path}=${stampOf(stat)}`)

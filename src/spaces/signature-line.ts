@@ -104,6 +104,16 @@ function marksOf(fileName: string | null): readonly Mark[] {
   return /\.md$/i.test(fileName) ? ['<!--'] : ['#']
 }
 
+/** Signature lines of old that are no comment in the language of the file, each as an empty one: no line moves. */
+export function withoutForeignMarks(text: string, fileName: string): string {
+  if (commentStyle(fileName)?.('').startsWith('//') !== true) return text
+  const { lines, bare, shebang } = topOf(text, fileName)
+  const last = lines.at(-1)
+  if (last === undefined) return text
+  const top = (bare.startsWith(BOM) ? 1 : 0) + shebang.length
+  return text.slice(0, top) + text.slice(top, last.end).replaceAll(/^# .*/gm, '//') + text.slice(last.end)
+}
+
 const BOM = '\uFEFF'
 
 interface Top {

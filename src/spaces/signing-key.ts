@@ -8,10 +8,11 @@ import {
   verify as verifyWith,
 } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { link, mkdir, rm, writeFile } from 'node:fs/promises'
+import { link, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { KiwiError, errnoOf, messageOf } from '../shared/errors.ts'
 import { sha256 } from '../shared/json.ts'
+import { makeFolder } from '../shared/make-folder.ts'
 
 /** One key whose signatures can be checked. */
 export interface PublicKey {
@@ -95,7 +96,7 @@ function readKey(path: string): SigningKey | null {
 
 /** Whole or not at all, and the first of two processes wins: there is one key. */
 async function placeKey(path: string, publicPath: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(path), 0o700)
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   const isPlaced = await place(path, privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(), 0o600)
   if (isPlaced) await place(publicPath, publicKey.export({ format: 'pem', type: 'spki' }).toString(), 0o644)

@@ -40,6 +40,16 @@ describe('kiwi search, load, run, create', () => {
     rmSync(join(place.project, '.ai/tools/above.sh'))
   })
 
+  test('a run that takes too long is said once, and the line ends', async () => {
+    const folder = join(place.folder, 'slow')
+    mkdirSync(folder)
+    writeFileSync(join(folder, 'tool.yaml'), 'tool_type: bash\ndescription: slow\nconfig: {timeout: 0.3}\n')
+    writeFileSync(join(folder, 'main.sh'), '#!/bin/bash\nsleep 9\n')
+    await kiwi(place, ['create', folder])
+    const { stderr } = await kiwi(place, ['run', 'slow'])
+    expect(stderr).toMatch(/^TIMEOUT [^\n]+\n  [^\n]+\n$/)
+  })
+
   test('load shows parameters, files and chain', async () => {
     const { stdout } = await kiwi(place, ['load', 'hello_world'])
     expect(stdout).toContain('hello_world > python_runtime > subprocess')

@@ -94,6 +94,25 @@ describe('every form of item', () => {
     })
   })
 
+  test('L4: a script in JavaScript that was signed with a # of old runs, and signing replaces the line', async () => {
+    const body =
+      '/**\n * Says.\n * @version 1.0.0\n */\nconsole.log(new Error("x").stack.match(/old_js.js:(\\d+)/)[1])\n'
+    const mark = `# kiwi-mcp:validated:2026-01-20T00:00:00Z:${sha256(body).slice(0, 12)}`
+    for (const head of ['', '#!/usr/bin/env node\n']) {
+      const file = temp.write('tools/old_js.js', `${head}${mark}\n${body}`)
+      const line = head === '' ? 6 : 7
+      expect(await temp.run('old_js')).toMatchObject({ error: null, data: { output: line } })
+      expect(await signAs(temp, 'person', 'old_js')).toMatchObject({
+        error: null,
+        data: { status: 'signed' },
+      })
+      expect(readFileSync(file, 'utf8')).toMatch(
+        /^(?:#!.*\n)?\/\/ kiwi-mcp:validated:.*\n\/\/ kiwi-mcp:signed:.*\n\/\*\*/,
+      )
+      expect(await temp.run('old_js')).toMatchObject({ status: 'success' })
+    }
+  })
+
   test('N12: a version of the registry keeps its text, and a signature of its own in the store', async () => {
     await temp.create('row', BASH, { 'main.sh': '#!/bin/bash\necho row' }, 'registry')
     expect((await temp.load('row')).data).toMatchObject({ signature: { state: 'signed', by: 'agent' } })

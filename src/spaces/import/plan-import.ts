@@ -3,6 +3,7 @@ import { KiwiError, messageOf } from '../../shared/errors.ts'
 import { ItemName } from '../../shared/ids.ts'
 import { statOf } from '../disk.ts'
 import type { PackageTable } from '../imports.ts'
+import type { Item } from '../item.ts'
 import type { Lookup } from '../lookup.ts'
 import { FOLDER_MANIFESTS, stampAt } from '../scan.ts'
 import type { BatchItem } from './batch.ts'
@@ -89,10 +90,7 @@ interface Batch {
 
 async function stepOf(find: Find, read: ReadFind, target: Target, batch: Batch): Promise<Step> {
   const { item } = read
-  if (item?.form === 'manifest') {
-    for (const name of item.filePaths) batch.carried.add(join(dirname(find.from), name))
-  }
-  if (item?.manifest.tool_type === 'mcp_tool') batch.servers.set(find.from, item.manifest.executor ?? '')
+  if (item !== null) noteParts(item, find, batch)
   const place = await placeOf(find, read, target, batch)
   if (place === null)
     return skippedStep(find, 'it would lie in the folder of another item, where nothing is found')
@@ -107,6 +105,12 @@ async function stepOf(find: Find, read: ReadFind, target: Target, batch: Batch):
   const about = { id, type, state, reason: fault ?? place.reason, from: find.from, to: place.to }
   const form = { is_folder: find.entry?.kind === 'folder', hash, content_hash: contentHash }
   return { find, stamp: place.stamp, line: { ...about, ...said, warnings, ...form } }
+}
+
+/** The scripts it carries, and the server it stands on. */
+function noteParts({ form, filePaths, manifest }: Item, { from }: Find, { carried, servers }: Batch): void {
+  if (form === 'manifest') for (const name of filePaths) carried.add(join(dirname(from), name))
+  if (manifest.tool_type === 'mcp_tool') servers.set(from, manifest.executor ?? '')
 }
 
 function take({ taken, above, folders }: Batch, to: string, isFolder: boolean): void {

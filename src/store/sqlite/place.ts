@@ -1,12 +1,13 @@
-import { accessSync, closeSync, constants, mkdirSync, openSync, statSync } from 'node:fs'
+import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { KiwiError, errnoOf, messageOf } from '../../shared/errors.ts'
+import { makeFolder } from '../../shared/make-folder.ts'
 
 /** Makes the folder and the file when they are missing, for their owner only. Returns why they cannot be written. */
 export function preparePlace(file: string): string | null {
   const folder = dirname(file)
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makeFolder(folder, 0o700)
     // SQLite puts its log beside the file, and gives it the mode of the file.
     accessSync(folder, constants.W_OK | constants.X_OK)
     create(file)
