@@ -6,6 +6,7 @@ import type { Values } from '../shared/template.ts'
 import { compileTemplate, renderText } from '../shared/template.ts'
 import type { EnvironmentPlan } from './environment-plan.ts'
 import { BINARY } from './environment-plan.ts'
+import type { PackageOptions } from './package-options.ts'
 
 /** Where a build happens: never where the finished one will be found. */
 interface BuildPlace {
@@ -30,7 +31,7 @@ export interface BuildWords {
   readonly callId: string
   readonly entrypoint: string | null
   readonly interpreter: string | null
-  readonly options: readonly string[]
+  readonly options: PackageOptions
   readonly packages: readonly string[]
   readonly childEnvironment: Environment
 }
@@ -85,7 +86,7 @@ function renderSteps(
     binary: join(folder, BINARY),
   }
   /** An argument that is nothing but one of these becomes as many as there are. */
-  const lists: Readonly<Record<string, readonly string[]>> = { '{options}': options, '{packages}': packages }
+  const lists: Readonly<Record<string, readonly string[]>> = { '{options}': options.arguments, '{packages}': packages }
   const render = (text: string): string =>
     renderText(compileTemplate(text, WORDS), valuesOf(named, childEnvironment))
   return steps.map(({ say, run: [program = '', ...args] }) => ({
@@ -97,6 +98,7 @@ function renderSteps(
       env: {
         ...childEnvironment,
         ...renderVariables(planned, folder, childEnvironment),
+        ...options.env,
         KIWI_CALL_ID: words.callId,
       },
       cwd: folder,

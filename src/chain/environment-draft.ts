@@ -9,7 +9,7 @@ import type { Item } from '../spaces/item.ts'
 import type { Builder, BuildWords, FindBuilderProgram } from './build-steps.ts'
 import { chooseBuilder, firstPrograms, programMissing, renderVariables } from './build-steps.ts'
 import type { EnvironmentPlan } from './environment-plan.ts'
-import { optionArguments, redactOptions } from './package-options.ts'
+import { packageOptions, redactOptions } from './package-options.ts'
 import type { Requirement } from './requirements.ts'
 import { requirementText, showRequirement } from './requirements.ts'
 
@@ -61,7 +61,7 @@ export function draftEnvironment(
   const { item, interpreter, requirements } = circumstances
   const { childEnvironment } = means
   const names = requirements.map(showRequirement)
-  const options = packages === null ? [] : optionArguments(planned, means.packages)
+  const options = packageOptions(planned, means.packages)
   const find: FindBuilderProgram = (program) =>
     program === '{interpreter}' ? interpreter : means.findProgram(program, childEnvironment['PATH'] ?? '')
   const maker = interpreter ?? firstPrograms(planned).map(find).find(isFound)
