@@ -9,9 +9,14 @@ import { BINARY } from './environment-plan.ts'
 import type { PackageOptions } from './package-options.ts'
 
 /** Where a build happens: never where the finished one will be found. */
-interface BuildPlace {
+interface BuildPlace extends BuildFiles {
   readonly folder: string
+}
+
+/** Where the files of the tool lie, and those of its runtime; null for none. */
+export interface BuildFiles {
   readonly workFolder: string | null
+  readonly runtimeFolder: string | null
 }
 
 interface BuildStep {
@@ -67,12 +72,12 @@ function isMade(program: string): boolean {
   return program.startsWith('{environment}/')
 }
 
-const WORDS = new Set('interpreter environment requirements packages entrypoint tool_path binary'.split(' '))
+const WORDS = new Set('interpreter environment requirements packages entrypoint tool_path runtime_path binary'.split(' '))
 
 function renderSteps(
   steps: EnvironmentPlan['builders'][number],
   pinned: (name: string) => string,
-  { folder, workFolder }: BuildPlace,
+  { folder, workFolder, runtimeFolder }: BuildPlace,
   { planned, words }: { planned: EnvironmentPlan; words: BuildWords },
 ): readonly BuildStep[] {
   const { packages, options, childEnvironment, entrypoint } = words
@@ -83,6 +88,7 @@ function renderSteps(
     packages: packages.length === 1 ? '1 package' : `${packages.length} packages`,
     entrypoint: entrypoint === null || workFolder === null ? '' : join(workFolder, entrypoint),
     tool_path: workFolder ?? '',
+    runtime_path: runtimeFolder ?? '',
     binary: join(folder, BINARY),
   }
   /** An argument that is nothing but one of these becomes as many as there are. */

@@ -49,6 +49,8 @@ export interface EnvironmentMeans {
 interface Circumstances extends Pick<BuildWords, 'callId' | 'entrypoint' | 'interpreter'> {
   readonly item: Item
   readonly requirements: readonly Requirement[]
+  /** Of what its steps are made of besides their words; null when that is nothing. */
+  readonly runtimeHash: string | null
 }
 
 /** Works out which environment a call needs. Nothing is started: what builds it has to be judged first. */
@@ -72,6 +74,7 @@ export function draftEnvironment(
     options,
     builders: planned.builders,
     env: planned.env,
+    runtime: circumstances.runtimeHash,
   })
   const place = join(rootOf(planned, means), planned.runtime.id, key)
   const folder = join(place, 'current')

@@ -64,6 +64,8 @@ export interface EnvironmentPlan {
   /** What must have been made, relative to the folder; null when the folder alone tells. */
   readonly product: string | null
   readonly packages: PackagePlan | null
+  /** Whether a step names a file of the runtime itself. */
+  readonly usesRuntimeFiles: boolean
 }
 
 export interface PackagePlan {
@@ -114,6 +116,7 @@ export function planEnvironment(
       required: assertFew([...read('default_packages'), ...read('requires')], leaf.id),
       isDeclared: config['requires'] !== undefined || leaf.filePaths.includes(declared.file),
     },
+    usesRuntimeFiles: declared.builders.flat().some(({ run }) => run.some(namesRuntimeFiles)),
   }
 }
 
@@ -158,7 +161,12 @@ function planCompilation(
     timeoutMs: (typeof timeout === 'number' ? timeout : 600) * 1000,
     product: runArguments(config).some((argument) => argument.includes('{binary}')) ? BINARY : null,
     packages: null,
+    usesRuntimeFiles: given.some(namesRuntimeFiles),
   }
+}
+
+function namesRuntimeFiles(argument: string): boolean {
+  return argument.includes('{runtime_path}')
 }
 
 /** The name of what a compiler makes. */

@@ -68,7 +68,7 @@ test('SUP-02: a runtime that came with a project keeps to them, and is not given
   }
 })
 
-test('SUP-03: a setting that becomes a variable stands on no command line', () => {
+test('C10: a setting that becomes a variable stands on no command line', () => {
   const { arguments: given, env } = packageOptions(planned(), {
     ruby: { mirror: ['https://ada:geheim@a', 'https://b'] },
   })
