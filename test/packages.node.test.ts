@@ -1,16 +1,22 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { NpmRegistry } from './fixtures/npm-registry.ts'
 import { openNpmRegistry } from './fixtures/npm-registry.ts'
+import { BUILTIN } from './fixtures/sample-item.ts'
 import type { TempKiwi } from './temp-kiwi.ts'
 import { openTempKiwi } from './temp-kiwi.ts'
 
 const LONG = 120_000
 let temp: TempKiwi
 let registry: NpmRegistry
+let elsewhere: NpmRegistry
 
 beforeAll(async () => {
+  elsewhere = await openNpmRegistry({
+    evil: { version: '1.0.0', files: { 'package.json': '{"name":"evil","version":"1.0.0"}' } },
+  })
   registry = await openNpmRegistry({
     'kiwi-shout': {
       version: '1.4.0',
@@ -24,6 +30,16 @@ beforeAll(async () => {
         'index.js': 'module.exports = (text) => text.toUpperCase()',
       },
     },
+    ...Object.fromEntries(
+      Object.entries({
+        'kiwi-remote': { evil: `${elsewhere.url}/evil.tgz` },
+        'kiwi-file': { evil: 'file:./evil' },
+        'kiwi-alias': { other: 'npm:kiwi-shout@^1' },
+      }).map(([name, dependencies]) => [
+        name,
+        { version: '1.0.0', files: { 'package.json': JSON.stringify({ name, version: '1.0.0', dependencies }) } },
+      ]),
+    ),
     'kiwi-trap': {
       version: '1.0.0',
       files: {
@@ -40,6 +56,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await temp.close()
   await registry.close()
+  await elsewhere.close()
 })
 
 const NODE = { tool_type: 'script', executor: 'node_runtime', description: 'a tool of the tests' }
@@ -104,8 +121,32 @@ describe('C10: a Node.js tool with packages', () => {
       await temp.create('trapped', { ...NODE, config: { requires: ['kiwi-trap@1.0.0'] } }, { 'main.mjs': '' })
       expect((await temp.run('trapped')).error).toMatchObject({
         code: 'DEPENDENCY_UNAVAILABLE',
-        details: { installer: expect.stringMatching(/EALLOWGIT|git/) },
+        details: { installer: expect.stringMatching(/no-packages-from-git/) },
       })
+    },
+    LONG,
+  )
+
+  test.each(['remote', 'file'])(
+    'SUP-02: nor is one that brings another from a place of its own along: %s',
+    async (place) => {
+      const config = { requires: [`kiwi-${place}@1.0.0`] }
+      await temp.create(`trapped_${place}`, { ...NODE, config }, { 'main.mjs': '' })
+      const { error } = await temp.run(`trapped_${place}`)
+      expect(error).toMatchObject({
+        code: 'DEPENDENCY_REFUSED',
+        message: expect.stringMatching(/"evil" comes from .*, not from the registry$/),
+      })
+    },
+    LONG,
+  )
+
+  test(
+    'another name for a package of the registry is one of the registry',
+    async () => {
+      const config = { requires: ['kiwi-alias@1.0.0'] }
+      await temp.create('aliased', { ...NODE, config }, { 'main.cjs': "console.log(require('other')('x'))" })
+      expect(await temp.run('aliased')).toMatchObject({ error: null, data: { output: 'X\n' } })
     },
     LONG,
   )
@@ -121,4 +162,47 @@ describe('C10: a Node.js tool with packages', () => {
     },
     LONG,
   )
+})
+
+describe('SUP-02: where the packages of a lock come from', () => {
+  const REGISTRY = 'https://registry.npmjs.org'
+  const check = (packages: unknown): { status: number | null; reason: string } => {
+    const path = join(temp.folder, 'package-lock.json')
+    writeFileSync(path, JSON.stringify({ lockfileVersion: 3, packages }))
+    const program = join(BUILTIN, 'tools/runtimes/node_runtime/check-lock.mjs')
+    const { status, stderr } = spawnSync(process.execPath, [program, path], { encoding: 'utf8', env: {} })
+    return { status, reason: stderr.trim() }
+  }
+  const root = { dependencies: { a: '^1' } }
+  const a = { resolved: `${REGISTRY}/a/-/a-1.0.0.tgz` }
+
+  test('the registry, whatever it is called by npm, and what lies in a tarball', () => {
+    const own = { resolved: 'http://npm.example/a.tgz', dependencies: { b: 'npm:@s/c@^1 || 2' } }
+    const packages = {
+      '': root,
+      'node_modules/a': own,
+      'node_modules/b': { resolved: 'http://npm.example/b.tgz' },
+      'node_modules/a/node_modules/d': { inBundle: true },
+    }
+    expect(check(packages)).toEqual({ status: 0, reason: '' })
+  })
+
+  test.each([
+    [{ resolved: 'git+ssh://git@example.com/b.git#00' }, '"b" comes from git+ssh://***@example.com/b.git#00'],
+    [{ resolved: 'https://u:p@evil.example/b.tgz' }, '"b" comes from https://***@evil.example/b.tgz'],
+    [{ resolved: 'file:../b.tgz' }, '"b" comes from file:../b.tgz'],
+    [{ resolved: '../b', link: true }, '"b" comes from ../b'],
+    [{ version: '1.0.0' }, '"b" comes from node_modules/a/node_modules/b'],
+    [{ ...a, peerDependencies: { c: 'user/repo' } }, '"c" comes from user/repo'],
+    [{ ...a, optionalDependencies: { c: 'https://evil.example/c' } }, '"c" comes from https://evil.example/c'],
+  ])('%j is refused', (entry, reason) => {
+    expect(check({ '': root, 'node_modules/a': a, 'node_modules/a/node_modules/b': entry })).toEqual({
+      status: 77,
+      reason: `${reason}, not from the registry`,
+    })
+  })
+
+  test('a lock that does not say it is refused', () => {
+    expect(check(undefined)).toMatchObject({ status: 77 })
+  })
 })

@@ -177,13 +177,19 @@ test('C10: where there is a uv, it builds', async () => {
   // Takes the arguments that the real one takes, and makes as much of an environment as a run needs.
   const program = `#!/bin/sh
 echo "$@" >> '${log}'
+echo "$UV_INDEX_URL $PIP_INDEX_URL" > '${log}.env'
 [ "$1" = venv ] || exit 0
 for last; do :; done
 mkdir -p "$last/bin" && ln -s "$5" "$last/bin/python"
 `
   writeFileSync(join(folder, 'uv'), program, { mode: 0o755 })
   const path = `${folder}:${process.env['PATH'] ?? ''}`
-  const beside = await openTempKiwi({ beside: temp, environment: { PATH: path } })
+  const index_url = 'https://ada:geheimnis@127.0.0.1:1/simple'
+  const beside = await openTempKiwi({
+    beside: temp,
+    environment: { PATH: path },
+    settings: { packages: { python: { no_index: true, index_url } } },
+  })
   await beside.create(
     'quick',
     { ...PYTHON, config: { requires: ['kiwiwire>=0.2'] } },
@@ -193,6 +199,9 @@ mkdir -p "$last/bin" && ln -s "$5" "$last/bin/python"
   const [venv = '', install = ''] = readFileSync(log, 'utf8').split('\n')
   expect(venv).toMatch(/^venv --quiet --allow-existing --python \/\S+\/python3 \/\S+$/)
   expect(install).toMatch(/^pip install .*--no-index .*--only-binary=:all: -r \/\S+\/requirements\.txt$/)
+  // A password stands where the processes of others do not see it.
+  expect(readFileSync(log, 'utf8')).not.toContain('geheimnis')
+  expect(readFileSync(`${log}.env`, 'utf8')).toBe(`${index_url} ${index_url}\n`)
   await beside.close()
 })
 

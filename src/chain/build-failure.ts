@@ -35,6 +35,12 @@ export function stepFailure(
       details: { command: program.command },
     })
   }
+  if (result.return_code === REFUSED) {
+    return new KiwiError('DEPENDENCY_REFUSED', because(told.split('\n').at(-1) ?? ''), {
+      hint: 'Require another version, or another package, that needs nothing of the kind',
+      details,
+    })
+  }
   return new KiwiError(
     'DEPENDENCY_UNAVAILABLE',
     `Cannot run "${tool}": ${named.map((name) => `"${name}"`).join(', ')} cannot be installed: ${last}`,
@@ -44,6 +50,9 @@ export function stepFailure(
     },
   )
 }
+
+/** What a step that checks what would be installed ends with when it says no; its last line says why. */
+const REFUSED = 77
 
 const NAMED =
   'Correct the name or version under "requires", make the package index reachable, or set "packages" in kiwi.json'

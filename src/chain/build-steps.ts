@@ -6,11 +6,17 @@ import type { Values } from '../shared/template.ts'
 import { compileTemplate, renderText } from '../shared/template.ts'
 import type { EnvironmentPlan } from './environment-plan.ts'
 import { BINARY } from './environment-plan.ts'
+import type { PackageOptions } from './package-options.ts'
 
 /** Where a build happens: never where the finished one will be found. */
-interface BuildPlace {
+interface BuildPlace extends BuildFiles {
   readonly folder: string
+}
+
+/** Where the files of the tool lie, and those of its runtime; null for none. */
+export interface BuildFiles {
   readonly workFolder: string | null
+  readonly runtimeFolder: string | null
 }
 
 interface BuildStep {
@@ -30,7 +36,7 @@ export interface BuildWords {
   readonly callId: string
   readonly entrypoint: string | null
   readonly interpreter: string | null
-  readonly options: readonly string[]
+  readonly options: PackageOptions
   readonly packages: readonly string[]
   readonly childEnvironment: Environment
 }
@@ -66,12 +72,12 @@ function isMade(program: string): boolean {
   return program.startsWith('{environment}/')
 }
 
-const WORDS = new Set('interpreter environment requirements packages entrypoint tool_path binary'.split(' '))
+const WORDS = new Set('interpreter environment requirements packages entrypoint tool_path runtime_path binary'.split(' '))
 
 function renderSteps(
   steps: EnvironmentPlan['builders'][number],
   pinned: (name: string) => string,
-  { folder, workFolder }: BuildPlace,
+  { folder, workFolder, runtimeFolder }: BuildPlace,
   { planned, words }: { planned: EnvironmentPlan; words: BuildWords },
 ): readonly BuildStep[] {
   const { packages, options, childEnvironment, entrypoint } = words
@@ -82,10 +88,11 @@ function renderSteps(
     packages: packages.length === 1 ? '1 package' : `${packages.length} packages`,
     entrypoint: entrypoint === null || workFolder === null ? '' : join(workFolder, entrypoint),
     tool_path: workFolder ?? '',
+    runtime_path: runtimeFolder ?? '',
     binary: join(folder, BINARY),
   }
   /** An argument that is nothing but one of these becomes as many as there are. */
-  const lists: Readonly<Record<string, readonly string[]>> = { '{options}': options, '{packages}': packages }
+  const lists: Readonly<Record<string, readonly string[]>> = { '{options}': options.arguments, '{packages}': packages }
   const render = (text: string): string =>
     renderText(compileTemplate(text, WORDS), valuesOf(named, childEnvironment))
   return steps.map(({ say, run: [program = '', ...args] }) => ({
@@ -97,6 +104,7 @@ function renderSteps(
       env: {
         ...childEnvironment,
         ...renderVariables(planned, folder, childEnvironment),
+        ...options.env,
         KIWI_CALL_ID: words.callId,
       },
       cwd: folder,

@@ -122,14 +122,16 @@ async function compileEffect(
         })
       }
       const command = compileCommand(config, names, entrypoint)
+      const environment = planEnvironment(items, config, entrypoint)
       const runtime = items[1]
-      if (command.usesRuntimeFiles && runtime?.filePaths.length === 0) {
+      const usesRuntimeFiles = command.usesRuntimeFiles || environment?.usesRuntimeFiles === true
+      if (usesRuntimeFiles && runtime?.filePaths.length === 0) {
         throw new KiwiError(
           'INVALID_CONFIG',
           `Cannot fill in "{runtime_path}": "${runtime.id}" has no files of its own`,
         )
       }
-      return { kind: 'subprocess', command, environment: planEnvironment(items, config, entrypoint) }
+      return { kind: 'subprocess', command, environment }
     }
     case 'http_client': {
       const request = compileRequest(config, names)

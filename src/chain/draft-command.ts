@@ -28,7 +28,7 @@ export interface CommandDraft {
   /** Where the tool's files lie; left out for the usual place. */
   readonly workRoot: string | undefined
   readonly library: Bundle | null
-  /** The runtime, when files of its own are among the arguments. */
+  /** The runtime, when files of its own are among the arguments, of the program or of what builds for it. */
   readonly runtime: Bundle | null
 }
 
@@ -55,7 +55,9 @@ export function draftCommand(plan: CommandPlan, given: Circumstances, means: Dra
     : environmentOf(plan, given, means, find)
   const workRoot = environment?.holdsFiles === true ? join(environment.folder, 'work') : undefined
   const workFolder = plan.hasFiles ? means.place(plan.item, workRoot) : null
-  const runtime = plan.effect.command.usesRuntimeFiles ? (plan.items[1] ?? null) : null
+  const { command: template, environment: planned } = plan.effect
+  const usesRuntimeFiles = template.usesRuntimeFiles || planned?.usesRuntimeFiles === true
+  const runtime = usesRuntimeFiles ? (plan.items[1] ?? null) : null
   const expected: Folders = {
     workFolder,
     runtimeFolder: runtime === null ? null : means.place(runtime),
@@ -114,6 +116,7 @@ function environmentOf(
     interpreter,
     entrypoint: template.entrypoint,
     callId: given.request.callId,
+    runtimeHash: planned.usesRuntimeFiles ? (plan.items[1]?.contentHash ?? null) : null,
   }
   return { environment: draftEnvironment(planned, circumstances, means), interpreter }
 }

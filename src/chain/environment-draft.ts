@@ -9,7 +9,7 @@ import type { Item } from '../spaces/item.ts'
 import type { Builder, BuildWords, FindBuilderProgram } from './build-steps.ts'
 import { chooseBuilder, firstPrograms, programMissing, renderVariables } from './build-steps.ts'
 import type { EnvironmentPlan } from './environment-plan.ts'
-import { optionArguments, redactOptions } from './package-options.ts'
+import { packageOptions, redactOptions } from './package-options.ts'
 import type { Requirement } from './requirements.ts'
 import { requirementText, showRequirement } from './requirements.ts'
 
@@ -49,6 +49,8 @@ export interface EnvironmentMeans {
 interface Circumstances extends Pick<BuildWords, 'callId' | 'entrypoint' | 'interpreter'> {
   readonly item: Item
   readonly requirements: readonly Requirement[]
+  /** Of what its steps are made of besides their words; null when that is nothing. */
+  readonly runtimeHash: string | null
 }
 
 /** Works out which environment a call needs. Nothing is started: what builds it has to be judged first. */
@@ -61,7 +63,7 @@ export function draftEnvironment(
   const { item, interpreter, requirements } = circumstances
   const { childEnvironment } = means
   const names = requirements.map(showRequirement)
-  const options = packages === null ? [] : optionArguments(planned, means.packages)
+  const options = packageOptions(planned, means.packages)
   const find: FindBuilderProgram = (program) =>
     program === '{interpreter}' ? interpreter : means.findProgram(program, childEnvironment['PATH'] ?? '')
   const maker = interpreter ?? firstPrograms(planned).map(find).find(isFound)
@@ -72,6 +74,7 @@ export function draftEnvironment(
     options,
     builders: planned.builders,
     env: planned.env,
+    runtime: circumstances.runtimeHash,
   })
   const place = join(rootOf(planned, means), planned.runtime.id, key)
   const folder = join(place, 'current')

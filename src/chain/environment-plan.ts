@@ -16,6 +16,7 @@ const Step = z.strictObject({
 })
 
 const Arguments = z.array(z.string())
+const Variables = z.record(z.string().regex(/^[A-Za-z_]\w*$/), z.string())
 
 /** How a runtime says, as data, what it makes ready before a script runs. */
 const Declared = z.strictObject({
@@ -25,14 +26,22 @@ const Declared = z.strictObject({
   file: z.string().regex(/^\w[\w.-]*$/, 'must be the name of a file'),
   /** The key of the config that turns it off when it is false. */
   switch: z.string().min(1).optional(),
-  /** Settings under `packages` in kiwi.json, and the arguments each becomes. */
+  /** Settings under `packages` in kiwi.json, and the arguments each becomes, or the variables of the steps. */
   options: z
-    .record(z.string(), z.strictObject({ given: Arguments.default([]), otherwise: Arguments.default([]) }))
+    .record(
+      z.string(),
+      z.strictObject({
+        given: Arguments.default([]),
+        otherwise: Arguments.default([]),
+        /** The values of a list stand in one variable, with a blank between them. */
+        env: Variables.default({}),
+      }),
+    )
     .default({}),
   /** The first whose first program is found builds. */
   builders: z.array(z.array(Step).min(1)).min(1),
   /** Variables of its steps and of the program that runs with it. */
-  env: z.record(z.string().regex(/^[A-Za-z_]\w*$/), z.string()).default({}),
+  env: Variables.default({}),
   /** What is started in place of the bare program. */
   command: z
     .string()
@@ -55,6 +64,8 @@ export interface EnvironmentPlan {
   /** What must have been made, relative to the folder; null when the folder alone tells. */
   readonly product: string | null
   readonly packages: PackagePlan | null
+  /** Whether a step names a file of the runtime itself. */
+  readonly usesRuntimeFiles: boolean
 }
 
 export interface PackagePlan {
@@ -104,6 +115,7 @@ export function planEnvironment(
       required: assertFew([...read('default_packages'), ...read('requires')], leaf.id),
       isDeclared: config['requires'] !== undefined || leaf.filePaths.includes(declared.file),
     },
+    usesRuntimeFiles: declared.builders.flat().some(({ run }) => run.some(namesRuntimeFiles)),
   }
 }
 
@@ -148,7 +160,12 @@ function planCompilation(
     timeoutMs: (typeof timeout === 'number' ? timeout : 600) * 1000,
     product: runArguments(config).some((argument) => argument.includes('{binary}')) ? BINARY : null,
     packages: null,
+    usesRuntimeFiles: given.some(namesRuntimeFiles),
   }
+}
+
+function namesRuntimeFiles(argument: string): boolean {
+  return argument.includes('{runtime_path}')
 }
 
 /** The name of what a compiler makes. */

@@ -260,6 +260,13 @@ describe('why packages could not be installed', () => {
     })
   })
 
+  test('SUP-02: a step that ends with 77 has refused what would be installed, and says why', async () => {
+    expect(await failure('echo before >&2; echo \'"rim" comes from a file\' >&2; exit 77')).toMatchObject({
+      code: 'DEPENDENCY_REFUSED',
+      message: 'Cannot run "cart": its packages could not be installed: "rim" comes from a file',
+    })
+  })
+
   test('a full disk is STORE_FULL', async () => {
     expect(await failure('echo "OSError: [Errno 28] No space left on device" >&2; exit 1')).toMatchObject({
       code: 'STORE_FULL',
@@ -352,6 +359,29 @@ test('packages can be arguments of their own, and so can the settings for them',
     { 'main.sh': SHOW },
   )
   expect(await output('listing')).toBe('wheel>=2 axle -v loud\n')
+})
+
+test('a step may use a file of its runtime, and another file is another environment', async () => {
+  const environment = {
+    builders: [[{ say: 'x', run: ['sh', '{runtime_path}/install.sh', '{environment}'] }]],
+  }
+  const { runtime } = makePartStore(temp.folder, environment)
+  const install = (word: string): string => `mkdir "$1/parts"; echo ${word} > "$1/parts/all"`
+  temp.tool('filed_runtime', runtime, { 'install.sh': install('first') })
+  temp.tool(
+    'filed',
+    { tool_type: 'script', executor: 'filed_runtime', config: { requires: ['wheel'] } },
+    { 'main.sh': SHOW },
+  )
+  expect(await output('filed')).toBe('first\n')
+  temp.tool('filed_runtime', runtime, { 'install.sh': install('second') })
+  expect(await output('filed')).toBe('second\n')
+  rmSync(join(temp.project, '.ai/tools/filed_runtime/install.sh'))
+  temp.lookup.freshen(true)
+  await expect(temp.plan('filed')).rejects.toMatchObject({
+    code: 'INVALID_CONFIG',
+    message: expect.stringContaining('{runtime_path}'),
+  })
 })
 
 test('C10: venv.cache_dir is a folder in the cache, and nowhere else', async () => {

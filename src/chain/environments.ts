@@ -6,6 +6,7 @@ import { KiwiError } from '../shared/errors.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { OWN_PROCESS, isLiving } from '../shared/own-process.ts'
 import type { Watch } from '../shared/progress.ts'
+import type { BuildFiles } from './build-steps.ts'
 import { takeLock } from './build-lock.ts'
 import { cancelled, cannotBuild, removed, stepFailure } from './build-failure.ts'
 import { dropOldest, removeFolder } from './drop-oldest.ts'
@@ -18,7 +19,7 @@ import { renewUse } from './work-folder.ts'
 /** What programs need before they can run, each built once and kept. */
 export interface Environments {
   /** Resolves when it is ready. Calls that want the same one wait for one build, in this process and in others. */
-  prepare(environment: EnvironmentDraft, workFolder: string | null, watch: Watch): Promise<void>
+  prepare(environment: EnvironmentDraft, files: BuildFiles, watch: Watch): Promise<void>
   close(): Promise<void>
 }
 
@@ -40,24 +41,24 @@ export function openEnvironments(means: EnvironmentsMeans): Environments {
     dropping.add(drop)
   }
 
-  const start = (environment: EnvironmentDraft, workFolder: string | null): Flight => {
+  const start = (environment: EnvironmentDraft, files: BuildFiles): Flight => {
     const { place } = environment
     const flight = openFlight(means.clock, (signal, say) =>
-      build(environment, workFolder, { ...means, signal, say }).finally(() => flights.delete(place)),
+      build(environment, files, { ...means, signal, say }).finally(() => flights.delete(place)),
     )
     flights.set(place, flight)
     return flight
   }
 
   return {
-    async prepare(environment, workFolder, watch) {
+    async prepare(environment, files, watch) {
       const { place, product } = environment
       if (isThere(product)) return renewUse(place, means.clock.now())
       if (environment.builder === null) throw removed(environment.tool)
       // One that everybody has left comes to its end first.
       if (flights.get(place)?.isLeft() === true) await flights.get(place)?.ended
       const known = flights.get(place)
-      const flight = known ?? start(environment, workFolder)
+      const flight = known ?? start(environment, files)
       if (!(await flight.join(watch))) throw cancelled(environment.tool)
       if (known === undefined) dropSurplus(dirname(place))
     },
@@ -77,7 +78,7 @@ interface BuildMeans extends EnvironmentsMeans {
 
 async function build(
   environment: EnvironmentDraft,
-  workFolder: string | null,
+  given: BuildFiles,
   means: BuildMeans,
 ): Promise<void> {
   const { place, product, timeoutMs, tool } = environment
@@ -91,7 +92,7 @@ async function build(
     if (release === null) return
     try {
       await removeLeftovers(place)
-      if (!isThere(product)) await buildBeside(environment, workFolder, means)
+      if (!isThere(product)) await buildBeside(environment, given, means)
     } finally {
       await release()
       // A place where nothing came to be is none.
@@ -109,14 +110,14 @@ async function build(
  */
 async function buildBeside(
   environment: EnvironmentDraft,
-  workFolder: string | null,
+  given: BuildFiles,
   means: BuildMeans,
 ): Promise<void> {
   const { place, folder, product, files, tool } = environment
   const beside = await mkdtemp(join(place, `${OWN_PROCESS.pid}-${OWN_PROCESS.start}-`))
   try {
     for (const { name, text } of files) await writeFile(join(beside, name), text, { mode: 0o600 })
-    await runSteps(environment, { folder: beside, workFolder }, means)
+    await runSteps(environment, { folder: beside, ...given }, means)
     if (!isThere(join(beside, product.slice(folder.length)))) {
       throw new KiwiError(
         'INVALID_CONFIG',
@@ -135,7 +136,7 @@ async function buildBeside(
 
 async function runSteps(
   environment: EnvironmentDraft,
-  at: { readonly folder: string; readonly workFolder: string | null },
+  at: BuildFiles & { readonly folder: string },
   { subprocess, clock, signal, say }: BuildMeans,
 ): Promise<void> {
   const deadline = clock.monotonic() + environment.timeoutMs

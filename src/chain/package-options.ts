@@ -6,37 +6,71 @@ import type { EnvironmentPlan } from './environment-plan.ts'
 
 type Settings = Config['packages'][string]
 
-/** What a person set for a language, as arguments of the program that installs. A setting it does not know is refused. */
-export function optionArguments(planned: EnvironmentPlan, packages: Config['packages']): readonly string[] {
+/** What the program that installs is given. */
+export interface PackageOptions {
+  readonly arguments: readonly string[]
+  /** What no list of processes may show: an address may hold a password. */
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** What a person set for a language, in the words of the program that installs. A setting it does not know is refused. */
+export function packageOptions(planned: EnvironmentPlan, packages: Config['packages']): PackageOptions {
   const options = planned.packages?.options ?? {}
   const settings = settingsOf(planned, packages)
+  const named = (name: string): string => `"packages.${planned.packages?.language}.${name}" of kiwi.json`
   const unknown = Object.keys(settings).find((name) => !Object.hasOwn(options, name))
   if (unknown !== undefined) {
     throw new KiwiError(
       'INVALID_CONFIG',
-      `Cannot use "packages.${planned.packages?.language}.${unknown}" of kiwi.json: "${planned.runtime.id}" has no such option`,
+      `Cannot use ${named(unknown)}: "${planned.runtime.id}" has no such option`,
       { hint: `Use one of ${Object.keys(options).join(', ')}` },
     )
   }
-  return Object.entries(options).flatMap(([name, { given, otherwise }]) => {
-    const value = settings[name]
-    if (value === undefined || value === false) return otherwise
-    const values = Array.isArray(value) ? value : [value]
-    return values.flatMap((one) => given.map((argument) => argument.replaceAll('{value}', () => String(one))))
-  })
+  const secret = Object.keys(settings).find((name) => valuesOf(settings[name]).some(holdsPassword))
+  if (secret !== undefined && planned.runtime.space === 'project') {
+    throw new KiwiError(
+      'DEPENDENCY_REFUSED',
+      `Cannot install packages by "${planned.runtime.id}", which came with the project: ${named(secret)} holds a password`,
+      { hint: 'Use a runtime of your own or one that is shipped, or an address without a password' },
+    )
+  }
+  const given = Object.entries(options).map(([name, option]) => ({ ...option, values: valuesOf(settings[name]) }))
+  const fill = (text: string, value: string): string => text.replaceAll('{value}', () => value)
+  return {
+    arguments: given.flatMap(({ values, given: each, otherwise }) =>
+      values.length === 0 ? otherwise : values.flatMap((value) => each.map((text) => fill(text, value))),
+    ),
+    env: Object.fromEntries(
+      given.flatMap(({ values, env }) =>
+        Object.entries(values.length === 0 ? {} : env).map(([name, text]) => [name, fill(text, values.join(' '))]),
+      ),
+    ),
+  }
 }
 
-/** An address may hold a password, and a runtime that came with a project is not to see it. */
-function settingsOf({ packages: plan, runtime }: EnvironmentPlan, packages: Config['packages']): Settings {
+function settingsOf({ packages: plan }: EnvironmentPlan, packages: Config['packages']): Settings {
   const language = plan?.language ?? null
-  return language === null || runtime.space === 'project' ? {} : (packages[language] ?? {})
+  return language === null ? {} : (packages[language] ?? {})
+}
+
+/** None when it is not set, or turned off. */
+function valuesOf(value: Settings[string] | undefined): readonly string[] {
+  if (value === undefined || value === false) return []
+  return (Array.isArray(value) ? value : [value]).map(String)
+}
+
+/** The name and the password in an address. */
+const CREDENTIALS = /^\w+:\/\/([^/@:]*):?([^/@]*)@/
+
+function holdsPassword(value: string): boolean {
+  return CREDENTIALS.test(value)
 }
 
 /** Takes the names and passwords in addresses out of what an installer says. */
 export function redactOptions(planned: EnvironmentPlan, packages: Config['packages']): Redact {
   const secrets = new Map<string, string>()
   for (const value of Object.values(settingsOf(planned, packages)).flat()) {
-    const [, user, password] = /^\w+:\/\/([^/@:]*):?([^/@]*)@/.exec(String(value)) ?? []
+    const [, user, password] = CREDENTIALS.exec(String(value)) ?? []
     if (user !== undefined) secrets.set(`packages user ${secrets.size}`, user)
     if (password !== undefined) secrets.set(`packages password ${secrets.size}`, password)
   }

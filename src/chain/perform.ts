@@ -57,12 +57,13 @@ async function prepareCommand(
   const place = async (): Promise<string | null> =>
     plan.hasFiles ? workFolders.prepare(plan.item, workRoot) : null
   const early = environment?.holdsFiles === true ? null : await place()
-  if (environment !== null) await environments.prepare(environment, early, watch)
   const prepared = async (bundle: Bundle | null): Promise<string | null> =>
     bundle === null ? null : workFolders.prepare(bundle)
+  const runtimeFolder = await prepared(effect.runtime)
+  if (environment !== null) await environments.prepare(environment, { workFolder: early, runtimeFolder }, watch)
   return effect.inFolders({
     workFolder: environment?.holdsFiles === true ? await place() : early,
-    runtimeFolder: await prepared(effect.runtime),
+    runtimeFolder,
     libraryFolder: await prepared(effect.library),
   })
 }

@@ -1,4 +1,5 @@
-import { existsSync, linkSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, linkSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -86,6 +87,25 @@ describe('L6: the newest results of a tool', () => {
         .filter((name) => !/^output_\d/.test(name))
         .toSorted(),
     ).toEqual([fresh, 'notes.json', 'output_x.json'])
+  })
+
+  test('what is there is never written to, whatever it is: a result is a file of its own that only we read', async () => {
+    mkdirSync(place(), { recursive: true })
+    const at = (second: number): string => join(place(), `output_20200101_0000${second}.json`)
+    for (let n = 10; n < 20; n++) writeFileSync(at(n), '{}', { mode: 0o666 })
+    execFileSync('mkfifo', [at(20)])
+    mkdirSync(at(21))
+    symlinkSync(join(folder, 'mine'), at(22))
+    writeFileSync(join(folder, 'mine'), 'mine')
+    // Found by whoever would write into the FIFO: without a reader that waits for ever.
+    for (let n = 0; n < 10; n++) expect(await save(open(), `${n}`)).toEqual([])
+    expect(readFileSync(join(folder, 'mine'), 'utf8')).toBe('mine')
+    const ours = saved().filter((name) => name.startsWith('output_2026'))
+    expect(ours).toHaveLength(10)
+    for (const name of ours) expect(lstatSync(join(place(), name)).mode & 0o777).toBe(0o600)
+    expect(saved().filter((name) => !ours.includes(name))).toEqual(
+      [20, 21, 22].map((second) => `output_20200101_0000${second}.json`),
+    )
   })
 
   test('keep and min_bytes say what is saved', async () => {

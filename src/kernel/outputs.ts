@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { closeSync, constants, fstatSync, ftruncateSync, linkSync, openSync } from 'node:fs'
-import { readdirSync, renameSync, rmSync, statSync, unlinkSync, writeFileSync, writeSync } from 'node:fs'
+import { linkSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import type { OutputSettings } from '../config/config.ts'
@@ -79,25 +78,24 @@ function saveIn(folder: string, text: string, { keep, now }: Bounds): void {
   const names = namesIn(folder)
   const saved = savedAmong(names)
   const beside = join(folder, `.${randomUUID()}.tmp`)
-  const surplus = saved.slice(0, Math.max(0, saved.length - keep + 1))
   try {
-    // The file that goes is written anew: to make one takes many times as long.
-    const oldest = surplus.pop()
-    const isReused = oldest !== undefined && reuse(join(folder, oldest.name), beside, text)
-    if (!isReused) writeFileSync(beside, text, { flag: 'wx', mode: 0o600 })
+    // Always a new file: one that is there may be another's, with readers or writers of its own.
+    writeFileSync(beside, text, { flag: 'wx', mode: 0o600 })
     place(beside, folder, stampOf(now), saved)
-    unlinkSync(beside)
-    for (const { name } of surplus) rmSync(join(folder, name), { force: true })
-  } catch (error) {
+  } finally {
     rmSync(beside, { force: true })
-    throw error
   }
+  for (const { name } of saved.slice(0, Math.max(0, saved.length - keep + 1)))
+    rmSync(join(folder, name), { force: true })
   dropLeftOver(folder, names, now)
 }
 
+/** Of plain files: nothing else was put there by us. */
 function namesIn(folder: string): readonly string[] {
   try {
-    return readdirSync(folder)
+    return readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
+      entry.isFile() ? entry.name : [],
+    )
   } catch (error) {
     if (errnoOf(error) !== 'ENOENT') throw error
     makeFolder(folder, 0o700)
@@ -112,28 +110,6 @@ function hideFromGit(root: string): void {
     writeFileSync(join(root, '.gitignore'), '*\n', { flag: 'wx' })
   } catch {
     // It is there already, or cannot be written: then the results can hardly be either.
-  }
-}
-
-/** False when another process took it, or somebody holds on to what is in it. */
-function reuse(oldest: string, beside: string, text: string): boolean {
-  try {
-    renameSync(oldest, beside)
-  } catch {
-    return false
-  }
-  const file = openSync(beside, constants.O_WRONLY | constants.O_NOFOLLOW)
-  try {
-    const { nlink, size } = fstatSync(file)
-    if (nlink > 1) {
-      unlinkSync(beside)
-      return false
-    }
-    const written = writeSync(file, text)
-    if (written < size) ftruncateSync(file, written)
-    return true
-  } finally {
-    closeSync(file)
   }
 }
 
