@@ -1,8 +1,9 @@
 import { basename } from 'node:path'
 import type { Clock } from '../shared/clock.ts'
+import { openTurns } from '../shared/take-turns.ts'
 import { leadsOutTo } from './disk.ts'
 import type { Entry } from './scan.ts'
-import { NOT_ITEMS, scan, typeFolders } from './scan.ts'
+import { NOT_ITEMS, scanByParts, typeFolders } from './scan.ts'
 import { openWatch } from './watch.ts'
 
 /** The files of a space as they were when they were last looked at. */
@@ -48,14 +49,19 @@ export function openLook(
   let lookedAt = -Infinity
   let generation = 0
 
-  const freshen = (now = false): void => {
+  const isFresh = (): boolean => {
     const age = clock.monotonic() - lookedAt
-    if (!now && (age < FRESH_MS || (watch?.isQuiet === true && age < WATCHED_MS))) return
+    return age < FRESH_MS || (watch?.isQuiet === true && age < WATCHED_MS)
+  }
+
+  function* look(): Generator<void> {
     const started = clock.monotonic()
     const outside = within === null ? [] : linksOut(root, within)
     const leaveOut = new Set(outside.map(({ path }) => path))
     watch?.begin(typeFolders(root).filter((folder) => !leaveOut.has(folder)))
-    const seen = scan(root, NOT_ITEMS, leaveOut, entries)
+    const seen = yield* scanByParts(root, NOT_ITEMS, leaveOut, entries)
+    // Another look began behind this one and came to its end before: it has seen more.
+    if (lookedAt > started) return
     lookedAt = started
     if (isSame(entries, seen) && reasonsOf(faults) === reasonsOf(outside)) return
     faults = outside
@@ -74,10 +80,17 @@ export function openLook(
     get generation() {
       return generation
     },
-    freshen,
+    freshen(now = false) {
+      if (!now && isFresh()) return
+      const parts = look()
+      while (parts.next().done !== true);
+    },
     async catchUp() {
       if (watch?.isQuiet === true) await watch.reported()
-      freshen(watch?.isQuiet !== true)
+      if (watch?.isQuiet === true && isFresh()) return
+      const turn = openTurns()
+      const parts = look()
+      while (parts.next().done !== true) await turn()
     },
     close: () => watch?.close(),
   }

@@ -42,23 +42,33 @@ export function typeFolders(root: string): readonly string[] {
   return TYPE_FOLDERS.map(([folder]) => join(root, folder))
 }
 
+/** Finds every item below a space's root at once. */
+export function scan(...given: Parameters<typeof scanByParts>): ReadonlyMap<string, Entry> {
+  const parts = scanByParts(...given)
+  for (;;) {
+    const { done, value } = parts.next()
+    if (done === true) return value
+  }
+}
+
 /**
  * Finds every item below a space's root by names and stats alone; nothing is opened. What was found `before` and is
- * still the same is the same entry again: thousands of new ones would cost more than the look.
+ * still the same is the same entry again: thousands of new ones would cost more than the look. It may pause behind
+ * every item that is a folder, since one alone may hold thousands of files.
  */
-export function scan(
+export function* scanByParts(
   root: string,
   notItems: ReadonlySet<string> = NOT_ITEMS,
   leaveOut: ReadonlySet<string> = new Set(),
   before: ReadonlyMap<string, Entry> = new Map(),
-): ReadonlyMap<string, Entry> {
+): Generator<void, ReadonlyMap<string, Entry>> {
   const found = new Map<string, Entry>()
   const add = (entry: Entry): void => void found.set(entry.path, entry)
   for (const [name, place] of TYPE_FOLDERS) {
     const folder = join(root, name)
     if (leaveOut.has(folder)) continue
     const own = place === 'tools' ? notItems : new Set<string>()
-    scanFolder({ folder, category: null, depth: 0, place, notItems: own, before }, add)
+    yield* scanFolder({ folder, category: null, depth: 0, place, notItems: own, before }, add)
   }
   return found
 }
@@ -72,16 +82,16 @@ interface Place {
   readonly before: ReadonlyMap<string, Entry>
 }
 
-function scanFolder(place: Place, add: (entry: Entry) => void): void {
+function* scanFolder(place: Place, add: (entry: Entry) => void): Generator<void> {
   const listed = list(place.folder)
   const twins = place.place === 'tools' ? twinsAmong(listed) : NO_TWINS
   for (const found of listed) {
     if (found.name.startsWith('.')) {
       const name = found.isDirectory() ? asideFor(place.folder, found.name, listed) : null
-      if (name !== null) enterFolder(place, name, add, found.name)
+      if (name !== null) yield* enterFolder(place, name, add, found.name)
       continue
     }
-    if (found.isDirectory()) enterFolder(place, found.name, add)
+    if (found.isDirectory()) yield* enterFolder(place, found.name, add)
     else if (found.isFile()) addFile(place, found.name, twins, add)
   }
 }
@@ -102,7 +112,12 @@ export const FOLDER_MANIFESTS: Readonly<Record<PlaceName, string | null>> = {
   knowledge: null,
 }
 
-function enterFolder(place: Place, name: string, add: (entry: Entry) => void, liesAs = name): void {
+function* enterFolder(
+  place: Place,
+  name: string,
+  add: (entry: Entry) => void,
+  liesAs = name,
+): Generator<void> {
   const { folder, category, depth, notItems } = place
   if (depth >= DEEPEST || notItems.has(name)) return
   const path = join(folder, liesAs)
@@ -111,9 +126,10 @@ function enterFolder(place: Place, name: string, add: (entry: Entry) => void, li
   if (manifest !== null && statOf(join(path, manifest))?.isDirectory() === false) {
     const at = { path: join(path, manifest), stem: name, category, place: place.place }
     add({ ...at, kind: 'folder', beside: [], ...folderStamp(path) })
+    yield
     return
   }
-  scanFolder(
+  yield* scanFolder(
     { ...place, folder: path, category: category === null ? name : `${category}/${name}`, depth: depth + 1 },
     add,
   )
