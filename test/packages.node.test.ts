@@ -37,7 +37,10 @@ beforeAll(async () => {
         'kiwi-alias': { other: 'npm:kiwi-shout@^1' },
       }).map(([name, dependencies]) => [
         name,
-        { version: '1.0.0', files: { 'package.json': JSON.stringify({ name, version: '1.0.0', dependencies }) } },
+        {
+          version: '1.0.0',
+          files: { 'package.json': JSON.stringify({ name, version: '1.0.0', dependencies }) },
+        },
       ]),
     ),
     'kiwi-trap': {
@@ -173,13 +176,13 @@ describe('SUP-02: where the packages of a lock come from', () => {
     const { status, stderr } = spawnSync(process.execPath, [program, path], { encoding: 'utf8', env: {} })
     return { status, reason: stderr.trim() }
   }
-  const root = { dependencies: { a: '^1' } }
+  const top = { dependencies: { a: '^1' } }
   const a = { resolved: `${REGISTRY}/a/-/a-1.0.0.tgz` }
 
   test('the registry, whatever it is called by npm, and what lies in a tarball', () => {
     const own = { resolved: 'http://npm.example/a.tgz', dependencies: { b: 'npm:@s/c@^1 || 2' } }
     const packages = {
-      '': root,
+      '': top,
       'node_modules/a': own,
       'node_modules/b': { resolved: 'http://npm.example/b.tgz' },
       'node_modules/a/node_modules/d': { inBundle: true },
@@ -194,9 +197,12 @@ describe('SUP-02: where the packages of a lock come from', () => {
     [{ resolved: '../b', link: true }, '"b" comes from ../b'],
     [{ version: '1.0.0' }, '"b" comes from node_modules/a/node_modules/b'],
     [{ ...a, peerDependencies: { c: 'user/repo' } }, '"c" comes from user/repo'],
-    [{ ...a, optionalDependencies: { c: 'https://evil.example/c' } }, '"c" comes from https://evil.example/c'],
+    [
+      { ...a, optionalDependencies: { c: 'https://evil.example/c' } },
+      '"c" comes from https://evil.example/c',
+    ],
   ])('%j is refused', (entry, reason) => {
-    expect(check({ '': root, 'node_modules/a': a, 'node_modules/a/node_modules/b': entry })).toEqual({
+    expect(check({ '': top, 'node_modules/a': a, 'node_modules/a/node_modules/b': entry })).toEqual({
       status: 77,
       reason: `${reason}, not from the registry`,
     })

@@ -72,7 +72,9 @@ function isMade(program: string): boolean {
   return program.startsWith('{environment}/')
 }
 
-const WORDS = new Set('interpreter environment requirements packages entrypoint tool_path runtime_path binary'.split(' '))
+const WORDS = new Set(
+  'interpreter environment requirements packages entrypoint tool_path runtime_path binary'.split(' '),
+)
 
 function renderSteps(
   steps: EnvironmentPlan['builders'][number],
@@ -92,7 +94,10 @@ function renderSteps(
     binary: join(folder, BINARY),
   }
   /** An argument that is nothing but one of these becomes as many as there are. */
-  const lists: Readonly<Record<string, readonly string[]>> = { '{options}': options.arguments, '{packages}': packages }
+  const lists: Readonly<Record<string, readonly string[]>> = {
+    '{options}': options.arguments,
+    '{packages}': packages,
+  }
   const render = (text: string): string =>
     renderText(compileTemplate(text, WORDS), valuesOf(named, childEnvironment))
   return steps.map(({ say, run: [program = '', ...args] }) => ({

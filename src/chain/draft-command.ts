@@ -7,6 +7,7 @@ import type { JsonObject } from '../shared/json.ts'
 import type { Redact } from '../shared/redact.ts'
 import { createRedact } from '../shared/redact.ts'
 import { textOf } from '../shared/template.ts'
+import type { Item } from '../spaces/item.ts'
 import type { DraftMeans, Request } from './draft-means.ts'
 import type { EnvironmentDraft } from './environment-draft.ts'
 import { draftEnvironment } from './environment-draft.ts'
@@ -55,9 +56,7 @@ export function draftCommand(plan: CommandPlan, given: Circumstances, means: Dra
     : environmentOf(plan, given, means, find)
   const workRoot = environment?.holdsFiles === true ? join(environment.folder, 'work') : undefined
   const workFolder = plan.hasFiles ? means.place(plan.item, workRoot) : null
-  const { command: template, environment: planned } = plan.effect
-  const usesRuntimeFiles = template.usesRuntimeFiles || planned?.usesRuntimeFiles === true
-  const runtime = usesRuntimeFiles ? (plan.items[1] ?? null) : null
+  const runtime = runtimeOf(plan)
   const expected: Folders = {
     workFolder,
     runtimeFolder: runtime === null ? null : means.place(runtime),
@@ -95,6 +94,11 @@ interface Drafted {
 }
 
 type CommandPlan = Plan & { readonly effect: Extract<Effect, { kind: 'subprocess' }> }
+
+function runtimeOf({ effect: { command, environment }, items }: CommandPlan): Item | null {
+  const isUsed = command.usesRuntimeFiles || environment?.usesRuntimeFiles === true
+  return isUsed ? (items[1] ?? null) : null
+}
 
 /** None when the program needs nothing: no packages, and no compiler. */
 function environmentOf(

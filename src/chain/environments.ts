@@ -76,11 +76,7 @@ interface BuildMeans extends EnvironmentsMeans {
   readonly say: (message: string) => void
 }
 
-async function build(
-  environment: EnvironmentDraft,
-  given: BuildFiles,
-  means: BuildMeans,
-): Promise<void> {
+async function build(environment: EnvironmentDraft, given: BuildFiles, means: BuildMeans): Promise<void> {
   const { place, product, timeoutMs, tool } = environment
   try {
     const release = await takeLock(join(place, 'lock'), {

@@ -31,13 +31,9 @@ function planned(space: SpaceName = 'user'): EnvironmentPlan {
 test('C10: what a person set becomes arguments: once, for each of a list, or by its absence', () => {
   expect(packageOptions(planned(), {}).arguments).toEqual(['--no-native'])
   expect(packageOptions(planned(), { python: { index_url: 'x' } }).arguments).toEqual(['--no-native'])
-  expect(packageOptions(planned(), { ruby: { source: ['a', 'b'], quiet: true, native: true } }).arguments).toEqual([
-    '--source',
-    'a',
-    '--source',
-    'b',
-    '-q',
-  ])
+  expect(
+    packageOptions(planned(), { ruby: { source: ['a', 'b'], quiet: true, native: true } }).arguments,
+  ).toEqual(['--source', 'a', '--source', 'b', '-q'])
   expect(packageOptions(planned(), { ruby: { source: '$&', quiet: false } }).arguments).toEqual([
     '--source',
     '$&',
@@ -55,9 +51,9 @@ test('a setting that the runtime does not know is refused: a private index must 
 })
 
 test('SUP-02: a runtime that came with a project keeps to them, and is not given a password', () => {
-  expect(packageOptions(planned('project'), { ruby: { source: 'https://c/x@1', quiet: true } }).arguments).toEqual(
-    ['--source', 'https://c/x@1', '-q', '--no-native'],
-  )
+  expect(
+    packageOptions(planned('project'), { ruby: { source: 'https://c/x@1', quiet: true } }).arguments,
+  ).toEqual(['--source', 'https://c/x@1', '-q', '--no-native'])
   for (const source of ['https://a:b@c', ['https://d', 'https://token@c/simple']]) {
     expect(() => packageOptions(planned('project'), { ruby: { source } })).toThrowError(
       expect.objectContaining({
@@ -73,7 +69,10 @@ test('C10: a setting that becomes a variable stands on no command line', () => {
     ruby: { mirror: ['https://ada:geheim@a', 'https://b'] },
   })
   expect(given).toEqual(['--no-native'])
-  expect(env).toEqual({ GEM_MIRROR: 'https://ada:geheim@a https://b', GEM_FROM: 'https://ada:geheim@a https://b' })
+  expect(env).toEqual({
+    GEM_MIRROR: 'https://ada:geheim@a https://b',
+    GEM_FROM: 'https://ada:geheim@a https://b',
+  })
   expect(packageOptions(planned(), {}).env).toEqual({})
 })
 

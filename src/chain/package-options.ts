@@ -34,18 +34,27 @@ export function packageOptions(planned: EnvironmentPlan, packages: Config['packa
       { hint: 'Use a runtime of your own or one that is shipped, or an address without a password' },
     )
   }
-  const given = Object.entries(options).map(([name, option]) => ({ ...option, values: valuesOf(settings[name]) }))
-  const fill = (text: string, value: string): string => text.replaceAll('{value}', () => value)
+  const given = Object.entries(options).map(([name, option]) => ({
+    ...option,
+    values: valuesOf(settings[name]),
+  }))
   return {
     arguments: given.flatMap(({ values, given: each, otherwise }) =>
       values.length === 0 ? otherwise : values.flatMap((value) => each.map((text) => fill(text, value))),
     ),
     env: Object.fromEntries(
       given.flatMap(({ values, env }) =>
-        Object.entries(values.length === 0 ? {} : env).map(([name, text]) => [name, fill(text, values.join(' '))]),
+        Object.entries(values.length === 0 ? {} : env).map(([name, text]) => [
+          name,
+          fill(text, values.join(' ')),
+        ]),
       ),
     ),
   }
+}
+
+function fill(text: string, value: string): string {
+  return text.replaceAll('{value}', () => value)
 }
 
 function settingsOf({ packages: plan }: EnvironmentPlan, packages: Config['packages']): Settings {

@@ -60,7 +60,8 @@ async function prepareCommand(
   const prepared = async (bundle: Bundle | null): Promise<string | null> =>
     bundle === null ? null : workFolders.prepare(bundle)
   const runtimeFolder = await prepared(effect.runtime)
-  if (environment !== null) await environments.prepare(environment, { workFolder: early, runtimeFolder }, watch)
+  if (environment !== null)
+    await environments.prepare(environment, { workFolder: early, runtimeFolder }, watch)
   return effect.inFolders({
     workFolder: environment?.holdsFiles === true ? await place() : early,
     runtimeFolder,

@@ -23,10 +23,7 @@ describe('C10: a package is a name and a version', () => {
       'six==1.16.0 --hash=sha256:00ff --hash=sha256:11ee',
       'six==1.16.0 --hash=sha256:00ff --hash=sha256:11ee',
     ],
-    [
-      `six==1.16.0${' --hash=sha256:00ff'.repeat(100)}`,
-      `six==1.16.0${' --hash=sha256:00ff'.repeat(100)}`,
-    ],
+    [`six==1.16.0${' --hash=sha256:00ff'.repeat(100)}`, `six==1.16.0${' --hash=sha256:00ff'.repeat(100)}`],
     ['six\t>=1 ;\tpython_version  <  "3"', 'six>=1 ; python_version < "3"'],
     ['Mojo::UserAgent', 'Mojo::UserAgent'],
     ['rails ~> 7.1', 'rails~> 7.1'],

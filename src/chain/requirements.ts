@@ -43,12 +43,9 @@ export function readRequirement(given: string, format: RequirementFormat, tool: 
   if (boundsOf(version).some((bound) => /^[vV\d]/.test(bound))) throw refused(text, tool)
   return {
     name,
-    version: [
-      extras,
-      version,
-      marker === '' ? '' : ` ; ${marker}`,
-      ...hashes.map((hash) => ` ${hash}`),
-    ].join(''),
+    version: [extras, version, marker === '' ? '' : ` ; ${marker}`, ...hashes.map((hash) => ` ${hash}`)].join(
+      '',
+    ),
   }
 }
 
@@ -170,15 +167,14 @@ export function showRequirement({ name, version }: Requirement): string {
 
 function refused(text: string, tool: string, reason = reasonOf(text)): KiwiError {
   // An address may carry a password.
-  const shown = text.slice(0, 1000).replaceAll(/\/\/[^/@\s]*@/g, '//***@').slice(0, 200)
-  return new KiwiError(
-    'DEPENDENCY_REFUSED',
-    `Cannot run "${tool}": the package "${shown}" ${reason}`,
-    {
-      hint: 'Require a released version by its name, such as httpx>=0.24; where packages come from is set under "packages" in kiwi.json',
-      details: { tool, package: shown },
-    },
-  )
+  const shown = text
+    .slice(0, 1000)
+    .replaceAll(/\/\/[^/@\s]*@/g, '//***@')
+    .slice(0, 200)
+  return new KiwiError('DEPENDENCY_REFUSED', `Cannot run "${tool}": the package "${shown}" ${reason}`, {
+    hint: 'Require a released version by its name, such as httpx>=0.24; where packages come from is set under "packages" in kiwi.json',
+    details: { tool, package: shown },
+  })
 }
 
 function reasonOf(text: string): string {

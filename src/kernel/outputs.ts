@@ -93,9 +93,7 @@ function saveIn(folder: string, text: string, { keep, now }: Bounds): void {
 /** Of plain files: nothing else was put there by us. */
 function namesIn(folder: string): readonly string[] {
   try {
-    return readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
-      entry.isFile() ? entry.name : [],
-    )
+    return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isFile() ? entry.name : []))
   } catch (error) {
     if (errnoOf(error) !== 'ENOENT') throw error
     makeFolder(folder, 0o700)

@@ -1,6 +1,7 @@
 import type { Clock } from '../shared/clock.ts'
 import { messageOf } from '../shared/errors.ts'
 import type { ItemRef } from '../shared/ids.ts'
+import { openTurns } from '../shared/take-turns.ts'
 import type { ItemType } from '../shared/tool-type.ts'
 import { fileNamed, pickItem } from './choose-entry.ts'
 import { mayPass } from './disk.ts'
@@ -118,7 +119,9 @@ async function readAll(
 ): Promise<{ items: readonly Item[]; faults: readonly Fault[] }> {
   const items: Item[] = []
   const faults: Fault[] = []
+  const turn = openTurns()
   for (const entry of entries) {
+    await turn()
     try {
       const read = await readAt(entry)
       if ('id' in read) items.push(read)
