@@ -66,7 +66,9 @@ function notRunnable({ item }: Plan): KiwiError {
     type === 'primitive' || type === 'runtime'
       ? `Create a tool whose executor is "${item.id}" and run that`
       : `A ${type} can be searched and loaded, not run`
-  return new KiwiError('UNKNOWN_ACTION', `Cannot run "${item.id}": a ${type} is not run by itself`, { hint })
+  return new KiwiError('UNKNOWN_ACTION', `Cannot run "${item.id}": type ${type} is not run by itself`, {
+    hint,
+  })
 }
 
 /** No sandbox is built yet: what requires one is refused rather than run bare. */

@@ -62,7 +62,7 @@ async function aboutItem(itemId: string, lookup: Lookup): Promise<JsonObject> {
   const call = readyCall(manifest)
   const how =
     call === null
-      ? `A ${manifest.tool_type} is not run by itself; load shows it whole`
+      ? `Type ${manifest.tool_type} is not run by itself; load shows it whole`
       : `Send this to execute, with the values filled in: ${JSON.stringify(call)}`
   return {
     item_id: item.id,
