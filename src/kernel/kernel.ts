@@ -107,6 +107,9 @@ export function openKernel({ config, store, clock, log, packageTable }: KernelMe
     resultPage: (callId, offset, limit) => results.page(callId, offset, limit),
     preload: (lookup) => chain.resolver.preload(lookup),
     settle: () => settleLostCalls(means),
-    close: () => chain.close(),
+    async close() {
+      await chain.close()
+      outputs.close()
+    },
   }
 }

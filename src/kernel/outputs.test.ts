@@ -55,6 +55,7 @@ describe('L6: the newest results of a tool', () => {
     await Promise.all(Array.from({ length: 12 }, (_, n) => save(two[0] ?? open(), `${n}`)))
     expect(saved()).toHaveLength(10)
     await Promise.all(Array.from({ length: 24 }, (_, n) => save(two[n % 2] ?? open(), `${n}`)))
+    for (const outputs of two) outputs.close()
     expect(saved()).toHaveLength(10)
     expect(readdirSync(place())).toHaveLength(10)
   })
@@ -81,7 +82,9 @@ describe('L6: the newest results of a tool', () => {
     for (const name of [left, fresh, 'notes.json', 'output_x.json'])
       writeFileSync(join(place(), name ?? ''), '')
     utimesSync(join(place(), left ?? ''), NOON / 1000 - 100_000, NOON / 1000 - 100_000)
-    for (let n = 0; n < 12; n++) await save(open(), `${n}`)
+    const outputs = open()
+    for (let n = 0; n < 12; n++) await save(outputs, `${n}`)
+    outputs.close()
     expect(
       readdirSync(place())
         .filter((name) => !/^output_\d/.test(name))

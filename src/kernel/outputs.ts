@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { linkSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { closeSync, constants, fstatSync, ftruncateSync, linkSync, lstatSync, openSync } from 'node:fs'
+import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import type { OutputSettings } from '../config/config.ts'
@@ -14,6 +15,8 @@ import { leadsOutTo, statOf } from '../spaces/disk.ts'
 export interface Outputs {
   /** Begun together with the run, so that what can be done while it runs takes no time of its own. */
   begin(toolId: string, projectPath: string | null): PendingOutput
+  /** Leaves no more than is kept, whoever else saved there. */
+  close(): void
 }
 
 interface PendingOutput {
@@ -30,15 +33,44 @@ interface OutputMeans {
 export function openOutputs({ settings: { keep, minBytes }, userSpace, clock }: OutputMeans): Outputs {
   const isWanted = ({ output = null }: JsonObject): boolean =>
     keep > 0 && (minBytes === 0 || Buffer.byteLength(textOf(output)) >= minBytes)
+  /** What lies in a folder, as it was a moment ago: to list it at every run would be most of the work. */
+  const known = new Map<string, Listed>()
+  const listed = (folder: string): Saved[] => {
+    const before = known.get(folder)
+    if (before !== undefined && clock.now() - before.at < LISTED_MS) return before.saved
+    before?.end()
+    const own = new Map(before?.saved.map(({ name, inode }) => [name, inode]))
+    const saved = savedAmong(namesIn(folder)).map((one) => ({ ...one, inode: own.get(one.name) ?? null }))
+    // Other processes may save here too, and what is more than is kept goes a little later.
+    const timer = setTimeout(() => trim(folder), LISTED_MS).unref()
+    known.set(folder, { saved, at: clock.now(), end: () => clearTimeout(timer) })
+    return saved
+  }
+  const trim = (folder: string): void => {
+    known.get(folder)?.end()
+    known.delete(folder)
+    dropSurplus(folder, { keep, now: clock.now() })
+  }
+  /** Looked for while the program runs, and believed as long as a list is. */
+  const places = new Map<string, { readonly at: number; readonly folders: Promise<readonly string[]> }>()
+  const placesOf = (toolId: string, projectPath: string | null): Promise<readonly string[]> => {
+    const key = `${projectPath ?? ''}\n${toolId}`
+    const before = places.get(key)
+    if (before !== undefined && clock.now() - before.at < LISTED_MS) return before.folders
+    const folders = setImmediate().then(() => foldersOf(toolId, projectPath, userSpace))
+    if (places.size >= MOST_PLACES) places.clear()
+    places.set(key, { at: clock.now(), folders })
+    return folders
+  }
   return {
     begin(toolId, projectPath) {
-      const folders = setImmediate().then(() => foldersOf(toolId, projectPath, userSpace))
+      const folders = placesOf(toolId, projectPath)
       return {
         async save(record) {
           let reason = ''
           for (const folder of isWanted(record) ? await folders : []) {
             try {
-              saveIn(folder, JSON.stringify(record), { keep, now: clock.now() })
+              saveIn(folder, JSON.stringify(record), listed(folder), { keep, now: clock.now() })
               return []
             } catch (error) {
               reason = messageOf(error)
@@ -48,8 +80,23 @@ export function openOutputs({ settings: { keep, minBytes }, userSpace, clock }: 
         },
       }
     },
+    close() {
+      for (const folder of known.keys()) trim(folder)
+    },
   }
 }
+
+interface Listed {
+  /** Oldest first; what this process saves is added. */
+  readonly saved: Saved[]
+  readonly at: number
+  readonly end: () => void
+}
+
+/** How long a list of a folder is believed. */
+const LISTED_MS = 1000
+
+const MOST_PLACES = 1000
 
 /** Where the results of a tool may go: to the project if it has a folder of its own, else to the person. */
 function foldersOf(toolId: string, projectPath: string | null, userSpace: string): readonly string[] {
@@ -74,20 +121,63 @@ interface Bounds {
  * Written beside its place first, hidden, so that nobody reads half of it. Without a pause: it is little work, and a
  * reply waits for it.
  */
-function saveIn(folder: string, text: string, { keep, now }: Bounds): void {
-  const names = namesIn(folder)
-  const saved = savedAmong(names)
+function saveIn(folder: string, text: string, saved: Saved[], { keep, now }: Bounds): void {
   const beside = join(folder, `.${randomUUID()}.tmp`)
+  const before = [...saved]
+  const surplus = saved.splice(0, Math.max(0, saved.length - keep + 1))
+  const oldest = surplus.at(-1)
   try {
-    // Always a new file: one that is there may be another's, with readers or writers of its own.
-    writeFileSync(beside, text, { flag: 'wx', mode: 0o600 })
-    place(beside, folder, stampOf(now), saved)
+    // The file that goes is written anew if it is our own: to make one takes many times as long.
+    const reused = reuse(folder, oldest, beside, text)
+    if (reused !== null) surplus.pop()
+    const inode = reused ?? write(beside, FRESH, text)
+    saved.push({ ...place(beside, folder, stampOf(now), before), inode })
   } finally {
     rmSync(beside, { force: true })
   }
-  for (const { name } of saved.slice(0, Math.max(0, saved.length - keep + 1)))
-    rmSync(join(folder, name), { force: true })
-  dropLeftOver(folder, names, now)
+  for (const { name } of surplus) rmSync(join(folder, name), { force: true })
+}
+
+const FRESH = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
+/** Neither through a link nor into a pipe, where it would wait for a reader. */
+const THERE = constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+
+/** Null when it is not, or no longer, the file this process made, or somebody holds on to what is in it. */
+function reuse(folder: string, oldest: Saved | undefined, beside: string, text: string): number | null {
+  if (oldest === undefined || oldest.inode === null) return null
+  try {
+    const { ino, nlink } = lstatSync(join(folder, oldest.name))
+    if (ino !== oldest.inode || nlink > 1) return null
+    renameSync(join(folder, oldest.name), beside)
+    return write(beside, THERE, text)
+  } catch {
+    rmSync(beside, { force: true })
+    return null
+  }
+}
+
+/** Its inode, by which it is known again. */
+function write(path: string, flags: number, text: string): number {
+  const file = openSync(path, flags, 0o600)
+  try {
+    const { ino, size } = fstatSync(file)
+    writeFileSync(file, text)
+    if (size > 0) ftruncateSync(file, Buffer.byteLength(text))
+    return ino
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** The oldest that are more than are kept, and what a process that was killed has left beside them. */
+function dropSurplus(folder: string, { keep, now }: Bounds): void {
+  try {
+    const names = namesIn(folder)
+    for (const { name } of savedAmong(names).slice(0, -keep)) rmSync(join(folder, name), { force: true })
+    dropLeftOver(folder, names, now)
+  } catch {
+    // What is too much now is so at the next run too, and goes then.
+  }
 }
 
 /** Of plain files: nothing else was put there by us. */
@@ -117,12 +207,13 @@ function stampOf(now: number): string {
 }
 
 /** Under a number after all that are there: one that is free again would make the newest the oldest. */
-function place(beside: string, folder: string, stamp: string, saved: readonly Saved[]): void {
+function place(beside: string, folder: string, stamp: string, saved: readonly Saved[]): Omit<Saved, 'inode'> {
   const last = saved.findLast((one) => one.stamp === stamp)?.number ?? 0
   for (let number = last + 1; ; number++) {
+    const name = `output_${stamp}${number === 1 ? '' : `_${number}`}.json`
     try {
-      linkSync(beside, join(folder, `output_${stamp}${number === 1 ? '' : `_${number}`}.json`))
-      return
+      linkSync(beside, join(folder, name))
+      return { name, stamp, number }
     } catch (error) {
       // Another process took the number.
       if (errnoOf(error) !== 'EEXIST') throw error
@@ -134,16 +225,18 @@ interface Saved {
   readonly name: string
   readonly stamp: string
   readonly number: number
+  /** Of a file that this process made; null of all others. */
+  readonly inode: number | null
 }
 
 const SAVED = /^output_(\d{8}_\d{6})(?:_(\d+))?\.json$/
 
 /** Oldest first. What has another name was not put there by us. */
-function savedAmong(names: readonly string[]): readonly Saved[] {
+function savedAmong(names: readonly string[]): Saved[] {
   return names
     .flatMap((name): readonly Saved[] => {
       const [, stamp, number = '1'] = SAVED.exec(name) ?? []
-      return stamp === undefined ? [] : [{ name, stamp, number: Number(number) }]
+      return stamp === undefined ? [] : [{ name, stamp, number: Number(number), inode: null }]
     })
     .toSorted((a, b) => (a.stamp === b.stamp ? a.number - b.number : a.stamp < b.stamp ? -1 : 1))
 }
