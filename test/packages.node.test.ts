@@ -168,7 +168,7 @@ describe('C10: a Node.js tool with packages', () => {
 })
 
 describe('SUP-02: where the packages of a lock come from', () => {
-  const REGISTRY = 'https://registry.npmjs.org'
+  const REGISTRY = 'https://packages.example'
   const check = (packages: unknown): { status: number | null; reason: string } => {
     const path = join(temp.folder, 'package-lock.json')
     writeFileSync(path, JSON.stringify({ lockfileVersion: 3, packages }))

@@ -7,7 +7,7 @@ if (packages === undefined) refuse('npm is older than 7: its package-lock.json d
 const root = packages[''] ?? {}
 /** What is asked for by its name alone comes from where npm itself looks. */
 const origins = new Set(
-  ['https://registry.npmjs.org', process.env.npm_config_registry]
+  [process.env.npm_config_registry]
     .concat(Object.keys(root.dependencies ?? {}).map((name) => packages[`node_modules/${name}`]?.resolved))
     .map(originOf),
 )
