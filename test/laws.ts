@@ -28,7 +28,6 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   'upstream/': ['chain'],
   'primitives/': ['chain', 'upstream'],
   'spaces/write.ts': ['kernel'],
-  'spaces/rewrite.ts': ['kernel'],
 }
 
 /** What reaches the world, and the rooms or files that may import it. */

@@ -7,10 +7,10 @@ import { keepAll } from '../shared/redact.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { missingFields } from '../spaces/required-fields.ts'
-import { rewriteFile } from '../spaces/rewrite.ts'
 import { stripSignatures } from '../spaces/signature-line.ts'
 import { signedFileName, signedTextOf } from '../spaces/signed-text.ts'
 import type { SignedBy } from '../spaces/statement.ts'
+import { rewriteFile } from '../spaces/write.ts'
 import type { Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
 import type { RuleCheck } from './rule-check.ts'
@@ -161,7 +161,7 @@ async function sign(item: Item, { by, lookup, means, validate }: Signing): Promi
   const signed = await means.signer.sign(item, executors, by)
   const text = signedTextOf({ ...item, text: signed.text }, signed.files) ?? before
   const within = item.space === 'user' ? null : lookup.projectPath
-  await rewriteFile({ path: item.path, within, before, text })
+  await rewriteFile({ path: item.path, within, before, text }, (work) => means.store.exclusively(work))
   return result('signed', text, [...found, ...signed.warnings])
 }
 

@@ -1,5 +1,5 @@
-import { constants, linkSync, readdirSync, renameSync } from 'node:fs'
-import { lstat, mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises'
+import { constants, linkSync, readdirSync, readFileSync, renameSync } from 'node:fs'
+import { chmod, lstat, mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { KiwiError, errnoOf, messageOf } from '../shared/errors.ts'
 import type { ItemFile } from '../store/store.ts'
@@ -64,9 +64,46 @@ export async function writeItem(write: ItemWrite, exclusively: Exclusively): Pro
   return write.isFolder ? join(target, write.manifest.path) : target
 }
 
+/** One file of an item, to be given another text. */
+interface FileChange {
+  readonly path: string
+  readonly within: string | null
+  /** What must still stand there: nobody's change is lost. */
+  readonly before: string
+  readonly text: string
+}
+
+/** Puts another text into a file, whole or not at all; its mode stays. */
+export async function rewriteFile(
+  { path, within, before, text }: FileChange,
+  exclusively: Exclusively,
+): Promise<void> {
+  const beside = besideOf(path, 'tmp')
+  try {
+    assertWithin(dirname(path), within)
+    const { mode } = await lstat(path)
+    await writeSynced(beside, { path, content: Buffer.from(text), isExecutable: false })
+    await chmod(beside, mode)
+    await exclusively(() => {
+      if (!readFileSync(path).equals(Buffer.from(before))) {
+        throw new KiwiError('CONFLICT', `Cannot write "${path}": it was changed meanwhile`, {
+          hint: 'Send the call again',
+        })
+      }
+      renameSync(beside, path)
+    })
+    await syncFolder(dirname(path))
+  } catch (error) {
+    throw writeFailed(path, error)
+  } finally {
+    await clearAway(beside)
+  }
+}
+
 /**
- * Removes the item at this path; of a folder it is that of its manifest, and everything in it goes. It leaves its place in one step, so no reader meets half of it; what then stands
- * against clearing it away is told, and changes nothing about its being gone.
+ * Removes the item at this path; of a folder it is that of its manifest, and everything in it goes. It leaves its place
+ * in one step, so no reader meets half of it; what then stands against clearing it away is told, and changes nothing
+ * about its being gone.
  */
 export async function removeItem(
   path: string,

@@ -12,7 +12,10 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { rewriteFile } from './rewrite.ts'
+import { rewriteFile } from './write.ts'
+
+const rewrite = (change: Parameters<typeof rewriteFile>[0]): Promise<void> =>
+  rewriteFile(change, (work) => Promise.resolve().then(work))
 
 let folder: string
 let path: string
@@ -25,15 +28,15 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 test('the text is another and the mode the same, with nothing left beside it', async () => {
-  await rewriteFile({ path, within: folder, before: 'before', text: 'after' })
+  await rewrite({ path, within: folder, before: 'before', text: 'after' })
   expect([readFileSync(path, 'utf8'), statSync(path).mode & 0o777]).toEqual(['after', 0o750])
   expect(readdirSync(folder)).toEqual(['a.sh'])
 })
 
 test('what somebody else wrote meanwhile stays', async () => {
-  await expect(
-    rewriteFile({ path, within: null, before: 'long before', text: 'after' }),
-  ).rejects.toMatchObject({ code: 'CONFLICT' })
+  await expect(rewrite({ path, within: null, before: 'long before', text: 'after' })).rejects.toMatchObject({
+    code: 'CONFLICT',
+  })
   expect([readFileSync(path, 'utf8'), readdirSync(folder)]).toEqual(['before', ['a.sh']])
 })
 
@@ -42,14 +45,14 @@ test('no link leads out of the project', async () => {
   mkdirSync(project)
   symlinkSync(folder, join(project, 'out'))
   await expect(
-    rewriteFile({ path: join(project, 'out/a.sh'), within: project, before: 'before', text: 'after' }),
+    rewrite({ path: join(project, 'out/a.sh'), within: project, before: 'before', text: 'after' }),
   ).rejects.toMatchObject({ code: 'PERMISSION_DENIED' })
   expect(readFileSync(path, 'utf8')).toBe('before')
 })
 
 test('a file that is gone is told', async () => {
   rmSync(path)
-  await expect(rewriteFile({ path, within: null, before: 'before', text: 'after' })).rejects.toMatchObject({
-    code: 'STORE_UNAVAILABLE',
+  await expect(rewrite({ path, within: null, before: 'before', text: 'after' })).rejects.toMatchObject({
+    code: 'NOT_FOUND',
   })
 })
