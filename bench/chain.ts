@@ -5,6 +5,7 @@ import type { Kiwi } from '../src/kiwi.ts'
 import { parseItemRef } from '../src/shared/ids.ts'
 import type { Figure } from './measure.ts'
 import { nanoseconds, round, timed } from './measure.ts'
+import { TRUSTING } from '../test/fixtures/trusted.ts'
 
 const LAYERS = [
   {
@@ -34,19 +35,6 @@ const LAYERS = [
   },
 ]
 
-/** What is shipped is not checked. */
-const SHIPPED = {
-  judge: () =>
-    Promise.resolve({
-      level: 4,
-      links: [],
-      refusal: null,
-      unsigned: null,
-      warnings: [],
-      isProjectTrusted: true,
-    } as const),
-}
-
 const CALLERS = 200
 const TURNS = 2000
 
@@ -54,7 +42,7 @@ export async function chain(kiwi: Kiwi, project: string): Promise<readonly Figur
   const lookup = kiwi.spaces.at(project)
   lookup.freshen()
   const schemas = openSchemas()
-  const resolver = openResolver(schemas, SHIPPED)
+  const resolver = openResolver(schemas, TRUSTING)
   const ref = parseItemRef('hello_world')
   await resolver.resolve(ref, lookup)
   const cached = nanoseconds(() => resolver.resolve(ref, lookup)) / 1000
@@ -65,7 +53,7 @@ export async function chain(kiwi: Kiwi, project: string): Promise<readonly Figur
   const concurrentMs = await timed(() => Promise.all(Array.from({ length: CALLERS }, caller)))
   const uncached: number[] = []
   for (let turn = 0; turn < 300; turn++) {
-    const cold = openResolver(schemas, SHIPPED)
+    const cold = openResolver(schemas, TRUSTING)
     uncached.push(await timed(async () => cold.resolve(ref, lookup)))
   }
   const merge = nanoseconds(() => mergeConfigs(LAYERS), 20_000) / 1000

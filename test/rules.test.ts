@@ -11,21 +11,9 @@ import type { JsonObject } from '../src/shared/json.ts'
 import type { Reply } from '../src/shared/reply.ts'
 import { stripSignatures } from '../src/spaces/signature-line.ts'
 import { sampleFile, sampleItem, shippedItem } from './fixtures/sample-item.ts'
+import { TRUSTING } from './fixtures/trusted.ts'
 import type { TempKiwi } from './temp-kiwi.ts'
 import { openTempKiwi } from './temp-kiwi.ts'
-
-/** Who vouches for it is no question here. */
-const TRUSTED = {
-  judge: () =>
-    Promise.resolve({
-      level: 4,
-      links: [],
-      refusal: null,
-      unsigned: null,
-      warnings: [],
-      isProjectTrusted: true,
-    } as const),
-}
 
 const RUN = { callId: 'call-1', isRun: true }
 
@@ -363,7 +351,7 @@ test('C8: a result is kept only for the content that was looked at', async () =>
   const subprocess = openSubprocess({ clock: systemClock })
   try {
     const validate = openValidate({ clock: systemClock, config: temp.config, subprocess, schemas })
-    const resolver = openResolver(schemas, TRUSTED)
+    const resolver = openResolver(schemas, TRUSTING)
     await expect(resolver.plan(swapped, lookup).then((plan) => validate(plan, RUN))).rejects.toMatchObject({
       code: 'CONFLICT',
     })
@@ -382,7 +370,7 @@ test.each(['hello_world', 'hello_bash', 'hello_node'])(
     const lookup = temp.kiwi.spaces.at(temp.project)
     try {
       const schemas = openSchemas()
-      const plan = await openResolver(schemas, TRUSTED).plan(item, lookup)
+      const plan = await openResolver(schemas, TRUSTING).plan(item, lookup)
       expect(plan.rules.rules.length).toBeGreaterThan(0)
       const validation = await openValidate({ clock: systemClock, config: temp.config, subprocess, schemas })(
         plan,

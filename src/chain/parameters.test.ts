@@ -7,6 +7,7 @@ import { checkParameters, parameterEnvironment } from './parameters.ts'
 import type { Plan } from './plan.ts'
 import { sampleItem, shippedItem } from '../../test/fixtures/sample-item.ts'
 import { openSchemas } from './schemas.ts'
+import { TRUSTED } from '../../test/fixtures/trusted.ts'
 
 const schemas = openSchemas()
 
@@ -26,15 +27,15 @@ describe('T8: parameters are checked before the run', () => {
       ],
     })
     const items = [item, await shippedItem('http_client')]
-    const trust = {
-      level: 4,
+    plan = {
+      ...(await compilePlan(items, schemas)),
+      item,
+      items,
       links: [],
-      refusal: null,
-      unsigned: null,
+      chain: [],
+      trust: TRUSTED,
       warnings: [],
-      isProjectTrusted: true,
-    } as const
-    plan = { ...(await compilePlan(items, schemas)), item, items, links: [], chain: [], trust, warnings: [] }
+    }
   })
 
   test('defaults are filled in, and what was given is left alone', () => {
