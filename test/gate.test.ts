@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { audit } from '../src/kernel/audit.ts'
 import type { Call } from '../src/kernel/call.ts'
 import type { Means } from '../src/kernel/means.ts'
+import { newCall } from '../src/kernel/new-call.ts'
 import { permission } from '../src/kernel/permission.ts'
 import type { JournalRecord } from '../src/store/store.ts'
 import { textField } from './fixtures/field.ts'
@@ -230,15 +231,8 @@ describe('the permission stage', () => {
       perform: () => Promise.reject(new Error('not reached')),
     }
     const caller = { principal: 'p', session: 's', kind: 'agent' } as const
-    const call: Call = {
-      ticket: { callId: 'c', operation: 'execute.run', subject: 'x', parameters: {}, caller },
-      workOut: () => Promise.reject(new Error('not reached')),
-      work,
-      verdict: null,
-      isDryRun: false,
-      decision: 'open',
-      warnings: [],
-    }
+    const ticket = { callId: 'c', operation: 'execute.run', subject: 'x', parameters: {}, caller }
+    const call: Call = { ...newCall(ticket, () => Promise.reject(new Error('not reached'))), work }
     const broken = {
       name: 'broken',
       get rules(): never {
@@ -247,7 +241,7 @@ describe('the permission stage', () => {
     }
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what these two stages use, and no more
     const means = {
-      layers: [broken],
+      policyOf: () => ({ layers: [broken] }),
       store: {
         journal: { append: (given: readonly unknown[]) => Promise.resolve(void records.push(...given)) },
       },

@@ -10,6 +10,7 @@ import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { WrittenItem } from '../spaces/written-item.ts'
 import type { SpaceName } from '../store/store.ts'
+import type { Policy } from './policy/policy.ts'
 import type { Demand, Verdict } from './policy/rule.ts'
 
 /** Who calls, and from where. */
@@ -127,6 +128,12 @@ export interface Work {
   readonly parameters: JsonObject | null
   /** How far what it runs is trusted, for the record. */
   readonly trust?: number
+  /** The content that is run, for what is bound to this very call; left out where nothing is run. */
+  readonly digest?: string
+  /** How what it changes can be taken back; left out where nothing is changed. */
+  readonly undo?: Undo
+  /** A file as it would be, where that is known before: a person is shown the difference. */
+  readonly change?: { readonly path: string; readonly content: string }
   /** Takes live secrets out of what is recorded and shown of it. */
   readonly redact: Redact
   /** What a dry run shows. */
@@ -135,9 +142,21 @@ export interface Work {
   readonly perform: (watch?: Watch) => Promise<Performed>
 }
 
+/** How what a call changes can be taken back. */
+export type Undo =
+  /** The bytes of these paths are kept before and compared after. */
+  | { readonly tier: 'files'; readonly paths: readonly string[] }
+  /** What lies below a folder is kept before and after. */
+  | { readonly tier: 'tree'; readonly root: string }
+  /** Another call takes it back. */
+  | { readonly tier: 'call'; readonly tool: string; readonly parameters: JsonObject }
+  | { readonly tier: 'never'; readonly why: string }
+
 /** What a request came to, ready to be judged. */
 export interface Arrival {
   readonly work: Work
+  /** The project it works in; null outside of one. */
+  readonly projectPath: string | null
   readonly isDryRun: boolean
 }
 
@@ -146,7 +165,14 @@ export interface Call {
   readonly ticket: Ticket
   readonly workOut: () => Promise<Arrival>
   work: Work | null
+  projectPath: string | null
+  /** What is decided for calls in its project. */
+  policy: Policy | null
   verdict: Verdict | null
+  /** The yes of a person that this call uses up. */
+  approval: { readonly id: string } | null
+  /** What the checkpoint saw before the effect: the hash of each path it may change, null for none there. */
+  seen: ReadonlyMap<string, string | null>
   isDryRun: boolean
   /** How far it came: nobody has let it through, it was let through, and that is on record. */
   decision: 'open' | 'made' | 'recorded'

@@ -4,6 +4,7 @@ import { audit } from './audit.ts'
 import type { Call, Outcome } from './call.ts'
 import { commit } from './commit.ts'
 import type { Means } from './means.ts'
+import { newCall } from './new-call.ts'
 import { readWork } from './read-work.ts'
 
 const caller = { principal: 'p', session: 's', kind: 'agent' } as const
@@ -12,15 +13,7 @@ const DONE: Outcome = { status: 'success', data: {}, itemId: 'x', action: 'help'
 
 function callOf(isReadOnly: boolean): Call {
   const work = { ...readWork(ticket, () => Promise.reject(new Error('not reached'))), isReadOnly }
-  return {
-    ticket,
-    workOut: () => Promise.reject(new Error('not reached')),
-    work,
-    verdict: null,
-    isDryRun: false,
-    decision: 'open',
-    warnings: [],
-  }
+  return { ...newCall(ticket, () => Promise.reject(new Error('not reached'))), work }
 }
 
 /** A journal that another process holds at first. */

@@ -1,16 +1,31 @@
+import { approval } from './approval.ts'
 import { arrive } from './arrive.ts'
 import { audit } from './audit.ts'
+import { breaker } from './breaker.ts'
+import { budget } from './budget.ts'
 import type { Call, Outcome } from './call.ts'
+import { checkpoint } from './checkpoint.ts'
 import { commit } from './commit.ts'
 import type { Means } from './means.ts'
 import { permission } from './permission.ts'
+import { rate } from './rate.ts'
 
 /** One step of the gate: it may refuse, and what it lets through goes on to the next. */
 export type Stage = (call: Call, next: Next, means: Means) => Promise<Outcome>
 type Next = () => Promise<Outcome>
 
 /** Outermost first: audit stands outside, so that refusals are recorded too. */
-const STAGES: readonly Stage[] = [audit, arrive, permission, commit]
+const STAGES: readonly Stage[] = [
+  audit,
+  arrive,
+  permission,
+  breaker,
+  rate,
+  budget,
+  approval,
+  checkpoint,
+  commit,
+]
 
 /** The one door to side effects. */
 export function gate(call: Call, means: Means): Promise<Outcome> {
@@ -18,9 +33,9 @@ export function gate(call: Call, means: Means): Promise<Outcome> {
   return STAGES.reduceRight<Next>((next, stage) => () => stage(call, next, means), perform)()
 }
 
-async function performWork({ work, ticket, warnings }: Call): Promise<Outcome> {
+async function performWork({ work, ticket, warnings, seen }: Call): Promise<Outcome> {
   if (work === null) throw new TypeError('a call without work came through the gate')
-  const { data, warnings: found } = await work.perform(ticket)
+  const { data, warnings: found } = await work.perform({ ...ticket, seen })
   return {
     status: 'success',
     data,

@@ -17,7 +17,8 @@ import type { Arrival, Outcome, Ticket, Understood } from './call.ts'
 import { gate } from './gate.ts'
 import { settleLostCalls } from './lost-calls.ts'
 import type { Means } from './means.ts'
-import { machineLayer } from './policy/machine-layer.ts'
+import { newCall } from './new-call.ts'
+import { openPolicy } from './policy/open-policy.ts'
 import { readWork } from './read-work.ts'
 import { openOutputs } from './outputs.ts'
 import { openResults } from './results.ts'
@@ -63,10 +64,12 @@ export function openKernel({ config, store, clock, log, packageTable }: KernelMe
   const chain = openChain({ config, clock, store, packageTable })
   const results = openResults(config.cache)
   const { token, key, publicKey, userSpace } = config
-  const layers = [machineLayer({ store: config.store, token, config: config.file, key, publicKey })]
   const outputs = openOutputs({ settings: config.outputs, userSpace, clock })
   const signer = openSigner(openOwnKey(config), clock)
-  const harness = openHarness(userSpace)
+  const policyOf = openPolicy(
+    { store: config.store, token, config: config.file, key, publicKey },
+    openHarness(userSpace),
+  )
   const means: Means = {
     chain,
     store,
@@ -74,29 +77,21 @@ export function openKernel({ config, store, clock, log, packageTable }: KernelMe
     outputs,
     clock,
     log,
-    layers,
+    policyOf,
     userSpace,
     signer,
-    harness,
     packageTable,
   }
   const pass = (ticket: Ticket, workOutHere: () => Promise<Arrival>): Promise<Outcome> =>
-    gate(
-      {
-        ticket,
-        workOut: workOutHere,
-        work: null,
-        verdict: null,
-        isDryRun: false,
-        decision: 'open',
-        warnings: [],
-      },
-      means,
-    )
+    gate(newCall(ticket, workOutHere), means)
   return {
     admit: (ticket, understand) => pass(ticket, async () => workOut(await understand(), ticket, means)),
     read: (ticket, understand) =>
-      pass(ticket, async () => ({ work: readWork(ticket, understand()), isDryRun: false })),
+      pass(ticket, async () => ({
+        work: readWork(ticket, understand()),
+        projectPath: null,
+        isDryRun: false,
+      })),
     async chainOf(item, lookup) {
       const items = await walk(item, lookup)
       const trust = await chain.judge.judge(items, lookup.projectPath)

@@ -1,10 +1,9 @@
 import type { Chain } from '../chain/chain.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Log } from '../shared/log.ts'
-import type { HarnessOf } from '../spaces/harness.ts'
 import type { PackageTable } from '../spaces/imports.ts'
 import type { Store } from '../store/store.ts'
-import type { Layer } from './policy/rule.ts'
+import type { PolicyOf } from './policy/policy.ts'
 import type { Outputs } from './outputs.ts'
 import type { Results } from './results.ts'
 import type { Signer } from './signer.ts'
@@ -17,10 +16,9 @@ export interface Means {
   readonly outputs: Outputs
   readonly clock: Clock
   readonly log: Log
-  /** Every layer a call is judged by. */
-  readonly layers: readonly Layer[]
+  /** What is decided for calls in a project. */
+  readonly policyOf: PolicyOf
   readonly userSpace: string
   readonly signer: Signer
-  readonly harness: HarnessOf
   readonly packageTable: PackageTable
 }

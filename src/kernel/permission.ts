@@ -7,13 +7,15 @@ import type { Verdict } from './policy/rule.ts'
 import { resourceOf } from './policy/rule.ts'
 
 /** Every layer must agree. A dry run ends here, with what would have been decided. */
-export const permission: Stage = async (call, next, { layers }) => {
+export const permission: Stage = async (call, next, { policyOf }) => {
   const { work } = call
   if (work === null) throw new TypeError('a call came to be judged before it was worked out')
-  const verdict = decide(layers, work.demands)
+  const policy = await policyOf(call.projectPath)
+  call.policy = policy
+  const verdict = decide(policy.layers, work.demands)
   call.verdict = verdict
   if (call.isDryRun) return rehearsal(work, verdict)
-  if (verdict.effect !== 'allow') throw denied(verdict, work)
+  if (verdict.effect === 'deny') throw denied(verdict, work)
   return next()
 }
 
@@ -36,7 +38,7 @@ function rehearsal(work: Work, verdict: Verdict): Outcome {
   }
 }
 
-function denied({ layer, rule, demand, remedy }: Verdict, { item: { id }, redact }: Work): KiwiError {
+export function denied({ layer, rule, demand, remedy }: Verdict, { item: { id }, redact }: Work): KiwiError {
   const resource = redact(resourceOf(demand))
   const reason = rule === null ? `has no rule for it` : `denies it by rule "${rule}"`
   return new KiwiError(
@@ -50,5 +52,5 @@ function denied({ layer, rule, demand, remedy }: Verdict, { item: { id }, redact
 }
 
 function verbOf(op: Verdict['demand']['op']): string {
-  return { tool: 'use', exec: 'start', net: 'reach', write: 'write' }[op]
+  return { tool: 'use', exec: 'start', net: 'reach', read: 'read', write: 'write', spawn: 'spawn' }[op]
 }

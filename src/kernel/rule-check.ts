@@ -66,7 +66,7 @@ async function assertMayStart(plan: Plan, { action, lookup, means }: Occasion): 
   for (const { refuse } of links) if (refuse !== null) throw refuse(action)
   const unsigned = links.find(({ signature }) => signature !== null && signature.state !== 'signed')
   if (unsigned === undefined) return
-  const { signatureRequiredBy } = await means.harness(lookup.projectPath)
+  const { signatureRequiredBy } = await means.policyOf(lookup.projectPath)
   if (signatureRequiredBy !== null)
     throw unsignedRefusal(action, plan.item, unsigned.item, signatureRequiredBy)
 }

@@ -61,14 +61,14 @@ export async function runWork(
 async function trustedPlan(
   { ref, itemType }: Extract<Wish, { kind: 'run' }>,
   lookup: Lookup,
-  { chain, harness }: Means,
+  { chain, policyOf }: Means,
 ): Promise<TrustedPlan> {
   const kept = await chain.resolver.current(ref, lookup, itemType)
   if (kept.trust.refusal !== null) lookup.freshen(true)
   const plan = kept.trust.refusal === null ? kept : await chain.resolver.current(ref, lookup, itemType)
   const { refusal, unsigned } = plan.trust
   if (refusal !== null) throw refusal
-  const { signatureRequiredBy } = await harness(lookup.projectPath)
+  const { signatureRequiredBy } = await policyOf(lookup.projectPath)
   if (signatureRequiredBy !== null && unsigned !== null) {
     throw unsignedRefusal('run', plan.item, unsigned, signatureRequiredBy)
   }

@@ -150,6 +150,41 @@ export const ERRORS = {
     'The gate itself failed, so the call was refused',
     'Run kiwi doctor, then send the call again',
   ),
+  RATE_LIMITED: row(
+    'later',
+    'More calls were made than a limit allows',
+    'Wait details.retry_after seconds, then send the call again',
+  ),
+  BUDGET_EXCEEDED: row(
+    'refused',
+    'The session or run has used up what it was given',
+    'Ask the person to raise the budget in their agent_harness.yaml, or begin a new session',
+  ),
+  APPROVAL_REJECTED: row(
+    'refused',
+    'A person was asked and said no',
+    'Do something else, or ask the person why; details.reason may say it',
+  ),
+  APPROVAL_TIMEOUT: row(
+    'refused',
+    'A person was asked and did not answer in time',
+    'Send the call again to ask once more',
+  ),
+  APPROVAL_USED: row(
+    'refused',
+    'The approval was for one call, and that call was made',
+    'Send the call again to ask once more',
+  ),
+  APPROVAL_MISMATCH: row(
+    'refused',
+    'The approval is for another call than this one',
+    'Send exactly the call that was approved, or ask for this one',
+  ),
+  SECRET_BLOCKED: row(
+    'refused',
+    'A result holds what looks like a secret, and the policy keeps such results back',
+    'Ask the person to look at the call in their record',
+  ),
   SECRET_NOT_GRANTED: row(
     'refused',
     'A tool asks for a variable that nobody granted to it',

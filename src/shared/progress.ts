@@ -11,4 +11,6 @@ export type Report = (progress: Progress) => void
 export interface Watch {
   readonly signal?: AbortSignal | undefined
   readonly report?: Report | undefined
+  /** The hash of each path the call may change, as it was looked at before; null for nothing there. */
+  readonly seen?: ReadonlyMap<string, string | null>
 }

@@ -52,6 +52,15 @@ const ManifestShape = z.looseObject({
   sandbox: Json.optional(),
   locked: z.array(z.string().min(1)),
   rollback: Json.optional(),
+  /** Which paths a call touches: templates over its parameters, below the project when they are relative. */
+  paths: z
+    .strictObject({
+      read: z.array(z.string().min(1)).default([]),
+      write: z.array(z.string().min(1)).default([]),
+      /** The text that the one written path will hold. */
+      content: z.string().min(1).optional(),
+    })
+    .optional(),
 })
 export type Manifest = Readonly<z.infer<typeof ManifestShape>>
 

@@ -13,7 +13,7 @@ const rule = (id: string, effect: Effect, names?: readonly string[]): Rule => ({
   effect,
   remedy: `ask about ${id}`,
 })
-const layer = (name: string, ...rules: Rule[]): Layer => ({ name, rules })
+const layer = (name: string, ...rules: Rule[]): Layer => ({ name, rules, isBase: true })
 
 describe('one layer', () => {
   test('PRM-01: without a rule for it, a demand is denied, and the layer is named', () => {

@@ -15,6 +15,7 @@ export function machineLayer({ store, token, config, key, publicKey }: Protected
   const own = [store, `${store}-wal`, `${store}-shm`, token, config, key, publicKey]
   return deepFreeze({
     name: 'machine',
+    isBase: true,
     rules: [
       {
         id: 'machine/own-files',
@@ -30,7 +31,7 @@ export function machineLayer({ store, token, config, key, publicKey }: Protected
         effect: 'deny',
         remedy: 'Call search, load, execute or help instead of starting kiwi from a tool',
       },
-      ...(['tool', 'exec', 'net', 'write'] as const).map(allowed),
+      ...(['tool', 'exec', 'net', 'read', 'write', 'spawn'] as const).map(allowed),
     ],
   })
 }

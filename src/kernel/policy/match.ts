@@ -8,7 +8,7 @@ export function matches(match: Match, demand: Demand): boolean {
     case 'any':
       return true
     case 'program':
-      return match.names.includes(basename(resourceOf(demand)))
+      return demand.op === 'exec' && match.names.includes(basename(demand.program))
     case 'under':
       return match.paths.some((path) => isAtOrBelow(resourceOf(demand), path))
   }

@@ -1,9 +1,34 @@
+import type { JsonObject } from '../../shared/json.ts'
+
 /** What a call would do to the world, worked out before it does: each demand is judged by itself. */
 export type Demand =
-  | { readonly op: 'tool'; readonly id: string; readonly action: string }
-  | { readonly op: 'exec'; readonly program: string }
-  | { readonly op: 'net'; readonly host: string; readonly method: string }
-  | { readonly op: 'write'; readonly path: string }
+  | {
+      readonly op: 'tool'
+      readonly id: string
+      readonly action: string
+      /** The server or group it belongs to, and its name there: two fields, because an id may hold any dot. */
+      readonly of?: { readonly server: string; readonly tool: string }
+    }
+  | {
+      readonly op: 'exec'
+      readonly program: string
+      /** All of the command, the program first; left out where only the program is known. */
+      readonly argv?: readonly string[]
+      readonly isChosen?: boolean
+      /** What its argv policy has against the command: a grant of the program alone does not cover it. */
+      readonly fault?: { readonly reason: string; readonly remedy: string }
+      /** It starts what its arguments or files name: interpreters, package managers. */
+      readonly runsCode?: boolean
+    }
+  | { readonly op: 'net'; readonly host: string; readonly method: string; readonly isChosen?: boolean }
+  /** The path as the system names it, links followed. */
+  | { readonly op: 'read' | 'write'; readonly path: string; readonly isChosen?: boolean }
+  | { readonly op: 'spawn'; readonly directive: string }
+
+/*
+ * `isChosen`: arguments, or a manifest that no person vouches for, chose it. What a trusted manifest fixes is covered
+ * by the grant of the tool in every layer but the base ones.
+ */
 
 export type Operation = Demand['op']
 
@@ -22,6 +47,8 @@ export interface Rule {
   readonly id: string
   readonly op: Operation
   readonly match: Match
+  /** JSON Schema over the arguments of the call. */
+  readonly when?: JsonObject
   readonly effect: Effect
   /** What a person can do about a refusal. */
   readonly remedy: string
@@ -31,6 +58,8 @@ export interface Rule {
 export interface Layer {
   readonly name: string
   readonly rules: readonly Rule[]
+  /** Of the machine, the user or the project: it judges what trusted manifests fix as well. */
+  readonly isBase: boolean
 }
 
 /** What was decided, by whom, and what can be done about it. */
@@ -49,10 +78,13 @@ export function resourceOf(demand: Demand): string {
     case 'tool':
       return demand.id
     case 'exec':
-      return demand.program
+      return demand.argv === undefined ? demand.program : [demand.program, ...demand.argv.slice(1)].join(' ')
     case 'net':
       return demand.host
+    case 'read':
     case 'write':
       return demand.path
+    case 'spawn':
+      return demand.directive
   }
 }

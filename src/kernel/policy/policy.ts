@@ -1,0 +1,45 @@
+import type { Demand, Layer } from './rule.ts'
+
+/** What the machine, the user and the project have decided, as it stands for calls in one project. */
+export interface Policy {
+  /** The base layers: built in, machine, user, project. */
+  readonly layers: readonly Layer[]
+  /** Why every item must be signed, or null when it need not be. */
+  readonly signatureRequiredBy: string | null
+  readonly rateLimits: readonly RateLimit[]
+  /** How long a person may take to answer. */
+  readonly approvalTimeoutMs: (demand: Demand) => number
+  /** Who is told that a person is waited for. */
+  readonly notices: readonly Notice[]
+  /** What every child is confined to at least; null when nothing is asked for. */
+  readonly sandbox: SandboxFloor | null
+  /** Calls that one session or run may make; null for no bound. */
+  readonly callBudget: number | null
+  /** What becomes of a result that holds what looks like a secret. */
+  readonly onSecret: 'block' | 'redact' | 'flag'
+}
+
+export type PolicyOf = (projectPath: string | null) => Policy | Promise<Policy>
+
+/** `100/minute` for a server or group, or for one of its tools. */
+export interface RateLimit {
+  /** Shown in refusals: `user/mcps.supabase/rate_limit`. */
+  readonly id: string
+  readonly server: string
+  /** Null for all of them together. */
+  readonly tool: string | null
+  readonly count: number
+  readonly windowMs: number
+}
+
+/** Where a notice goes. Only the machine and the user say so: a project cannot send anything anywhere. */
+export interface Notice {
+  readonly kind: 'webhook' | 'slack' | 'desktop' | 'email'
+  /** The address of a webhook or mailbox; null on the desktop. */
+  readonly to: string | null
+}
+
+export interface SandboxFloor {
+  readonly level: 'off' | 'fs' | 'strict'
+  readonly isRequired: boolean
+}
