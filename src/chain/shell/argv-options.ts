@@ -17,7 +17,7 @@ export function givesOption(word: string, option: string, { known, valued }: Spe
   }
   if (option.length > 2) return word === option || word.startsWith(`${option}=`)
   if (!/^-[^-]/.test(word)) return false
-  const letters = word.slice(1)
+  const letters = Array.from(word.slice(1))
   const end = letters.findIndex((letter) => valued.includes(`-${letter}`))
   return (end < 0 ? letters : letters.slice(0, end + 1)).includes(option.slice(1))
 }

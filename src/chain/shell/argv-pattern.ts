@@ -18,14 +18,17 @@ export function compilePattern(text: string, policies: ArgvPolicies): ArgvPatter
   const [first = '', ...rest] = text.split(/\s+/).filter((word) => word !== '')
   const program = basename(first)
   const known = policies.get(program) ?? []
-  const arguments_ = rest.at(-1) === '*' ? rest.slice(0, -1) : rest
-  const isOption = (word: string): boolean => /^-./.test(word)
+  const given = rest.at(-1) === '*' ? rest.slice(0, -1) : rest
   return {
     programs: [program, ...known.flatMap((policy) => [policy.program, ...policy.also])],
-    options: arguments_.filter(isOption).flatMap((word) => optionsIn(word, known)),
-    words: arguments_.filter((word) => !isOption(word)),
+    options: given.filter(isOption).flatMap((word) => optionsIn(word, known)),
+    words: given.filter((word) => !isOption(word)),
     wrappers: new Set(['shell:raw', ...wrappersOf(policies)]),
   }
+}
+
+function isOption(word: string): boolean {
+  return /^-./.test(word)
 }
 
 /** Whether a command is one the pattern speaks of. It errs on the side of yes: a pattern is there to refuse. */
@@ -65,7 +68,7 @@ function optionsIn(word: string, known: readonly ArgvPolicy[]): readonly (readon
     word.startsWith('--') ||
     groups.some((group) => group.includes(word)) ||
     known.some((policy) => policy.refuse_options.includes(word))
-  return isOne ? [spellingsOf(name)] : word.slice(1).map((letter) => spellingsOf(`-${letter}`))
+  return isOne ? [spellingsOf(name)] : Array.from(word.slice(1), (letter) => spellingsOf(`-${letter}`))
 }
 
 function wrappersOf(policies: ArgvPolicies): readonly string[] {

@@ -63,7 +63,9 @@ function judgeBy(policy: ArgvPolicy, argv: readonly string[]): Omit<JudgedArgv, 
   const reason = refusal ?? unknown
   return {
     fault:
-      reason === null ? null : { reason: `${program}: ${reason}`, remedy: remedyOf(policy, unknown !== null) },
+      reason === null
+        ? null
+        : { reason: `${program}: ${reason}`, remedy: remedyOf(policy, unknown !== null) },
     runsCode: terms.some(({ runs_code }) => runs_code),
     isReadOnly: reason === null && terms.some(({ read_only }) => read_only),
     args: [
@@ -139,7 +141,8 @@ function pathsIn({ paths, path_options: options }: Terms, words: readonly string
 function valuesOf(word: string, next: string | undefined, option: string): readonly string[] {
   if (!givesOption(word, option, { known: [], valued: [] })) return []
   const equals = word.indexOf('=')
-  if (option.startsWith('--')) return equals >= 0 ? [word.slice(equals + 1)] : next === undefined ? [] : [next]
+  if (option.startsWith('--'))
+    return equals >= 0 ? [word.slice(equals + 1)] : next === undefined ? [] : [next]
   const joined = word.slice(word.indexOf(option.slice(1)) + 1)
   return joined === '' ? (next === undefined ? [] : [next]) : [joined]
 }
