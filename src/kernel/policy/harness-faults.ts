@@ -109,7 +109,7 @@ function contradictions(content: HarnessFile): readonly Fault[] {
       : [],
   )
   const seen = new Map<string, WrittenRule['effect']>()
-  const rules = content.rules.flatMap(({ op, match = {}, when = {}, effect }, at): readonly Fault[] => {
+  const rules = content.rules.flatMap(({ op, match, when = {}, effect }, at): readonly Fault[] => {
     const key = canonicalJson({ op, match, when })
     const before = seen.get(key)
     seen.set(key, effect)
@@ -155,7 +155,7 @@ function exampleFaults(
       ({ speaksOf, holds }) => speaksOf(example.demand) && (holds === null || holds(example.parameters)),
     )
   return (['match', 'not_match'] as const).flatMap((kind) =>
-    (examples?.[kind] ?? []).flatMap((given, at): readonly Fault[] => {
+    examples[kind].flatMap((given, at): readonly Fault[] => {
       const where = [...path, 'examples', kind, at]
       const example = exampleOf(op, given, context)
       const shown = JSON.stringify(given)
