@@ -1,11 +1,9 @@
-import type { JsonObject, JsonValue } from '../../shared/json.ts'
-import { isJsonObject } from '../../shared/json.ts'
 import type { WrittenRule } from '../../spaces/harness-file.ts'
 import type { PathContext } from './expand-path.ts'
 import { expandPath, pathFault } from './expand-path.ts'
 import { globFault } from './glob.ts'
 import { serverFault } from './groups.ts'
-import type { Demand, Effect, Match } from './rule.ts'
+import type { Effect, Match } from './rule.ts'
 
 /** What a rule of a file speaks of: one match for each path, else one. None when it needs a project and there is none. */
 export function matchesOf(rule: WrittenRule, context: PathContext): readonly Match[] {
@@ -107,49 +105,4 @@ export function programFault(name: string): string | null {
   if (name.includes('/') && !name.startsWith('/'))
     return 'is a path that is not absolute, so it can never match'
   return globFault(name)
-}
-
-/** What an example stands for; null when it stands for nothing of the rule's operation. */
-export function exampleOf(
-  op: Demand['op'],
-  example: JsonValue,
-  context: PathContext,
-): { readonly demand: Demand; readonly parameters: JsonObject } | null {
-  const { of: value = example, parameters = {} } = isJsonObject(example) ? example : {}
-  const demand = demandOf(op, value, context)
-  return demand === null || !isJsonObject(parameters) ? null : { demand, parameters }
-}
-
-function demandOf(op: Demand['op'], value: JsonValue, context: PathContext): Demand | null {
-  if (op === 'exec') {
-    const argv: readonly unknown[] = typeof value === 'string' ? value.trim().split(/\s+/) : toList(value)
-    const words = argv.filter((word) => typeof word === 'string')
-    const [program = ''] = words
-    const isWhole = words.length === argv.length && program !== ''
-    return isWhole ? { op, program, argv: words, isChosen: true } : null
-  }
-  if (typeof value !== 'string' || value === '') return null
-  switch (op) {
-    case 'tool': {
-      const [id = '', action = 'run'] = value.split(' ')
-      const dot = id.indexOf('.')
-      const of = dot < 0 ? {} : { of: { server: id.slice(0, dot), tool: id.slice(dot + 1) } }
-      return { op, id, action, ...of }
-    }
-    case 'net': {
-      const [first = '', second] = value.split(' ')
-      return second === undefined ? { op, host: first, method: 'GET' } : { op, host: second, method: first }
-    }
-    case 'read':
-    case 'write': {
-      const match = expandPath(value, context)
-      return match?.kind === 'under' ? { op, path: match.paths.join(''), isChosen: true } : null
-    }
-    case 'spawn':
-      return { op, directive: value }
-  }
-}
-
-function toList(value: JsonValue): readonly unknown[] {
-  return Array.isArray(value) ? value : [null]
 }
