@@ -33,9 +33,10 @@ export function compileHarness(harness: Harness, given: Circumstances): readonly
   const base = { name: `${place} harness`, source: { kind: 'harness', file: path, place } } as const
   const listing = listingRules(written)
   const limits = limitRules(written)
+  // What is forbidden by name is the better reason to give.
   return [
-    ...(listing === null ? [] : [{ ...base, rules: listing }]),
     ...(limits.length === 0 ? [] : [{ ...base, rules: [...limits, ...allowed(written, OPERATIONS)] }]),
+    ...(listing === null ? [] : [{ ...base, rules: listing }]),
   ]
 }
 

@@ -1,3 +1,4 @@
+import { TOO_LONG } from '../../chain/schema-engine.ts'
 import type { Findings } from '../../chain/schemas.ts'
 import type { ArgvPolicies } from '../../chain/shell/argv-policy.ts'
 import type { JsonObject } from '../../shared/json.ts'
@@ -40,14 +41,13 @@ async function compileRule(rule: Rule, policies: ArgvPolicies, means: LayerMeans
     holds(parameters) {
       // A check fills in defaults.
       const found = check(structuredClone(parameters))
-      if (found?.invalid.some(({ reason }) => reason === TOO_LONG) === true) throw new Error(TOO_LONG)
+      // Of a value that is too large for it a check gives no answer.
+      if (found?.invalid.some(({ reason }) => reason === TOO_LONG.message) === true)
+        throw new Error(TOO_LONG.message)
       return found === null
     },
   }
 }
-
-/** What a check says of a value that is too large for it, which is no answer. */
-const TOO_LONG = 'takes too long to check'
 
 function assemble(data: LayerData, isBase: boolean, ready: readonly ReadyRule[]): Layer {
   const { name, source, rules } = deepFreeze(data)
