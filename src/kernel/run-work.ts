@@ -10,6 +10,7 @@ import type { Lookup } from '../spaces/lookup.ts'
 import type { Link, Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
 import type { Demand } from './policy/rule.ts'
+import { lineDemands } from './line-demands.ts'
 import { ruleCheck } from './rule-check.ts'
 import { saveRun } from './save-run.ts'
 
@@ -111,6 +112,8 @@ function demandsOf({ plan, effect }: Draft): readonly Demand[] {
       return tools
     case 'subprocess':
       return [...tools, ...programsOf(effect).map((program): Demand => ({ op: 'exec', program }))]
+    case 'line':
+      return [...tools, ...lineDemands(effect)]
     case 'http_client':
       return [...tools, { op: 'net', host: new URL(effect.request.url).host, method: effect.request.method }]
   }
@@ -153,6 +156,15 @@ function effectPreview(plan: Plan, effect: Draft['effect'], redact: Draft['redac
         would_run: { command, args: redact(args), cwd, env: Object.keys(env).toSorted() },
       }
     }
+    case 'line':
+      return {
+        would_run: {
+          commands: effect.line.steps.flatMap(({ programs }) =>
+            programs.map(({ command, args }) => [command, ...args]),
+          ),
+          cwd: effect.folder.path,
+        },
+      }
     case 'http_client': {
       const { method, url, headers } = effect.request
       return {

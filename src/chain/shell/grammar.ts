@@ -30,7 +30,10 @@ export function compileLine(command: string): Line | Untaken {
     tokens.push(token)
     at = token.end
   }
-  return joinTokens(tokens.filter(({ kind }) => kind !== 'blank'), command.length)
+  return joinTokens(
+    tokens.filter(({ kind }) => kind !== 'blank'),
+    command.length,
+  )
 }
 
 /** The same line as text: compiled again it is the same. */
@@ -45,14 +48,16 @@ export function printLine(line: Line): string {
 
 type Token =
   | { readonly kind: 'blank' | 'newline' | Operator; readonly at: number; readonly end: number }
-  | {
-      readonly kind: 'word'
-      readonly text: string
-      /** As it was written, for what only counts without quotes. */
-      readonly source: string
-      readonly at: number
-      readonly end: number
-    }
+  | Word
+
+interface Word {
+  readonly kind: 'word'
+  readonly text: string
+  /** As it was written, for what only counts without quotes. */
+  readonly source: string
+  readonly at: number
+  readonly end: number
+}
 
 type Operator = '&&' | '||' | ';' | '|'
 
@@ -78,9 +83,7 @@ function readToken(command: string, at: number): Token | Untaken {
   }
   const next = command.slice(end, end + 2)
   const isEnded = next === '' || /^(?:[ \t\n;|]|&&)/.test(next)
-  return isEnded
-    ? { kind: 'word', text, source: command.slice(at, end), at, end }
-    : untakenAt(command, end)
+  return isEnded ? { kind: 'word', text, source: command.slice(at, end), at, end } : untakenAt(command, end)
 }
 
 function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
@@ -127,10 +130,8 @@ function joinTokens(tokens: readonly Token[], length: number): Line | Untaken {
   for (const token of tokens) {
     if (token.kind === 'word') {
       if (joint !== null) {
-        const fault = commandFault(token)
+        const fault = commandFault(token, ++count)
         if (fault !== null) return fault
-        if (++count > LIMITS.lineCommands)
-          return { untaken: `more than ${LIMITS.lineCommands} commands`, column: token.at + 1 }
         if (joint === '|') line.at(-1)?.pipeline.push([])
         else line.push({ joint, pipeline: [[]] })
         joint = null
@@ -140,14 +141,20 @@ function joinTokens(tokens: readonly Token[], length: number): Line | Untaken {
     }
     const operator: Operator = token.kind === 'newline' || token.kind === 'blank' ? ';' : token.kind
     if (joint === null) joint = operator
-    else if (token.kind !== 'newline') return { untaken: `"${operator}" without a command before it`, column: token.at + 1 }
+    else if (token.kind !== 'newline')
+      return { untaken: `"${operator}" without a command before it`, column: token.at + 1 }
   }
-  const isOpen = joint === '&&' || joint === '||' || joint === '|'
-  if (isOpen) return { untaken: `nothing after "${joint}"`, column: length + 1 }
-  return line.length === 0 ? { untaken: 'no command', column: 1 } : line
+  return endOf(joint, length) ?? (line.length === 0 ? { untaken: 'no command', column: 1 } : line)
 }
 
-function commandFault({ source, at }: { readonly source: string; readonly at: number }): Untaken | null {
+function endOf(joint: string | null, length: number): Untaken | null {
+  const isOpen = joint !== null && joint !== ';'
+  return isOpen ? { untaken: `nothing after "${joint}"`, column: length + 1 } : null
+}
+
+function commandFault({ source, at }: Word, count: number): Untaken | null {
+  if (count > LIMITS.lineCommands)
+    return { untaken: `more than ${LIMITS.lineCommands} commands`, column: at + 1 }
   if (SHELL_WORDS.has(source)) return { untaken: `"${source}", which only a shell knows`, column: at + 1 }
   return ASSIGNMENT.test(source) ? { untaken: 'a variable set before a command', column: at + 1 } : null
 }
@@ -156,8 +163,10 @@ const PLAIN = /^[\p{L}\p{N}\p{M}_@%+:,./^-]+$/u
 
 function printWord(word: string): string {
   if (PLAIN.test(word) && !SHELL_WORDS.has(word)) return word
-  return word
-    .split("'")
-    .map((part) => (part === '' ? '' : `'${part}'`))
-    .join(`"'"`) || "''"
+  return (
+    word
+      .split("'")
+      .map((part) => (part === '' ? '' : `'${part}'`))
+      .join(`"'"`) || "''"
+  )
 }

@@ -16,11 +16,7 @@ export interface LineResult extends CommandResult {
   readonly return_codes: readonly (readonly number[] | null)[]
 }
 
-export async function runLine(
-  line: LineCommand,
-  means: RunMeans,
-  signal?: AbortSignal,
-): Promise<LineResult> {
+export async function runLine(line: LineCommand, means: RunMeans, signal?: AbortSignal): Promise<LineResult> {
   const startedAt = means.clock.monotonic()
   const elapsed = (): number => means.clock.monotonic() - startedAt
   const codes: (readonly number[] | null)[] = []

@@ -45,44 +45,49 @@ export async function runPipeline(
   { signal, leftMs = terms.timeoutMs }: Ends = {},
 ): Promise<PipelineResult> {
   const { clock, killTree } = means
-  if (signal?.aborted === true) return { ...notRun(CANCELLED), return_codes: [] }
-  const { input, captureOutput, maxOutputBytes } = terms
   const startedAt = clock.monotonic()
-  const children = await startAll(programs, input !== null, means)
-  const last = 'failure' in children ? undefined : children.at(-1)
-  if ('failure' in children || last === undefined) {
-    return { ...notRun('failure' in children ? children : NOTHING), return_codes: [] }
-  }
-  const keep = captureOutput ? capture : discard
-  const stdout = keep(last.stdout, maxOutputBytes)
-  const errors = children.map(({ stderr }) => keep(stderr, maxOutputBytes))
-  if (input !== null) children[0]?.stdin?.end(input)
-
+  const children =
+    signal?.aborted === true ? CANCELLED : await startAll(programs, terms.input !== null, means)
+  if ('failure' in children) return { ...notRun(children), return_codes: [] }
+  const output = captureAll(children, terms)
   const cleared = children.slice(0, -1).map((child) => clearAtExit(child, killTree))
   const ending = await endingOf(children, leftMs, [means.closing, ...(signal ? [signal] : [])])
-  if (ending === 'exited') await Promise.all([...cleared, killTree.clear(last)])
-  else await Promise.all(children.map((child) => killTree.stop(child, terms.killGraceMs)))
+  if (ending === 'exited') {
+    await Promise.all([...cleared, ...children.slice(-1).map((last) => killTree.clear(last))])
+  } else await Promise.all(children.map((child) => killTree.stop(child, terms.killGraceMs)))
   for (const child of children) means.release(child)
   const exits = await Promise.all(children.map(({ exited }) => exited))
   const codes = exits.map(({ code }) => (ending === 'exited' ? (code ?? -1) : -1))
   const returnCode = codes.at(-1) ?? -1
   return {
     success: returnCode === 0,
-    stdout: stdout.text(),
-    stderr: withNote(errors.map((error) => error.text()).join(''), noteOf(ending, terms.timeoutMs)),
+    stdout: output.stdout(),
+    stderr: withNote(output.stderr(), noteOf(ending, terms.timeoutMs)),
     return_code: returnCode,
     return_codes: codes,
     duration_ms: Math.round(clock.monotonic() - startedAt),
     signal: exits.at(-1)?.signal ?? null,
-    truncated: [stdout, ...errors].some(({ isTruncated }) => isTruncated),
+    truncated: output.isTruncated(),
     timed_out: ending === 'timed_out',
     cancelled: ending === 'cancelled',
     failure: null,
   }
 }
 
+/** The input goes to the first; what the last one writes is the output, and what any writes to its stderr. */
+function captureAll(children: readonly Child[], { input, captureOutput, maxOutputBytes }: RunTerms) {
+  const keep = captureOutput ? capture : discard
+  const outputs = children.slice(-1).map(({ stdout }) => keep(stdout, maxOutputBytes))
+  const errors = children.map(({ stderr }) => keep(stderr, maxOutputBytes))
+  if (input !== null) children[0]?.stdin?.end(input)
+  return {
+    stdout: () => outputs.map((output) => output.text()).join(''),
+    stderr: () => errors.map((error) => error.text()).join(''),
+    isTruncated: () => [...outputs, ...errors].some(({ isTruncated }) => isTruncated),
+  }
+}
+
 const CANCELLED: NotStarted = { failure: 'cancelled', stderr: 'Cancelled before it started' }
-const NOTHING: NotStarted = { failure: 'missing_command', stderr: "Missing 'command'" }
 
 /** All of them, or none: when one cannot be started, those before it are ended. */
 async function startAll(

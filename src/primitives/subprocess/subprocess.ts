@@ -12,7 +12,7 @@ import type { LineCommand, LineResult } from './run-line.ts'
 import { runLine } from './run-line.ts'
 import type { PipelineResult } from './run-pipeline.ts'
 import { runPipeline } from './run-pipeline.ts'
-import type { Entry } from './spawn-queue.ts'
+import type { Entry, SpawnQueue } from './spawn-queue.ts'
 import { openSpawnQueue } from './spawn-queue.ts'
 import type { Child } from './start-child.ts'
 import { startChild } from './start-child.ts'
@@ -70,24 +70,8 @@ export function openSubprocess(options: SubprocessOptions): Subprocess {
     return child
   }
   const release = ({ pid }: Child): void => watchdog.remove(pid)
+  const inPlace = openPlaces(queue, runs)
   const means = { clock, killTree, start, release, closing: closing.signal }
-
-  const inPlace = async <T extends CommandResult>(
-    work: () => Promise<T>,
-    refused: (why: Exclude<Entry, 'go'>) => T,
-    signal?: AbortSignal,
-  ): Promise<T> => {
-    const entry = await queue.enter('run', signal)
-    if (entry !== 'go') return refused(entry)
-    const result = work()
-    runs.add(result)
-    try {
-      return await result
-    } finally {
-      runs.delete(result)
-      queue.leave('run')
-    }
-  }
 
   const run: Subprocess['run'] = (command, signal) =>
     inPlace(
@@ -134,6 +118,26 @@ export function openSubprocess(options: SubprocessOptions): Subprocess {
   }
 
   return { run, runLine: runWholeLine, open, find: createFindProgram(clock), close }
+}
+
+/** Waits for a place, and keeps what runs in it known. */
+function openPlaces(queue: SpawnQueue, runs: Set<Promise<CommandResult>>) {
+  return async <T extends CommandResult>(
+    work: () => Promise<T>,
+    refused: (why: Exclude<Entry, 'go'>) => T,
+    signal?: AbortSignal,
+  ): Promise<T> => {
+    const entry = await queue.enter('run', signal)
+    if (entry !== 'go') return refused(entry)
+    const result = work()
+    runs.add(result)
+    try {
+      return await result
+    } finally {
+      runs.delete(result)
+      queue.leave('run')
+    }
+  }
 }
 
 function commandResult({ return_codes: _codes, ...result }: PipelineResult): CommandResult {
