@@ -5,6 +5,16 @@ export interface Program {
   /** The whole environment of the child: nothing of ours is inherited. */
   readonly env: Readonly<Record<string, string>>
   readonly cwd: string
+  /** Run before it; what does not pass is not started. */
+  readonly guard?: Guard
+}
+
+/** A program that looks whether another may be started here: it passes by ending with one code, and with no other. */
+interface Guard {
+  readonly program: Omit<Program, 'guard'>
+  readonly passesWith: number
+  /** Why not, in words; what the guard wrote is put behind it. */
+  readonly reason: string
 }
 
 /** A program that runs to its end. */
@@ -27,6 +37,7 @@ export type StartFailure =
   | 'bad_folder'
   | 'not_started'
   | 'overloaded'
+  | 'guarded'
 
 /** One shape for every ending: nothing the child or the system does is thrown. */
 export interface CommandResult {
