@@ -2,13 +2,14 @@ import type { Program } from '../../primitives/subprocess/command.ts'
 import type { JudgedArgv } from './judge-argv.ts'
 
 /** A program with the arguments that data gives it, and asked beforehand what data says it has to be asked. */
-export function guarded(program: Program, { args, guard }: Pick<JudgedArgv, 'args' | 'guard'>): Program {
+export function guarded(program: Program, { args, guards }: Pick<JudgedArgv, 'args' | 'guards'>): Program {
   const { command, env, cwd } = program
-  if (guard === null) return { ...program, args }
-  const { passesWith, reason } = guard
   return {
     ...program,
     args,
-    guard: { program: { command, args: guard.args, env: { ...env, ...guard.env }, cwd }, passesWith, reason },
+    guards: guards.map(({ args: asked, env: more, ...rest }) => ({
+      ...rest,
+      program: { command, args: asked, env: { ...env, ...more }, cwd },
+    })),
   }
 }

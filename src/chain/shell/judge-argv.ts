@@ -1,3 +1,4 @@
+import type { Guard, Program } from '../../primitives/subprocess/command.ts'
 import { givesOption } from './argv-options.ts'
 import type { ArgvPolicy, Terms } from './argv-policy.ts'
 
@@ -15,13 +16,8 @@ export interface JudgedArgv {
   /** Where it works, when an option says so. */
   readonly folder: string | null
   readonly dropEnv: readonly string[]
-  /** What has to be asked of the program before it is started; null for nothing. */
-  readonly guard: {
-    readonly args: readonly string[]
-    readonly env: Readonly<Record<string, string>>
-    readonly passesWith: number
-    readonly reason: string
-  } | null
+  /** What has to be asked of the program before it is started. */
+  readonly guards: readonly (Omit<Guard, 'program'> & Pick<Program, 'args' | 'env'>)[]
 }
 
 /** Judges a command by every policy of its program; without one nothing is known of it. */
@@ -34,7 +30,7 @@ export function judgeArgv(policies: readonly ArgvPolicy[], argv: readonly string
     paths: [],
     folder: null,
     dropEnv: [],
-    guard: null,
+    guards: [],
   }
   return policies.reduce<JudgedArgv>((known, policy) => {
     const judged = judgeBy(policy, argv)
@@ -46,7 +42,7 @@ export function judgeArgv(policies: readonly ArgvPolicy[], argv: readonly string
       paths: [...known.paths, ...judged.paths],
       folder: known.folder ?? judged.folder,
       dropEnv: [...known.dropEnv, ...policy.drop_env],
-      guard: known.guard ?? judged.guard,
+      guards: [...known.guards, ...judged.guards],
     }
   }, start)
 }
@@ -86,15 +82,15 @@ function judgeBy(policy: ArgvPolicy, argv: readonly string[]): Omit<JudgedArgv, 
     ],
     paths: terms.flatMap((some) => pathsIn(some, rest)),
     folder: lead.folder,
-    guard:
-      policy.guard === null
-        ? null
-        : {
-            args: [...leading, ...policy.guard.args],
-            env: policy.guard.env,
-            passesWith: policy.guard.passes_with,
-            reason: policy.guard.reason,
-          },
+    guards: terms.flatMap(({ guards }) =>
+      guards.map(({ args, env, passes_with: passesWith, fails_on: failsOn, reason: why }) => ({
+        args: [...leading, ...args],
+        env,
+        passesWith,
+        failsOn,
+        reason: why,
+      })),
+    ),
   }
 }
 

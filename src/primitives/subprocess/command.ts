@@ -5,14 +5,16 @@ export interface Program {
   /** The whole environment of the child: nothing of ours is inherited. */
   readonly env: Readonly<Record<string, string>>
   readonly cwd: string
-  /** Run before it; what does not pass is not started. */
-  readonly guard?: Guard
+  /** Run before it; when one does not pass, it is not started. */
+  readonly guards?: readonly Guard[]
 }
 
 /** A program that looks whether another may be started here: it passes by ending with one code, and with no other. */
-interface Guard {
-  readonly program: Omit<Program, 'guard'>
+export interface Guard {
+  readonly program: Omit<Program, 'guards'>
   readonly passesWith: number
+  /** What must not be in its output; null when only the code counts. */
+  readonly failsOn: string | null
   /** Why not, in words; what the guard wrote is put behind it. */
   readonly reason: string
 }

@@ -117,28 +117,26 @@ const GUARD_TERMS: RunTerms = {
   input: null,
   timeoutMs: 10_000,
   killGraceMs: 0,
-  maxOutputBytes: 2000,
+  maxOutputBytes: 8 * 1024 * 1024,
   captureOutput: true,
 }
+const SHOWN_CHARACTERS = 500
 
-/** Looked at right before the start, so that no earlier program of a line can change what the guard saw. */
+/** Looked at right before the start, so that no earlier program of a line can change what the guards saw. */
 async function stoppedBy(
-  { guard }: Program,
+  { guards = [] }: Program,
   means: RunMeans,
   signal: AbortSignal | undefined,
 ): Promise<NotStarted | null> {
-  if (guard === undefined) return null
-  const {
-    return_code: code,
-    stdout,
-    stderr,
-  } = await runPipeline([guard.program], GUARD_TERMS, means, { signal })
-  if (code === guard.passesWith) return null
-  const found = [stdout, stderr]
-    .join('')
-    .trim()
-    .replaceAll(/\s*\n\s*/g, ', ')
-  return { failure: 'guarded', stderr: found === '' ? guard.reason : `${guard.reason}: ${found}` }
+  for (const { program, passesWith, failsOn, reason } of guards) {
+    const result = await runPipeline([program], GUARD_TERMS, means, { signal })
+    const isFound = failsOn !== null && result.stdout.includes(failsOn)
+    if (result.return_code === passesWith && !isFound && !result.truncated) continue
+    const found = isFound ? failsOn : (result.stdout + result.stderr).trim().replaceAll(/\s*\n\s*/g, ', ')
+    const shown = found === '' ? '' : `: ${found.slice(0, SHOWN_CHARACTERS)}`
+    return { failure: 'guarded', stderr: reason + shown }
+  }
+  return null
 }
 
 /** What one writes the next reads, as fast as it does. When that has gone, the writer finds its pipe closed. */
