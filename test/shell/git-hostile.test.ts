@@ -16,7 +16,7 @@ beforeEach(async () => {
   repository = openRepository(temp.project)
   pwned = join(temp.folder, 'PWNED')
   touch = join(temp.folder, 'touch.sh')
-  writeFileSync(touch, `#!/bin/sh\ntouch ${pwned}\ncat\n`)
+  writeFileSync(touch, `#!/bin/sh\ntouch ${pwned}\n`)
   chmodSync(touch, 0o755)
 })
 afterEach(() => temp.close())
@@ -54,13 +54,25 @@ function fallInto(...args: readonly string[]): void {
 }
 
 const TRAPS: readonly (readonly [string, (traps: Traps) => void])[] = [
-  ['a file system monitor', ({ config, fall }) => (config('core.fsmonitor', touch), fall('status'))],
+  [
+    'a file system monitor',
+    ({ config, fall }) => {
+      config('core.fsmonitor', touch)
+      fall('status')
+    },
+  ],
   [
     'hooks',
     ({ config, fall }) => {
       const hooks = join(temp.project, 'hooks')
       mkdirSync(hooks)
-      for (const name of ['pre-commit', 'post-checkout', 'pre-push', 'post-index-change', 'reference-transaction']) {
+      for (const name of [
+        'pre-commit',
+        'post-checkout',
+        'pre-push',
+        'post-index-change',
+        'reference-transaction',
+      ]) {
         writeFileSync(join(hooks, name), `#!/bin/sh\ntouch ${pwned}\n`)
         chmodSync(join(hooks, name), 0o755)
       }
@@ -88,7 +100,13 @@ const TRAPS: readonly (readonly [string, (traps: Traps) => void])[] = [
       repository.git('reset', '--quiet')
     },
   ],
-  ['an external diff', ({ config, fall }) => (config('diff.external', touch), fall('diff'))],
+  [
+    'an external diff',
+    ({ config, fall }) => {
+      config('diff.external', touch)
+      fall('diff')
+    },
+  ],
   [
     'a driver that shows a difference',
     ({ config, fall }) => {
@@ -133,34 +151,35 @@ const TRAPS: readonly (readonly [string, (traps: Traps) => void])[] = [
       fall('commit', '--allow-empty', '-m', 'signed')
     },
   ],
-  [
-    'a submodule that has a filter',
+  ...(['.git/config', '.gitmodules'] as const).map((file): readonly [string, (traps: Traps) => void] => [
+    `a submodule that has a filter, and is looked into as ${file} says`,
     ({ fall }) => {
       const inner = join(temp.project, 'inner')
       mkdirSync(inner)
       const sub = openRepository(inner)
       repository.git('submodule', '--quiet', 'add', './inner')
       repository.git('commit', '--quiet', '-m', 'inner')
-      repository.git('config', 'submodule.inner.ignore', 'none')
+      repository.git('config', '--file', file, 'submodule.inner.ignore', 'none')
       sub.write('.gitattributes', '* filter=evil\n')
       sub.git('config', 'filter.evil.clean', touch)
-      sub.write('a.txt', 'three\n')
+      sub.write('a.txt', 'six\n')
       fall('add', '.')
-      sub.write('a.txt', 'four\n')
+      sub.write('a.txt', 'ten\n')
     },
-  ],
+  ]),
 ]
 
 interface Traps {
-  config(key: string, value: string): void
-  fall(...args: readonly string[]): void
+  readonly config: (key: string, value: string) => void
+  readonly fall: (...args: readonly string[]) => void
 }
 
 describe('CMD-04: what a repository names is never run', () => {
   test.each(TRAPS)('%s', async (_, set) => {
     repository.write('a.txt', 'two\n')
     set({ config: (key, value) => void repository.git('config', key, value), fall: fallInto })
-    repository.write('a.txt', 'five\n')
+    repository.write('a.txt', 'ten\n')
+    rmSync(pwned, { force: true })
     await useGit()
     expect(existsSync(pwned)).toBe(false)
   })
@@ -226,7 +245,12 @@ describe('CMD-02: no parameter is an option', () => {
       data: {
         would_run: {
           command: expect.stringMatching(/\/git$/),
-          args: expect.arrayContaining(['core.hooksPath=/dev/null', 'protocol.ext.allow=never', '--', 'HEAD']),
+          args: expect.arrayContaining([
+            'core.hooksPath=/dev/null',
+            'protocol.ext.allow=never',
+            '--',
+            'HEAD',
+          ]),
           env: expect.not.arrayContaining(['GIT_DIR', 'GIT_EXTERNAL_DIFF', 'GIT_SSH_COMMAND']),
         },
       },

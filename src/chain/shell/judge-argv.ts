@@ -84,7 +84,7 @@ function judgeBy(policy: ArgvPolicy, argv: readonly string[]): Omit<JudgedArgv, 
     folder: lead.folder,
     guards: terms.flatMap(({ guards }) =>
       guards.map(({ args, env, passes_with: passesWith, fails_on: failsOn, reason: why }) => ({
-        args: [...leading, ...args],
+        args: [...policy.prefix, ...leading, ...args],
         env,
         passesWith,
         failsOn,
