@@ -5,12 +5,14 @@ import { isObject } from '../shared/json.ts'
 import type { Redact } from '../shared/redact.ts'
 import { createRedact, keepAll } from '../shared/redact.ts'
 import type { CommandDraft } from './draft-command.ts'
-import { draftCommand } from './draft-command.ts'
+import { draftCommand, findProgram } from './draft-command.ts'
 import type { DraftMeans, Request } from './draft-means.ts'
 import { grantDigest } from './library.ts'
 import { checkParameters } from './parameters.ts'
 import type { Plan } from './plan.ts'
 import { renderRequest } from './render-request.ts'
+import type { LineDraft } from './shell/draft-line.ts'
+import { draftLine } from './shell/draft-line.ts'
 import { openVariables } from './variables.ts'
 
 /** One call of a plan, worked out to the last argument but not yet made: what is judged is what will run. */
@@ -19,11 +21,14 @@ export interface Draft {
   readonly parameters: JsonObject
   readonly effect: DraftEffect
   readonly redact: Redact
+  /** This call changes nothing, as its manifest says, or as is known of the commands it starts. */
+  readonly isReadOnly: boolean
   readonly warnings: readonly string[]
 }
 
 type DraftEffect =
   | CommandDraft
+  | LineDraft
   | { readonly kind: 'http_client'; readonly request: HttpRequest }
   | { readonly kind: 'content' }
 
@@ -34,13 +39,20 @@ export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draf
   const digest = grantDigest(plan.digest, means.library)
   const { item, secrets } = plan
   const variables = openVariables({ item, secrets, digest }, { ...means, projectPath: request.projectPath })
-  const base = { plan, parameters }
+  const base = { plan, parameters, isReadOnly: item.manifest.mutates_state === false }
   switch (plan.effect.kind) {
     case 'content':
       return { ...base, effect: { kind: 'content' }, redact: keepAll, warnings: [] }
     case 'subprocess': {
       const circumstances = { request, parameters, variables }
       return { ...base, ...draftCommand({ ...plan, effect: plan.effect }, circumstances, means) }
+    }
+    case 'line': {
+      const effect = draftLine(plan.effect.terms, parameters, request, {
+        ...means,
+        find: (name) => findProgram(name, means, keepAll),
+      })
+      return { ...base, effect, isReadOnly: effect.isReadOnly, redact: keepAll, warnings: [] }
     }
     case 'http_client': {
       const isIdempotent = plan.isRepeatable ? true : (plan.item.manifest.idempotent ?? null)
