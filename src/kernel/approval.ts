@@ -4,7 +4,7 @@ import { summaryOf, questionText } from './approval-view.ts'
 import { asksOf } from './asks.ts'
 import type { Call, Outcome, Work } from './call.ts'
 import { callHash } from './call-hash.ts'
-import { findAnswer } from './find-answer.ts'
+import { findAnswer, sessionOf } from './find-answer.ts'
 import type { Stage } from './gate.ts'
 import type { Means } from './means.ts'
 import { denied } from './permission.ts'
@@ -33,10 +33,10 @@ export const approval: Stage = async (call, next, means) => {
 function claimOf(
   { id, scope, session, mac }: Approval,
   call_hash: string,
-  { ticket }: Call,
+  call: Call,
   { clock }: Means,
 ): NonNullable<Call['approval']>['claim'] {
-  if (scope === 'run' && session === ticket.caller.session) return null
+  if (scope === 'run' && session === sessionOf(call)) return null
   return { approval: id, call_hash, mac, used_at: clock.now() }
 }
 
@@ -55,8 +55,8 @@ async function ask({ call, work, verdict, hash, asks }: Question, means: Means):
     id: newId(),
     call_hash: hash,
     call_id: ticket.callId,
-    session: ticket.caller.session,
-    run: null,
+    session: sessionOf(call),
+    run: call.run?.id ?? null,
     principal: ticket.caller.principal,
     project: projectPath,
     tool: work.item.id,

@@ -41,7 +41,7 @@ test('N5: content, place, principal and rules are part of it; the connection is 
   const known = hashOf({})
   expect(hashOf({}, { ticket: { ...ticket, caller: { ...caller, session: 'another' } } })).toBe(known)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- another layer, whatever it says
-  const ruled = { layers: [{ name: 'l', rules: [], isBase: true }] } as unknown as Policy
+  const ruled = { layers: [{ hash: 'h' }] } as unknown as Policy
   const others: readonly Partial<Call>[] = [
     { work },
     { projectPath: '/a' },

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../shared/json.ts'
 import type { ItemType, ToolType } from '../shared/tool-type.ts'
+import type { Runs } from './runs.ts'
 import type { Approvals, Claim } from './approvals.ts'
 
 /**
@@ -11,6 +12,7 @@ export interface Store {
   readonly index: SearchIndex
   readonly trust: Trust
   readonly journal: Journal
+  readonly runs: Runs
   readonly approvals: Approvals
   /** Why nothing can be written here, or null. A store that cannot be written still answers what it can. */
   readonly readOnlyReason: string | null
