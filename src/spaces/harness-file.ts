@@ -22,7 +22,14 @@ const InternalTools = z.strictObject({
   mcps: Servers.optional(),
 })
 
-const OneOrMore = z.union([z.string().min(1).max(1024).transform((one) => [one]), Names])
+const OneOrMore = z.union([
+  z
+    .string()
+    .min(1)
+    .max(1024)
+    .transform((one) => [one]),
+  Names,
+])
 const effect = z.enum(['allow', 'ask', 'deny'])
 const when = z.record(z.string(), z.json()).optional()
 const Examples = z
@@ -71,7 +78,9 @@ export const HarnessFile = z.strictObject({
     })
     .prefault({}),
   budgets: z.strictObject({ tool_calls: z.int().min(1).optional() }).prefault({}),
-  sandbox: z.strictObject({ level: z.enum(['off', 'fs', 'strict']), required: Bool.default(false) }).optional(),
+  sandbox: z
+    .strictObject({ level: z.enum(['off', 'fs', 'strict']), required: Bool.default(false) })
+    .optional(),
   secrets: z.enum(['block', 'redact', 'flag']).optional(),
   require_signature: Bool.optional(),
 })
