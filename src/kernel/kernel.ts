@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { Chain } from '../chain/chain.ts'
 import { openChain } from '../chain/chain.ts'
 import type { PlanLink } from '../chain/plan.ts'
 import { openSchemas } from '../chain/schemas.ts'
@@ -145,12 +146,7 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
         projectPath: null,
         isDryRun: false,
       })),
-    async chainOf(item, lookup) {
-      const items = await walk(item, lookup)
-      const trust = await chain.judge.judge(items, lookup.projectPath)
-      const digest = await chain.digest(items, rootOf(item, lookup))
-      return { links: toLinks(items), digest, ...shownTrust(trust) }
-    },
+    chainOf: (item, lookup) => shownChain(chain, item, lookup),
     openRun: (order) => runs.open(order),
     closeRun: (runId) => runs.close(runId),
     itemJudge: async (projectPath) => itemJudge(await policyOf(projectPath)),
@@ -166,4 +162,11 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
       outputs.close()
     },
   }
+}
+
+async function shownChain(chain: Chain, item: Item, lookup: Lookup): Promise<ShownChain> {
+  const items = await walk(item, lookup)
+  const trust = await chain.judge.judge(items, lookup.projectPath)
+  const digest = await chain.digest(items, rootOf(item, lookup))
+  return { links: toLinks(items), digest, ...shownTrust(trust) }
 }
