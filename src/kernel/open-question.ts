@@ -26,7 +26,10 @@ export async function openQuestion(answer: Answer, { caller }: Ticket, means: Me
   if (row.state === 'expired' || isExpired(row, means.clock.now()))
     throw cannot('APPROVAL_TIMEOUT', 'it was not answered in time; the same call asks again')
   if (!(await means.approver.isSealed(row)))
-    throw forbidden('it was not asked by Kiwi, or was changed since', 'Have the same call sent again: it asks anew')
+    throw forbidden(
+      'it was not asked by Kiwi, or was changed since',
+      'Have the same call sent again: it asks anew',
+    )
   const stranger = whyNotFrom(answer, row.principal === caller.principal)
   if (stranger !== null) throw forbidden(stranger, `Answer at a terminal: kiwi ${decision} ${id}`)
   if (!isAsSeen(answer, row)) throw answered(answer, row)
