@@ -42,23 +42,6 @@ export function compilePermissions(block: PermissionElement | null, context: Per
   }
 }
 
-/** What another system declares as texts: `ryeos.execute.tool.a/b`. */
-export function compileCapabilities(texts: readonly string[], context: PermissionContext): Permissions {
-  const elements = texts.map((text, at): PermissionElement => {
-    const [, verb = '', kind = '', id = ''] = /^[a-z]+\.([a-z]+)\.([a-z]+)\.(.+)$/.exec(text) ?? []
-    const inner = { name: kind, attributes: {}, children: [], text: id, line: at + 1 }
-    return {
-      name: verb || text,
-      attributes: {},
-      children: kind === '' ? [] : [inner],
-      text: '',
-      line: at + 1,
-    }
-  })
-  const block = { name: 'permissions', attributes: {}, children: elements, text: '', line: 1 }
-  return compilePermissions(block, context)
-}
-
 type Found = Omit<Rule, 'id' | 'remedy'>
 
 interface Compiled {
