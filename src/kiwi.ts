@@ -27,6 +27,8 @@ export interface Kiwi extends Meta {
   readonly policyOf: Kernel['policyOf']
   readonly openRun: Kernel['openRun']
   readonly closeRun: Kernel['closeRun']
+  /** What waits for a person. */
+  readonly questions: Kernel['questions']
   close(): Promise<void>
 }
 
@@ -68,6 +70,7 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
       policyOf: (projectPath) => kernel.policyOf(projectPath),
       openRun: (order) => kernel.openRun(order),
       closeRun: (runId) => kernel.closeRun(runId),
+      questions: kernel.questions,
       async close() {
         spaces.close()
         await kernel.close()

@@ -19,6 +19,8 @@ import { openVariables } from './variables.ts'
 export interface Draft {
   readonly plan: Plan
   readonly parameters: JsonObject
+  /** Of all content that runs: the chain, and the library that goes with it. */
+  readonly digest: string
   readonly effect: DraftEffect
   readonly redact: Redact
   /** This call changes nothing, as its manifest says, or as is known of the commands it starts. */
@@ -39,7 +41,7 @@ export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draf
   const digest = grantDigest(plan.digest, means.library)
   const { item, secrets } = plan
   const variables = openVariables({ item, secrets, digest }, { ...means, projectPath: request.projectPath })
-  const base = { plan, parameters, isReadOnly: item.manifest.mutates_state === false }
+  const base = { plan, parameters, digest, isReadOnly: item.manifest.mutates_state === false }
   switch (plan.effect.kind) {
     case 'content':
       return { ...base, effect: { kind: 'content' }, redact: keepAll, warnings: [] }

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { Chain } from '../chain/chain.ts'
 import { openChain } from '../chain/chain.ts'
 import type { PlanLink } from '../chain/plan.ts'
 import { openSchemas } from '../chain/schemas.ts'
@@ -16,10 +17,14 @@ import { openOwnKey } from '../spaces/signing-key.ts'
 import type { Store } from '../store/store.ts'
 import type { Performed } from '../chain/perform.ts'
 import type { Arrival, Outcome, Ticket, Understood } from './call.ts'
+import { openApprover } from './approver.ts'
 import { gate } from './gate.ts'
 import { settleLostCalls } from './lost-calls.ts'
 import type { Means } from './means.ts'
 import { newCall } from './new-call.ts'
+import { openNotices } from './notices.ts'
+import type { Questions } from './questions.ts'
+import { openQuestions } from './questions.ts'
 import type { LayerMeans } from './policy/layer.ts'
 import { openPolicy } from './policy/open-policy.ts'
 import { readWork } from './read-work.ts'
@@ -54,6 +59,8 @@ export interface Kernel {
   policyOf(projectPath: string | null): Promise<Policy>
   /** What the reply shows of an answer; what is too large is kept whole for a while. */
   fit(ticket: Ticket, data: JsonObject): Promise<JsonObject>
+  /** What waits for a person, and what was answered. */
+  readonly questions: Questions
   /** A page of a result that was too large for its reply. */
   resultPage(callId: string, offset: number, limit: number): Promise<Page>
   /** Brings what nearly every chain ends in into memory. */
@@ -103,14 +110,17 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
         config.file,
         key,
         publicKey,
+        config.approverKey,
         join(userSpace, 'config', 'agent_harness.yaml'),
         config.machineHarness,
       ],
-      neverRead: [token, key],
+      neverRead: [token, key, config.approverKey],
       programs: [join(builtinFolder, '..', 'dist', 'cli.js')],
     },
   })
   const runs = openRuns({ ...layerMeans, store, clock, home: config.home })
+  const approver = openApprover(config.approverKey)
+  const notices = openNotices({ approver, chain, clock, log, pass: (ticket, work) => pass(ticket, work) })
   const means: Means = {
     chain,
     store,
@@ -120,6 +130,8 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
     log,
     policyOf,
     runs,
+    approver,
+    notify: (question, to) => notices.notify(question, to),
     userSpace,
     signer,
     packageTable,
@@ -134,23 +146,27 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
         projectPath: null,
         isDryRun: false,
       })),
-    async chainOf(item, lookup) {
-      const items = await walk(item, lookup)
-      const trust = await chain.judge.judge(items, lookup.projectPath)
-      const digest = await chain.digest(items, rootOf(item, lookup))
-      return { links: toLinks(items), digest, ...shownTrust(trust) }
-    },
+    chainOf: (item, lookup) => shownChain(chain, item, lookup),
     openRun: (order) => runs.open(order),
     closeRun: (runId) => runs.close(runId),
     itemJudge: async (projectPath) => itemJudge(await policyOf(projectPath)),
     policyOf: async (projectPath) => policyOf(projectPath),
     fit: ({ callId, subject }, data) => results.fitAnswer(callId, subject, data),
+    questions: openQuestions(means),
     resultPage: (callId, offset, limit) => results.page(callId, offset, limit),
     preload: (lookup) => chain.resolver.preload(lookup),
     settle: () => settleLostCalls(means),
     async close() {
+      await notices.drain()
       await chain.close()
       outputs.close()
     },
   }
+}
+
+async function shownChain(chain: Chain, item: Item, lookup: Lookup): Promise<ShownChain> {
+  const items = await walk(item, lookup)
+  const trust = await chain.judge.judge(items, lookup.projectPath)
+  const digest = await chain.digest(items, rootOf(item, lookup))
+  return { links: toLinks(items), digest, ...shownTrust(trust) }
 }

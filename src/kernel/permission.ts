@@ -1,4 +1,5 @@
 import { KiwiError } from '../shared/errors.ts'
+import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import { textOf } from '../shared/template.ts'
 import type { Call, Outcome, Work } from './call.ts'
@@ -37,7 +38,8 @@ function assertReadable({ faults }: Policy, work: Work): void {
   })
 }
 
-function parametersOf({ ticket }: Call, work: Work) {
+/** What rules with a condition look at. */
+export function parametersOf({ ticket }: Call, work: Work): JsonObject {
   const given = work.parameters ?? ticket.parameters
   return isJsonObject(given) ? given : {}
 }

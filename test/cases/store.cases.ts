@@ -1,4 +1,5 @@
 import { describe, test } from 'vitest'
+import { approvalCases } from './store-approvals.cases.ts'
 import type { StoreBed } from './store-bed.ts'
 import { exclusiveCases } from './store-exclusive.cases.ts'
 import { journalCases, tamperCases } from './store-journal.cases.ts'
@@ -25,6 +26,7 @@ export function storeCases(name: string, makeBed: () => Promise<StoreBed>): void
     ...exclusiveCases,
     ...trustCases,
     ...runCases,
+    ...approvalCases,
   }
   describe(name, () => {
     for (const [title, run] of Object.entries(cases)) {

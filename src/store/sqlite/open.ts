@@ -4,6 +4,7 @@ import { messageOf } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
 import type { Store } from '../store.ts'
 import { createAppender } from './append.ts'
+import { createApprovals } from './approvals.ts'
 import type { Connection } from './connection.ts'
 import { createConnection } from './connection.ts'
 import { openDatabase } from './driver.ts'
@@ -83,7 +84,7 @@ async function openReadOnly(file: string, reason: string, options: SqliteOptions
     const said = `"${file}" cannot be written: ${reason}`
     options.log?.warn('store.read_only', { file, reason, is_read: isRead })
     const store = assemble(connection, options, said)
-    const { append, publish, remove, exclusively, runs, ...trust } = refuseWrites(file, said)
+    const { append, publish, remove, exclusively, runs, approvals, ...trust } = refuseWrites(file, said)
     return {
       ...store,
       exclusively,
@@ -91,6 +92,7 @@ async function openReadOnly(file: string, reason: string, options: SqliteOptions
       trust: { ...store.trust, ...trust },
       journal: { ...store.journal, append },
       runs: { ...store.runs, ...runs },
+      approvals: { ...store.approvals, ...approvals },
     }
   } catch (error) {
     await connection.close()
@@ -120,6 +122,7 @@ function assemble(connection: Connection, options: SqliteOptions, readOnlyReason
     trust: createTrust(connection, generation),
     journal: createJournal(connection, appender),
     runs: createRuns(connection),
+    approvals: createApprovals(connection),
     readOnlyReason,
     generation: () => generation.current(),
     async exclusively(work) {
