@@ -11,6 +11,7 @@ import { isUnwritable } from './failure.ts'
 import { createFiles } from './files.ts'
 import { createGeneration } from './generation.ts'
 import { createJournal } from './journal.ts'
+import { createLimits } from './limits.ts'
 import { migrate } from './migrate.ts'
 import { preparePlace } from './place.ts'
 import { fillFromFile, refuseWrites } from './read-only.ts'
@@ -82,13 +83,14 @@ async function openReadOnly(file: string, reason: string, options: SqliteOptions
     const said = `"${file}" cannot be written: ${reason}`
     options.log?.warn('store.read_only', { file, reason, is_read: isRead })
     const store = assemble(connection, options, said)
-    const { append, publish, remove, exclusively, ...trust } = refuseWrites(file, said)
+    const { append, publish, remove, exclusively, limits, ...trust } = refuseWrites(file, said)
     return {
       ...store,
       exclusively,
       registry: { ...store.registry, publish, remove },
       trust: { ...store.trust, ...trust },
       journal: { ...store.journal, append },
+      limits: { ...store.limits, ...limits },
     }
   } catch (error) {
     await connection.close()
@@ -117,6 +119,7 @@ function assemble(connection: Connection, options: SqliteOptions, readOnlyReason
     index: createSearchIndex(connection, searchRows),
     trust: createTrust(connection, generation),
     journal: createJournal(connection, appender),
+    limits: createLimits(connection),
     readOnlyReason,
     generation: () => generation.current(),
     async exclusively(work) {

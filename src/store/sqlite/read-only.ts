@@ -1,5 +1,6 @@
 import { pathToFileURL } from 'node:url'
 import { KiwiError } from '../../shared/errors.ts'
+import type { Limits } from '../limits.ts'
 import type { Journal, Registry, Store, Trust } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { isDamaged } from './failure.ts'
@@ -76,10 +77,18 @@ export function refuseWrites(file: string, reason: string): RefusedWrites {
     revokeProject: refuse('stop trusting the project'),
     sign: refuse('keep the signature'),
     exclusively: refuse('write'),
+    limits: {
+      take: refuse('count the call'),
+      reserve: refuse('count the call'),
+      settle: refuse('count the call'),
+      divide: refuse('share a budget'),
+      reunite: refuse('share a budget'),
+      setStreak: refuse('remember how the call ended'),
+    },
   }
 }
 
 type RefusedWrites = Pick<Registry, 'publish' | 'remove'> &
   Pick<Journal, 'append'> &
   Pick<Trust, 'trustProject' | 'revokeProject' | 'sign'> &
-  Pick<Store, 'exclusively'>
+  Pick<Store, 'exclusively'> & { readonly limits: Omit<Limits, 'streak'> }
