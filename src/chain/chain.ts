@@ -1,4 +1,5 @@
 import { openHttpClient } from '../primitives/http/http-client.ts'
+import type { SandboxHost } from '../primitives/subprocess/confinement.ts'
 import { openSubprocess } from '../primitives/subprocess/subprocess.ts'
 import type { Config } from '../config/config.ts'
 import { childEnvironment } from '../config/environment.ts'
@@ -8,9 +9,11 @@ import type { PackageTable } from '../spaces/imports.ts'
 import type { Item } from '../spaces/item.ts'
 import { openOwnKey } from '../spaces/signing-key.ts'
 import type { Store } from '../store/store.ts'
+import type { OwnPlaces } from './confine.ts'
 import { digestOf } from './compile-plan.ts'
 import type { Draft } from './draft.ts'
 import { draftCall } from './draft.ts'
+import { withFloor } from './sandbox.ts'
 import type { Request } from './draft-means.ts'
 import { openEnvironments } from './environments.ts'
 import type { Bundle } from './files-as-read.ts'
@@ -47,6 +50,8 @@ export interface Chain {
   digest(items: readonly Item[], spaceRoot: string | null): Promise<string>
   /** What the rules of its chain say about an item: `finish` starts the programs that were not asked yet. */
   validate: Validate
+  /** What programs can be held by here. */
+  sandbox(): SandboxHost | Promise<SandboxHost>
   /** Makes it. */
   perform(draft: Draft, watch?: Watch): Promise<Performed>
   close(): Promise<void>
@@ -78,6 +83,7 @@ export function openChain({ config, clock, store, packageTable }: ChainMeans): C
     grants,
     packages,
     cache,
+    own: ownPlaces(config),
     findProgram: (command: string, path: string) => subprocess.find(command, path),
     place: (bundle: Bundle, root?: string) => workFolders.place(bundle, root),
   }
@@ -86,23 +92,37 @@ export function openChain({ config, clock, store, packageTable }: ChainMeans): C
     verify,
     judge,
     draft(plan, request) {
-      const draft = (library: Library | null): Draft | Promise<Draft> => {
+      const draft = (library: Library | null, sandboxHost: SandboxHost | null): Draft | Promise<Draft> => {
         const requirements = gather(plan, library)
         const withAll = (known: readonly Requirement[]): Draft =>
-          draftCall(plan, request, { ...fixed, library, requirements: known })
+          draftCall(plan, request, { ...fixed, library, sandboxHost, requirements: known })
         return requirements instanceof Promise ? requirements.then(withAll) : withAll(requirements)
       }
+      const isHeld = withFloor(plan.sandbox, request.sandbox ?? null) !== null
+      const host = isHeld ? subprocess.sandbox() : null
       const library = findLibrary(plan.items, request.spaceRoot)
-      return library instanceof Promise ? library.then(draft) : draft(library)
+      return library instanceof Promise || host instanceof Promise
+        ? Promise.all([library, host]).then(([found, known]) => draft(found, known))
+        : draft(library, host)
     },
     hasLibrary: async (items, spaceRoot) => (await findLibrary(items, spaceRoot)) !== null,
     digest: async (items, spaceRoot) => grantDigest(digestOf(items), await findLibrary(items, spaceRoot)),
     validate: openValidate({ clock, config, subprocess, schemas }),
+    sandbox: () => subprocess.sandbox(),
     perform: (draft, watch) => perform(draft, means, watch),
     async close() {
       await Promise.all([subprocess.close(), httpClient.close()])
       await environments.close()
       await workFolders.close()
     },
+  }
+}
+
+function ownPlaces({ environment, userSpace, cache, store, token, key }: Config): OwnPlaces {
+  return {
+    home: environment['HOME'] ?? '/',
+    userSpace,
+    cache,
+    secret: [store, `${store}-wal`, `${store}-shm`, token, key],
   }
 }

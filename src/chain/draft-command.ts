@@ -12,6 +12,7 @@ import type { DraftMeans, Request } from './draft-means.ts'
 import type { EnvironmentDraft } from './environment-draft.ts'
 import { draftEnvironment } from './environment-draft.ts'
 import type { Bundle } from './files-as-read.ts'
+import type { Hold } from './hold.ts'
 import { libraryPath } from './library.ts'
 import type { Effect, Plan } from './plan.ts'
 import { renderCommand } from './render-command.ts'
@@ -46,7 +47,12 @@ interface Circumstances {
   readonly variables: Variables
 }
 
-export function draftCommand(plan: CommandPlan, given: Circumstances, means: DraftMeans): Drafted {
+export function draftCommand(
+  plan: CommandPlan,
+  given: Circumstances,
+  means: DraftMeans,
+  hold: Hold | null,
+): Drafted {
   const { library } = means
   const { packages } = plan.effect.environment ?? {}
   const isOff = packages?.isOff === true && means.requirements.length > 0
@@ -72,19 +78,29 @@ export function draftCommand(plan: CommandPlan, given: Circumstances, means: Dra
     at.libraryFolder === expected.libraryFolder
   const rendered = render(expected)
   const command = { ...rendered, command: programOf(rendered.command, environment, interpreter, find) }
+  const held = (bare: Command, at: Folders): Command =>
+    hold === null ? bare : hold.confine(bare, foldersIn(at, environment))
   return {
     effect: {
       kind: 'subprocess',
       command,
-      inFolders: (at) => (isExpected(at) ? command : { ...render(at), command: command.command }),
+      inFolders: (at) => held(isExpected(at) ? command : { ...render(at), command: command.command }, at),
       environment,
       workRoot,
       library: library?.bundle ?? null,
       runtime,
     },
     redact: createRedact(given.variables.secrets),
-    warnings: notInstalled(plan, isOff ? means.requirements.map(showRequirement) : []),
+    warnings: [
+      ...notInstalled(plan, isOff ? means.requirements.map(showRequirement) : []),
+      ...(hold?.warnings ?? []),
+    ],
   }
+}
+
+function foldersIn(at: Folders, environment: EnvironmentDraft | null): readonly string[] {
+  const folders = [at.workFolder, at.runtimeFolder, at.libraryFolder, environment?.place ?? null]
+  return folders.filter((folder) => folder !== null)
 }
 
 interface Drafted {

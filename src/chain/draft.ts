@@ -1,15 +1,17 @@
 import type { HttpRequest } from '../primitives/http/request.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
-import { isObject } from '../shared/json.ts'
 import type { Redact } from '../shared/redact.ts'
 import { createRedact, keepAll } from '../shared/redact.ts'
 import type { CommandDraft } from './draft-command.ts'
 import { draftCommand } from './draft-command.ts'
 import type { DraftMeans, Request } from './draft-means.ts'
+import type { Hold } from './hold.ts'
+import { holdOf } from './hold.ts'
 import { grantDigest } from './library.ts'
 import { checkParameters } from './parameters.ts'
 import type { Plan } from './plan.ts'
+import { withFloor } from './sandbox.ts'
 import { renderRequest } from './render-request.ts'
 import { openVariables } from './variables.ts'
 
@@ -18,6 +20,8 @@ export interface Draft {
   readonly plan: Plan
   readonly parameters: JsonObject
   readonly effect: DraftEffect
+  /** What its programs are held by; null when nobody asks for it. */
+  readonly hold: Hold | null
   readonly redact: Redact
   readonly warnings: readonly string[]
 }
@@ -29,18 +33,19 @@ type DraftEffect =
 
 export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draft {
   if (plan.effect.kind === 'none') throw notRunnable(plan)
-  assertSandbox(plan)
   const parameters = checkParameters(plan, request.parameters)
   const digest = grantDigest(plan.digest, means.library)
   const { item, secrets } = plan
   const variables = openVariables({ item, secrets, digest }, { ...means, projectPath: request.projectPath })
-  const base = { plan, parameters }
+  const base = { plan, parameters, hold: null }
   switch (plan.effect.kind) {
     case 'content':
       return { ...base, effect: { kind: 'content' }, redact: keepAll, warnings: [] }
     case 'subprocess': {
       const circumstances = { request, parameters, variables }
-      return { ...base, ...draftCommand({ ...plan, effect: plan.effect }, circumstances, means) }
+      const hold = holdFor(plan, request, means)
+      const drafted = draftCommand({ ...plan, effect: plan.effect }, circumstances, means, hold)
+      return { ...base, ...drafted, hold }
     }
     case 'http_client': {
       const isIdempotent = plan.isRepeatable ? true : (plan.item.manifest.idempotent ?? null)
@@ -71,14 +76,9 @@ function notRunnable({ item }: Plan): KiwiError {
   })
 }
 
-/** No sandbox is built yet: what requires one is refused rather than run bare. */
-function assertSandbox({ item, items }: Plan): void {
-  const strict = items.find(({ manifest: { sandbox, config } }) =>
-    [sandbox, config['sandbox']].some((wanted) => isObject(wanted) && wanted['required'] === true),
-  )
-  if (strict === undefined) return
-  throw new KiwiError(
-    'SANDBOX_UNAVAILABLE',
-    `Cannot run "${item.id}": "${strict.id}" requires a sandbox, and there is none here`,
-  )
+function holdFor({ item, sandbox }: Plan, request: Request, { sandboxHost, own }: DraftMeans): Hold | null {
+  const wish = withFloor(sandbox, request.sandbox ?? null)
+  if (wish === null) return null
+  if (sandboxHost === null) throw new TypeError('a call that asks for a sandbox came without one')
+  return holdOf(item.id, wish, { host: sandboxHost, own, projectPath: request.projectPath })
 }

@@ -212,6 +212,7 @@ describe('P2: what kept a program from starting has a code of its own', () => {
         run: async () => notRun({ failure, stderr: 'why' }),
         open: unused,
         find: unused,
+        sandbox: unused,
         close: unused,
       },
       httpClient: { request: unused, stream: unused, events: unused, websocket: unused, close: unused },

@@ -29,14 +29,15 @@ export interface PerformMeans {
 
 /** Makes the call. Everything it gives back or fails with has live secrets taken out. */
 export async function perform(draft: Draft, means: PerformMeans, watch: Watch = {}): Promise<Performed> {
-  const { plan, effect, redact } = draft
+  const { plan, effect, redact, hold } = draft
   switch (effect.kind) {
     case 'content':
       return contentOf(plan)
     case 'subprocess': {
       const command = await prepareCommand(plan, effect, means, watch)
       const result = await means.subprocess.run(command, watch.signal)
-      return checked(plan, readCommand(plan, redact(command.command), redacted(result, redact)))
+      const shown = hold === null ? {} : { sandbox: hold.shown }
+      return checked(plan, readCommand(plan, redact(command.command), redacted(result, redact), shown))
     }
     case 'http_client': {
       const result = await means.httpClient.request(effect.request, watch.signal)

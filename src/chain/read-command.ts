@@ -5,8 +5,13 @@ import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { parsePlain } from '../shared/json.ts'
 import type { Plan } from './plan.ts'
 
-/** What a program gave back, or the error that says why it gave nothing; `program` is how it is shown. */
-export function readCommand(plan: Plan, program: JsonValue, result: CommandResult): JsonObject {
+/** What a program gave back, or the error that says why it gave nothing; `program` is how it is shown, `more` what held it. */
+export function readCommand(
+  plan: Plan,
+  program: JsonValue,
+  result: CommandResult,
+  more: JsonObject,
+): JsonObject {
   const { stdout, stderr, return_code, signal, truncated } = result
   const data: JsonObject = {
     ...outputOf(plan, stdout),
@@ -14,6 +19,7 @@ export function readCommand(plan: Plan, program: JsonValue, result: CommandResul
     return_code,
     ...(signal === null ? {} : { signal }),
     ...(truncated ? { truncated } : {}),
+    ...more,
   }
   if (result.success) return data
   const { code, reason } = failureOf(plan, result)

@@ -9,6 +9,7 @@ import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Link, Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
+import type { Policy } from './policy/policy.ts'
 import type { Demand } from './policy/rule.ts'
 import { ruleCheck } from './rule-check.ts'
 import { saveRun } from './save-run.ts'
@@ -21,7 +22,7 @@ export async function runWork(
   means: Means,
 ): Promise<Work> {
   const { chain, results } = means
-  const { plan, spaceRoot, warnings: noted } = await trustedPlan(wish, lookup, means)
+  const { plan, spaceRoot, floor, warnings: noted } = await trustedPlan(wish, lookup, means)
   const { projectPath } = lookup
   const fit = (data: JsonObject): Promise<JsonObject> => results.fit(ticket.callId, plan.item.id, data)
   const draft = await chain.draft(plan, {
@@ -29,13 +30,14 @@ export async function runWork(
     parameters: wish.parameters,
     projectPath,
     spaceRoot,
+    sandbox: floor,
   })
   const rules = await ruleCheck(plan, { action: 'run', ticket, lookup, means, redact: draft.redact })
   return {
     item: { id: plan.item.id, version: plan.item.manifest.version, space: plan.item.space },
     action: 'run',
     chain: linksOf(plan),
-    demands: [...demandsOf(draft), ...rules.demands],
+    demands: [...demandsOf(draft), ...heldPaths(draft), ...rules.demands],
     isRepeatable: plan.isRepeatable,
     isReadOnly: plan.isReadOnly,
     parameters: draft.parameters,
@@ -68,19 +70,20 @@ async function trustedPlan(
   const plan = kept.trust.refusal === null ? kept : await chain.resolver.current(ref, lookup, itemType)
   const { refusal, unsigned } = plan.trust
   if (refusal !== null) throw refusal
-  const { signatureRequiredBy } = await policyOf(lookup.projectPath)
+  const { signatureRequiredBy, sandbox: floor } = await policyOf(lookup.projectPath)
   if (signatureRequiredBy !== null && unsigned !== null) {
     throw unsignedRefusal('run', plan.item, unsigned, signatureRequiredBy)
   }
   const spaceRoot = rootOf(plan.item, lookup)
   const isLibraryTrusted = plan.trust.isProjectTrusted && signatureRequiredBy === null
   if (isLibraryTrusted || spaceRoot === null || !(await chain.hasLibrary(plan.items, spaceRoot))) {
-    return { plan, spaceRoot, warnings: [] }
+    return { plan, spaceRoot, floor, warnings: [] }
   }
   const why = plan.trust.isProjectTrusted ? 'nobody signs it' : 'nobody has trusted the project'
   return {
     plan,
     spaceRoot: null,
+    floor,
     warnings: [`the library "${spaceRoot}/tools/lib" and modules beside it are left out: ${why}`],
   }
 }
@@ -89,6 +92,8 @@ interface TrustedPlan {
   readonly plan: Plan
   /** The space whose library goes with it; a signature is only for the item itself. */
   readonly spaceRoot: string | null
+  /** What its programs are held by at least. */
+  readonly floor: Policy['sandbox']
   readonly warnings: readonly string[]
 }
 
@@ -116,6 +121,16 @@ function demandsOf({ plan, effect }: Draft): readonly Demand[] {
   }
 }
 
+/** What a manifest has a sandbox let through is judged like what a call names: a sandbox is no way round a layer. */
+function heldPaths({ hold, plan }: Draft): readonly Demand[] {
+  if (hold === null) return []
+  const isChosen = plan.trust.level < 2
+  return [
+    ...hold.read.map((path): Demand => ({ op: 'read', path, isChosen })),
+    ...hold.write.map((path): Demand => ({ op: 'write', path, isChosen })),
+  ]
+}
+
 /** What runs, and before it whatever has to build what it needs. */
 function programsOf({
   command,
@@ -125,11 +140,12 @@ function programsOf({
 }
 
 /** What would happen, without values that could be secret. */
-function previewOf({ plan, effect, redact }: Draft): JsonObject {
+function previewOf({ plan, effect, redact, hold }: Draft): JsonObject {
   return {
     executor_chain: plan.chain,
     tool_type: plan.item.manifest.tool_type,
     trust: { level: plan.trust.level, name: TRUST_NAMES[plan.trust.level] },
+    ...(hold === null ? {} : { sandbox: hold.shown }),
     ...effectPreview(plan, effect, redact),
   }
 }

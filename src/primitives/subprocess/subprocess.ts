@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import type { Clock } from '../../shared/clock.ts'
+import type { SandboxHost } from './confinement.ts'
 import type { Command, CommandResult, NotStarted, Program } from './command.ts'
 import { notRun } from './command.ts'
 import { notStarted } from './explain-start.ts'
@@ -9,6 +10,7 @@ import { createKillTree } from './kill-tree.ts'
 import type { ProcessSession, SessionCommand } from './process-session.ts'
 import { openSession } from './process-session.ts'
 import { runCommand } from './run-command.ts'
+import { createSandboxLook } from './sandbox-host.ts'
 import type { Entry } from './spawn-queue.ts'
 import { openSpawnQueue } from './spawn-queue.ts'
 import type { Child } from './start-child.ts'
@@ -23,6 +25,8 @@ export interface Subprocess {
   open(command: SessionCommand, signal?: AbortSignal): Promise<Opened>
   /** The absolute path of a program on a PATH. */
   find(command: string, path: string): string | null
+  /** What a program can be held by here: looked for once, at once when that is known. */
+  sandbox(): SandboxHost | Promise<SandboxHost>
   /** Ends every child, those that wait, and the watchdog. */
   close(): Promise<void>
 }
@@ -110,7 +114,8 @@ export function openSubprocess(options: SubprocessOptions): Subprocess {
     await watchdog.close()
   }
 
-  return { run, open, find: createFindProgram(clock), close }
+  const find = createFindProgram(clock)
+  return { run, open, find, sandbox: createSandboxLook({ find, run }), close }
 }
 
 function refusal(entry: Exclude<Entry, 'go'>, { command }: Program): NotStarted {
