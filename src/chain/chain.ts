@@ -15,6 +15,8 @@ import type { Draft } from './draft.ts'
 import { draftCall } from './draft.ts'
 import { withFloor } from './sandbox.ts'
 import type { Request } from './draft-means.ts'
+import type { Post } from './post.ts'
+import { post } from './post.ts'
 import { openEnvironments } from './environments.ts'
 import type { Bundle } from './files-as-read.ts'
 import { createFindImports } from './find-imports.ts'
@@ -54,6 +56,8 @@ export interface Chain {
   sandbox(): SandboxHost | Promise<SandboxHost>
   /** Makes it. */
   perform(draft: Draft, watch?: Watch): Promise<Performed>
+  /** Sends what Kiwi itself has to say, behind the same guards as a tool; gives the status it was answered with. */
+  post(message: Post, watch?: Watch): Promise<number>
   close(): Promise<void>
 }
 
@@ -110,6 +114,7 @@ export function openChain({ config, clock, store, packageTable }: ChainMeans): C
     validate: openValidate({ clock, config, subprocess, schemas }),
     sandbox: () => subprocess.sandbox(),
     perform: (draft, watch) => perform(draft, means, watch),
+    post: (message, watch) => post(message, httpClient, watch),
     async close() {
       await Promise.all([subprocess.close(), httpClient.close()])
       await environments.close()

@@ -1,4 +1,5 @@
 import { describe, test } from 'vitest'
+import { approvalCases } from './store-approvals.cases.ts'
 import type { StoreBed } from './store-bed.ts'
 import { exclusiveCases } from './store-exclusive.cases.ts'
 import { budgetCases, windowCases } from './store-limits.cases.ts'
@@ -24,6 +25,7 @@ export function storeCases(name: string, makeBed: () => Promise<StoreBed>): void
     ...tamperCases,
     ...exclusiveCases,
     ...trustCases,
+    ...approvalCases,
     ...windowCases,
     ...budgetCases,
   }

@@ -1,5 +1,6 @@
 import { pathToFileURL } from 'node:url'
 import { KiwiError } from '../../shared/errors.ts'
+import type { Approvals } from '../approvals.ts'
 import type { Limits } from '../limits.ts'
 import type { Journal, Registry, Store, Trust } from '../store.ts'
 import type { Connection } from './connection.ts'
@@ -20,8 +21,8 @@ export async function fillFromFile(connection: Connection, file: string): Promis
     return false
   }
   await connection.write(() => connection.exec(COPY))
-  // From now on the name means the table of the file.
-  connection.exec('DROP TABLE main.journal')
+  // From now on these names mean the tables of the file.
+  connection.exec('DROP TABLE main.journal; DROP TABLE main.approvals')
   return true
 }
 
@@ -77,6 +78,11 @@ export function refuseWrites(file: string, reason: string): RefusedWrites {
     revokeProject: refuse('stop trusting the project'),
     sign: refuse('keep the signature'),
     exclusively: refuse('write'),
+    approvals: {
+      ask: refuse('ask a person'),
+      decide: refuse('keep the answer'),
+      expire: refuse('keep the answer'),
+    },
     limits: {
       take: refuse('count the call'),
       reserve: refuse('count the call'),
@@ -91,4 +97,7 @@ export function refuseWrites(file: string, reason: string): RefusedWrites {
 type RefusedWrites = Pick<Registry, 'publish' | 'remove'> &
   Pick<Journal, 'append'> &
   Pick<Trust, 'trustProject' | 'revokeProject' | 'sign'> &
-  Pick<Store, 'exclusively'> & { readonly limits: Omit<Limits, 'streak'> }
+  Pick<Store, 'exclusively'> & {
+    readonly approvals: Omit<Approvals, 'list'>
+    readonly limits: Omit<Limits, 'streak'>
+  }
