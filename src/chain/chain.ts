@@ -123,11 +123,11 @@ export function openChain({ config, clock, store, packageTable }: ChainMeans): C
   }
 }
 
-function ownPlaces({ environment, userSpace, cache, store, token, key }: Config): OwnPlaces {
+function ownPlaces({ environment, userSpace, cache, store, token, key, approverKey }: Config): OwnPlaces {
   return {
     home: environment['HOME'] ?? '/',
     userSpace,
     cache,
-    secret: [store, `${store}-wal`, `${store}-shm`, token, key],
+    secret: [store, `${store}-wal`, `${store}-shm`, token, key, approverKey],
   }
 }

@@ -31,6 +31,8 @@ export interface Ticket {
   readonly subject: string
   readonly parameters: unknown
   readonly caller: Caller
+  /** The run it says it belongs to; left out for a call without a directive. */
+  readonly runId?: string
   readonly signal?: AbortSignal
   /** Hears what the call is busy with. */
   readonly report?: Report

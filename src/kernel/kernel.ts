@@ -30,6 +30,7 @@ import { rootOf } from './run-work.ts'
 import type { ShownTrust } from './shown-trust.ts'
 import { shownTrust } from './shown-trust.ts'
 import { openSigner } from './signer.ts'
+import { openStreaks } from './streaks.ts'
 import { workOut } from './work-out.ts'
 
 /** What stands between a wish and its effect. Nobody outside holds a handle that leads past it. */
@@ -86,6 +87,7 @@ export function openKernel({ config, store, clock, log, packageTable }: KernelMe
     clock,
     log,
     policyOf,
+    streaks: openStreaks(store, clock),
     approver,
     notify: (question, to) => notices.notify(question, to),
     userSpace,

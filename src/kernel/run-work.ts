@@ -8,6 +8,7 @@ import type { JsonObject } from '../shared/json.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Link, Ticket, Wish, Work } from './call.ts'
+import { heldPaths } from './held-paths.ts'
 import type { Means } from './means.ts'
 import type { Policy } from './policy/policy.ts'
 import type { Demand } from './policy/rule.ts'
@@ -119,16 +120,6 @@ function demandsOf({ plan, effect }: Draft): readonly Demand[] {
     case 'http_client':
       return [...tools, { op: 'net', host: new URL(effect.request.url).host, method: effect.request.method }]
   }
-}
-
-/** What a manifest has a sandbox let through is judged like what a call names: a sandbox is no way round a layer. */
-function heldPaths({ hold, plan }: Draft): readonly Demand[] {
-  if (hold === null) return []
-  const isChosen = plan.trust.level < 2
-  return [
-    ...hold.read.map((path): Demand => ({ op: 'read', path, isChosen })),
-    ...hold.write.map((path): Demand => ({ op: 'write', path, isChosen })),
-  ]
 }
 
 /** What runs, and before it whatever has to build what it needs. */

@@ -40,7 +40,10 @@ describe('a call that a layer asks about', () => {
     const done = await asking.runAgain()
     expect(done).toMatchObject({ status: 'success', data: { output: 'done\n' } })
     const [, decision] = await asking.kiwi.store.records({ limit: 2, call_id: done.metadata.call_id })
-    expect(decision).toMatchObject({ status: 'allow', body: { approval: idOf(waiting), layer: expect.any(String) } })
+    expect(decision).toMatchObject({
+      status: 'allow',
+      body: { approval: idOf(waiting), layer: expect.any(String) },
+    })
     const again = await asking.runAgain()
     expect(again.status).toBe('approval_required')
     expect(idOf(again)).not.toBe(idOf(waiting))
@@ -51,7 +54,9 @@ describe('a call that a layer asks about', () => {
     const waiting = await asking.run({ a: 'x' })
     await asking.decide(waiting)
     expect(await asking.run({ a: 'y' })).toMatchObject({ status: 'approval_required' })
-    expect(await asking.run({ a: 'x' }, { principal: 'other' })).toMatchObject({ status: 'approval_required' })
+    expect(await asking.run({ a: 'x' }, { principal: 'other' })).toMatchObject({
+      status: 'approval_required',
+    })
     expect(asking.ran()).toBe(0)
     expect((await asking.run({ a: 'x' })).status).toBe('success')
   })
@@ -193,7 +198,10 @@ describe('a call that a layer asks about', () => {
       kind: 'agent',
       defaultProject: () => Promise.resolve(temp.project),
     } as const
-    expect(await kiwi.call('execute', args, client)).toMatchObject({ status: 'dry_run', data: { would_ask: true } })
+    expect(await kiwi.call('execute', args, client)).toMatchObject({
+      status: 'dry_run',
+      data: { would_ask: true },
+    })
     expect(await kiwi.questions.list({ limit: 9 })).toEqual([])
   })
 
@@ -216,7 +224,8 @@ describe('who answers', () => {
     for (const action of ['approve', 'decide', 'deny', 'resume'])
       for (const item_type of ['tool', 'directive', 'knowledge', 'mcp'])
         expect(
-          (await temp.call('execute', { item_type, action, item_id: id, parameters: { approval_id: id } })).error?.code,
+          (await temp.call('execute', { item_type, action, item_id: id, parameters: { approval_id: id } }))
+            .error?.code,
         ).toMatch(/^UNKNOWN_ACTION|^UNKNOWN_ITEM_TYPE|^NOT_FOUND/)
     const { mac } = await kiwi.questions.find(id)
     const answer = {
@@ -237,7 +246,9 @@ describe('who answers', () => {
     } as const
     expect((await kiwi.act(act, agent)).error?.code).toBe('PERMISSION_DENIED')
     expect((await asking.decide(waiting, { channel: 'key' }, 'tester')).error?.code).toBe('PERMISSION_DENIED')
-    expect((await asking.decide(waiting, { channel: 'client' }, 'other')).error?.code).toBe('PERMISSION_DENIED')
+    expect((await asking.decide(waiting, { channel: 'client' }, 'other')).error?.code).toBe(
+      'PERMISSION_DENIED',
+    )
     expect((await asking.run()).status).toBe('approval_required')
     expect(asking.ran()).toBe(0)
   })

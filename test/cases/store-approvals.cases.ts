@@ -55,9 +55,9 @@ export const approvalCases: Cases = {
     expect(await store.approvals.ask(ASKED)).toEqual(ASKED)
     expect(await other.approvals.ask({ ...ASKED, id: 'zzzzzzzz9999' })).toEqual(ASKED)
     expect(await other.approvals.list({ limit: 9 })).toEqual([ASKED])
-    expect(await other.approvals.list({ limit: 9, prefix: 'abcdef', session: 's1', states: ['pending'] })).toEqual([
-      ASKED,
-    ])
+    expect(
+      await other.approvals.list({ limit: 9, prefix: 'abcdef', session: 's1', states: ['pending'] }),
+    ).toEqual([ASKED])
     expect(await other.approvals.list({ limit: 9, prefix: 'a%' })).toEqual([])
     expect(await other.approvals.list({ limit: 9, call_hash: 'b'.repeat(64) })).toEqual([])
   },
@@ -95,7 +95,9 @@ export const approvalCases: Cases = {
     expect(await store.approvals.list({ limit: 9 })).toEqual([{ ...APPROVED, state: 'used', used_at: 1700 }])
   },
 
-  async 'APR-01: a claim for another call, or of what is not approved as it was sealed, uses nothing up'(bed) {
+  async 'APR-01: a claim for another call, or of what is not approved as it was sealed, uses nothing up'(
+    bed,
+  ) {
     const store = await bed.open()
     await store.approvals.ask(ASKED)
     const claim = (more: Partial<Claim>): Promise<void> =>
