@@ -30,6 +30,7 @@ import type { Requirement } from './requirements.ts'
 import type { Resolver } from './resolve.ts'
 import { openResolver } from './resolve.ts'
 import { openSchemas } from './schemas.ts'
+import type { LoadArgvPolicies } from './shell/argv-policies.ts'
 import { createFindSiblings } from './siblings.ts'
 import type { Validate } from './validate.ts'
 import { openValidate } from './validate.ts'
@@ -66,6 +67,7 @@ interface ChainMeans {
   readonly clock: Clock
   readonly store: Store
   readonly packageTable: PackageTable
+  readonly argvPolicies: LoadArgvPolicies
 }
 
 export function openChain({ config, clock, store, packageTable }: ChainMeans): Chain {

@@ -4,7 +4,7 @@ import { summaryOf, questionText } from './approval-view.ts'
 import { asksOf } from './asks.ts'
 import type { Call, Outcome, Work } from './call.ts'
 import { callHash } from './call-hash.ts'
-import { findAnswer } from './find-answer.ts'
+import { findAnswer, sessionOf } from './find-answer.ts'
 import type { Stage } from './gate.ts'
 import type { Means } from './means.ts'
 import { denied } from './permission.ts'
@@ -14,15 +14,19 @@ import { keepWaitingCopy } from './waiting-copy.ts'
 /** Where a layer says ask, a person answers for this very call, once. Nothing waits here: the same call finds the answer. */
 export const approval: Stage = async (call, next, means) => {
   const { verdict, work } = call
-  if (verdict?.effect !== 'ask' || work === null || work.ifAsked === 'pass') return next()
+  if (verdict?.effect !== 'ask' || work === null) return next()
+  const allow = (): Promise<Outcome> => {
+    call.verdict = { ...verdict, effect: 'allow' }
+    return next()
+  }
+  if (work.ifAsked === 'pass') return allow()
   if (work.ifAsked === 'refuse') throw denied(verdict, work)
   const asks = asksOf(call)
   const hash = callHash(call)
   const found = await findAnswer(call, hash, asks, means)
   if (found?.state === 'approved') {
-    call.verdict = { ...verdict, effect: 'allow' }
     call.approval = { id: found.id, claim: claimOf(found, hash, call, means) }
-    return next()
+    return allow()
   }
   const open = found ?? (await ask({ call, work, verdict, hash, asks }, means))
   call.approval = { id: open.id, claim: null }
@@ -33,10 +37,10 @@ export const approval: Stage = async (call, next, means) => {
 function claimOf(
   { id, scope, session, mac }: Approval,
   call_hash: string,
-  { ticket }: Call,
+  call: Call,
   { clock }: Means,
 ): NonNullable<Call['approval']>['claim'] {
-  if (scope === 'run' && session === ticket.caller.session) return null
+  if (scope === 'run' && session === sessionOf(call)) return null
   return { approval: id, call_hash, mac, used_at: clock.now() }
 }
 
@@ -55,8 +59,8 @@ async function ask({ call, work, verdict, hash, asks }: Question, means: Means):
     id: newId(),
     call_hash: hash,
     call_id: ticket.callId,
-    session: ticket.caller.session,
-    run: null,
+    session: sessionOf(call),
+    run: call.run?.id ?? null,
     principal: ticket.caller.principal,
     project: projectPath,
     tool: work.item.id,

@@ -1,6 +1,7 @@
 import type { Call, Work } from './call.ts'
 import { callHash } from './call-hash.ts'
 import type { Stage } from './gate.ts'
+import type { Verdict } from './policy/rule.ts'
 import type { Streak } from './streaks.ts'
 
 /** A call that repeats itself, or a session that keeps being refused, comes before a person. */
@@ -9,7 +10,7 @@ export const breaker: Stage = async (call, next, { streaks }) => {
   const isJudged = work !== null && verdict?.effect === 'allow'
   if (!isJudged || ticket.caller.kind !== 'agent' || work.isReadOnly) return next()
   const found = findingOf(call, work, await streaks.of(call))
-  if (found !== null) call.verdict = { effect: 'ask', layer: 'breaker', demand: verdict.demand, ...found }
+  if (found !== null) call.verdict = { ...verdict, effect: 'ask', layer: 'breaker', required: null, ...found }
   return next()
 }
 
@@ -18,16 +19,14 @@ const MOST_REPEATS = 2
 const MOST_DENIALS = 3
 const MOST_DENIALS_IN_ALL = 20
 
-interface Finding {
-  readonly rule: string
-  readonly remedy: string
-}
+type Finding = Pick<Verdict, 'rule' | 'reason' | 'remedy'>
 
 function findingOf(call: Call, work: Work, streak: Streak): Finding | null {
   if (streak.denials >= MOST_DENIALS || streak.allDenials >= MOST_DENIALS_IN_ALL) {
     return {
       rule: 'breaker/denials',
-      remedy: `${streak.allDenials} calls were refused: a person looks at the next one before it runs`,
+      reason: `${streak.allDenials} calls were refused`,
+      remedy: 'A person looks at the next call before it runs; read-only ones pass',
     }
   }
   // Outside of a run nobody expects an order of calls: only what comes to the same end again and again is stuck.
@@ -35,6 +34,7 @@ function findingOf(call: Call, work: Work, streak: Streak): Finding | null {
   if (times < MOST_REPEATS || work.isRepeatable || streak.hash !== callHash(call)) return null
   return {
     rule: 'breaker/repeated',
-    remedy: `The same call was made ${streak.repeats} times: change it, or a person looks at it before it runs again`,
+    reason: `the same call was made ${streak.repeats} times in a row`,
+    remedy: 'Change the call, or a person looks at it before it runs again',
   }
 }

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../shared/json.ts'
 import type { Call } from './call.ts'
@@ -61,7 +61,7 @@ test('N5: content, place, principal and rules are part of it; the connection is 
   const known = hashOf({})
   expect(hashOf({}, { ticket: { ...ticket, caller: { ...caller, session: 'another' } } })).toBe(known)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- another layer, whatever it says
-  const ruled = { layers: [{ name: 'l', rules: [], isBase: true }] } as unknown as Policy
+  const ruled = { layers: [{ hash: 'h' }] } as unknown as Policy
   const others: readonly Partial<Call>[] = [
     { work },
     { projectPath: '/a' },

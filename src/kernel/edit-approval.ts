@@ -47,6 +47,7 @@ export async function approveEdited(
   const wish = { kind: 'run', ref: parseItemRef(subject), itemType: 'tool', parameters } as const
   call.work = await runWork(wish, lookup, asIf, means)
   call.projectPath = lookup.projectPath
+  call.run = asked.run === null ? null : await means.runs.find(asked.run, principal)
   await permission(call, () => Promise.resolve(JUDGED), means)
   const now = means.clock.now()
   const row = await means.approver.seal({

@@ -7,6 +7,11 @@ import type { Verdict } from './policy/rule.ts'
 /** A clock that went back by more says nothing about how old a row is. */
 const CLOCK_SLACK_MS = 60_000
 
+/** The run a call belongs to, else its connection: what a yes for more than one call lasts as long as. */
+export function sessionOf({ run, ticket }: Call): string {
+  return run?.id ?? ticket.caller.session
+}
+
 /** Nobody answered while there was time, or the answer was not used while there was. */
 export function isExpired({ created_at, expires_at }: Approval, now: number): boolean {
   return now >= expires_at || now < created_at - CLOCK_SLACK_MS
@@ -56,11 +61,13 @@ async function sealedOnly(
 
 /** A person's yes for the whole session or run: the same tool in the same content, for every rule that asks now. */
 async function findGrant(
-  { ticket, work }: Call,
+  call: Call,
   asks: readonly Verdict[],
   { approver, store, clock }: Means,
 ): Promise<Approval | null> {
-  const { session, principal } = ticket.caller
+  const { ticket, work } = call
+  const { principal } = ticket.caller
+  const session = sessionOf(call)
   const rows = await store.approvals.list({ session, states: ['approved'], limit: 100 })
   for (const row of rows) {
     const isFor = row.scope === 'run' && row.principal === principal && row.tool === work?.item.id

@@ -8,6 +8,7 @@ import type { Approver } from './approver.ts'
 import type { Notice, PolicyOf } from './policy/policy.ts'
 import type { Outputs } from './outputs.ts'
 import type { Results } from './results.ts'
+import type { Runs } from './runs.ts'
 import type { Signer } from './signer.ts'
 import type { Streaks } from './streaks.ts'
 
@@ -21,6 +22,7 @@ export interface Means {
   readonly log: Log
   /** What is decided for calls in a project. */
   readonly policyOf: PolicyOf
+  readonly runs: Runs
   readonly approver: Approver
   /** Tells people that one of them is waited for; what cannot be told is logged. */
   readonly notify: (question: Approval, notices: readonly Notice[]) => void

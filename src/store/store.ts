@@ -1,5 +1,6 @@
 import type { JsonObject } from '../shared/json.ts'
 import type { ItemType, ToolType } from '../shared/tool-type.ts'
+import type { Runs } from './runs.ts'
 import type { Approvals, Claim } from './approvals.ts'
 import type { Limits } from './limits.ts'
 
@@ -12,6 +13,7 @@ export interface Store {
   readonly index: SearchIndex
   readonly trust: Trust
   readonly journal: Journal
+  readonly runs: Runs
   readonly approvals: Approvals
   readonly limits: Limits
   /** Why nothing can be written here, or null. A store that cannot be written still answers what it can. */

@@ -1,9 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Reply } from '../../src/shared/reply.ts'
 import { field, textField } from '../fixtures/field.ts'
 import type { Asking } from '../fixtures/asking.ts'
-import { openAsking } from '../fixtures/asking.ts'
+import { openAsking, writeAsking } from '../fixtures/asking.ts'
 
 let asking: Asking
 beforeEach(async () => {
@@ -71,6 +72,28 @@ describe('a call that a layer asks about', () => {
     expect(changed.status).toBe('approval_required')
     expect(idOf(changed)).not.toBe(idOf(waiting))
     expect(asking.ran()).toBe(0)
+  })
+
+  test('APR-01: so is a tool whose library was changed', async () => {
+    const { temp, kiwi } = asking
+    temp.write('tools/lib/part.py', 'WORD = "one"\n')
+    temp.write('tools/imports.py', '"""Says a word."""\nfrom lib.part import WORD\nprint(WORD)\n')
+    writeAsking(temp.config.userSpace, ['imports'])
+    const client = {
+      principal: 'tester',
+      session: 's',
+      kind: 'agent',
+      defaultProject: () => Promise.resolve(temp.project),
+    } as const
+    const run = (): Promise<Reply> =>
+      kiwi.call('execute', { item_type: 'tool', action: 'run', item_id: 'imports' }, client)
+    const waiting = await run()
+    expect(waiting.status).toBe('approval_required')
+    await asking.decide(waiting)
+    temp.write('tools/lib/part.py', 'WORD = "another"\n')
+    const changed = await run()
+    expect(changed.status).toBe('approval_required')
+    expect(idOf(changed)).not.toBe(idOf(waiting))
   })
 
   test('APR-02: of many calls at once that come with one approval, one runs and the others are told', async () => {

@@ -1,33 +1,10 @@
 import { expect } from 'vitest'
 import type { Approval, Claim } from '../../src/store/approvals.ts'
 import type { NewRecord } from '../../src/store/store.ts'
+import { sampleApproval } from '../fixtures/store-samples.ts'
 import type { Cases } from './store-bed.ts'
 
-const ASKED: Approval = {
-  id: 'abcdefgh2345',
-  call_hash: 'a'.repeat(64),
-  call_id: 'c1',
-  session: 's1',
-  run: null,
-  principal: 'p',
-  project: '/home/me/a',
-  tool: 'x',
-  digest: null,
-  layer: 'user harness',
-  rule: 'user/rules/1',
-  summary: { tool: 'x', parameters: { deep: ['\u202E'] } },
-  state: 'pending',
-  scope: 'once',
-  decided_by: null,
-  channel: null,
-  reason: null,
-  replaced_by: null,
-  created_at: 1000,
-  expires_at: 2000,
-  decided_at: null,
-  mac: 'm1',
-  used_at: null,
-}
+const ASKED = sampleApproval()
 const APPROVED: Approval = {
   ...ASKED,
   state: 'approved',

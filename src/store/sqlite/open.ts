@@ -19,6 +19,7 @@ import { fillFromFile, refuseWrites } from './read-only.ts'
 import { createRegistry } from './registry.ts'
 import { createSearchIndex } from './search-index.ts'
 import { createSearchRows } from './search-rows.ts'
+import { createRuns } from './runs.ts'
 import { createTrust } from './trust.ts'
 import { createVersions } from './versions.ts'
 
@@ -84,13 +85,17 @@ async function openReadOnly(file: string, reason: string, options: SqliteOptions
     const said = `"${file}" cannot be written: ${reason}`
     options.log?.warn('store.read_only', { file, reason, is_read: isRead })
     const store = assemble(connection, options, said)
-    const { append, publish, remove, exclusively, approvals, limits, ...trust } = refuseWrites(file, said)
+    const { append, publish, remove, exclusively, runs, approvals, limits, ...trust } = refuseWrites(
+      file,
+      said,
+    )
     return {
       ...store,
       exclusively,
       registry: { ...store.registry, publish, remove },
       trust: { ...store.trust, ...trust },
       journal: { ...store.journal, append },
+      runs: { ...store.runs, ...runs },
       approvals: { ...store.approvals, ...approvals },
       limits: { ...store.limits, ...limits },
     }
@@ -121,6 +126,7 @@ function assemble(connection: Connection, options: SqliteOptions, readOnlyReason
     index: createSearchIndex(connection, searchRows),
     trust: createTrust(connection, generation),
     journal: createJournal(connection, appender),
+    runs: createRuns(connection),
     approvals: createApprovals(connection),
     limits: createLimits(connection),
     readOnlyReason,

@@ -3,6 +3,7 @@ import { KiwiError } from '../../shared/errors.ts'
 import type { Approvals } from '../approvals.ts'
 import type { Limits } from '../limits.ts'
 import type { Journal, Registry, Store, Trust } from '../store.ts'
+import type { Runs } from '../runs.ts'
 import type { Connection } from './connection.ts'
 import { isDamaged } from './failure.ts'
 import { migrate, versionOf } from './migrate.ts'
@@ -55,6 +56,7 @@ INSERT INTO main.blobs SELECT * FROM file.blobs;
 INSERT INTO main.tool_version_files SELECT * FROM file.tool_version_files;
 INSERT INTO main.trusted_projects SELECT * FROM file.trusted_projects;
 INSERT INTO main.signatures SELECT * FROM file.signatures;
+INSERT INTO main.runs SELECT * FROM file.runs;
 DELETE FROM main.seeding;
 INSERT INTO main.search_items SELECT * FROM file.search_items WHERE space IN ('builtin', 'registry');
 INSERT INTO main.search_text (rowid, name, description, category, tags, parameters, body)
@@ -78,6 +80,7 @@ export function refuseWrites(file: string, reason: string): RefusedWrites {
     revokeProject: refuse('stop trusting the project'),
     sign: refuse('keep the signature'),
     exclusively: refuse('write'),
+    runs: { open: refuse('begin the run'), close: refuse('end the run') },
     approvals: {
       ask: refuse('ask a person'),
       decide: refuse('keep the answer'),
@@ -98,6 +101,7 @@ type RefusedWrites = Pick<Registry, 'publish' | 'remove'> &
   Pick<Journal, 'append'> &
   Pick<Trust, 'trustProject' | 'revokeProject' | 'sign'> &
   Pick<Store, 'exclusively'> & {
+    readonly runs: Pick<Runs, 'open' | 'close'>
     readonly approvals: Omit<Approvals, 'list'>
     readonly limits: Omit<Limits, 'streak'>
   }
