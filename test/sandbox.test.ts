@@ -68,20 +68,9 @@ true`,
     expect(readFileSync(join(temp.project, '.git', 'config'), 'utf8')).toBe('as it was')
   })
 
-  test('X8: a place that holds all of Kiwi does not open Kiwi', async () => {
-    const { store, key, userSpace, cache } = temp.config
-    const reply = await held(
-      { level: 'fs', write: ['~'] },
-      `echo x >"$HOME/fine" && echo ok
-for file in ${store} ${key} ${userSpace}/new ${cache}/new; do
-  echo x 2>/dev/null >>$file && echo "WROTE $file"
-done
-cat ${key} 2>/dev/null
-ls ${userSpace}
-true`,
-    )
-    expect(outputOf(reply)).toBe('ok')
-    expect(existsSync(join(userSpace, 'new'))).toBe(false)
+  test('X8: a place that holds all of Kiwi is not given', async () => {
+    const { error } = await held({ level: 'fs', write: ['~'] }, 'true')
+    expect(error).toMatchObject({ code: 'PERMISSION_DENIED', details: { rule: 'machine/own-files', op: 'write' } })
   })
 })
 
@@ -174,6 +163,28 @@ cat <>/dev/tcp/127.0.0.1/${port}`,
       expect(outputOf(await temp.run(`in_${executor}`))).toBe('found')
     },
   )
+})
+
+describe('X8: what the policy asks for', () => {
+  test('X8: a floor in agent_harness.yaml holds scripts and command lines alike, and a tool cannot go below it', async () => {
+    const strict = await openTempKiwi()
+    try {
+      const config = join(strict.config.userSpace, 'config')
+      mkdirSync(config, { recursive: true })
+      writeFileSync(
+        join(config, 'agent_harness.yaml'),
+        'mode: direct\nrequire_signature: false\nsandbox: { level: strict, required: true }\n',
+      )
+      await strict.create('loose', { ...BASH, sandbox: { level: 'off' } }, { 'main.sh': 'ls "$HOME"; echo held' })
+      const reply = await strict.run('loose')
+      expect(outputOf(reply)).toBe('held')
+      expect(reply.data).toMatchObject({ sandbox: { level: 'strict', net: 'none' } })
+      const line = await strict.run('shell.run', { command: 'cat /proc/self/oom_score_adj' })
+      expect(line.data).toMatchObject({ output: 1000, sandbox: { level: 'strict' } })
+    } finally {
+      await strict.close()
+    }
+  })
 })
 
 describe('X8: what is shown', () => {

@@ -30,7 +30,8 @@ import type { Requirement } from './requirements.ts'
 import type { Resolver } from './resolve.ts'
 import { openResolver } from './resolve.ts'
 import { openSchemas } from './schemas.ts'
-import type { LoadArgvPolicies } from './shell/argv-policies.ts'
+import type { LoadArgvPolicies, LoadedPolicies } from './shell/argv-policies.ts'
+import { NO_POLICIES } from './shell/argv-policies.ts'
 import { createFindSiblings } from './siblings.ts'
 import type { Validate } from './validate.ts'
 import { openValidate } from './validate.ts'
@@ -70,7 +71,11 @@ interface ChainMeans {
   readonly argvPolicies: LoadArgvPolicies
 }
 
-export function openChain({ config, clock, store, packageTable }: ChainMeans): Chain {
+function needsArgv({ effect }: Plan): boolean {
+  return effect.kind === 'line' || (effect.kind === 'subprocess' && effect.command.hasArgvPolicy)
+}
+
+export function openChain({ config, clock, store, packageTable, argvPolicies }: ChainMeans): Chain {
   const subprocess = openSubprocess({ clock })
   const workFolders = openWorkFolders(config.cache, clock)
   const httpClient = openHttpClient({ allowHosts: config.allowHosts, clock })
@@ -98,18 +103,23 @@ export function openChain({ config, clock, store, packageTable }: ChainMeans): C
     verify,
     judge,
     draft(plan, request) {
-      const draft = (library: Library | null, sandboxHost: SandboxHost | null): Draft | Promise<Draft> => {
+      const draft = (
+        library: Library | null,
+        sandboxHost: SandboxHost | null,
+        argv: LoadedPolicies,
+      ): Draft | Promise<Draft> => {
         const requirements = gather(plan, library)
         const withAll = (known: readonly Requirement[]): Draft =>
-          draftCall(plan, request, { ...fixed, library, sandboxHost, requirements: known })
+          draftCall(plan, request, { ...fixed, library, sandboxHost, requirements: known, argv })
         return requirements instanceof Promise ? requirements.then(withAll) : withAll(requirements)
       }
       const isHeld = withFloor(plan.sandbox, request.sandbox ?? null) !== null
       const host = isHeld ? subprocess.sandbox() : null
       const library = findLibrary(plan.items, request.spaceRoot)
-      return library instanceof Promise || host instanceof Promise
-        ? Promise.all([library, host]).then(([found, known]) => draft(found, known))
-        : draft(library, host)
+      const argv = needsArgv(plan) ? argvPolicies() : NO_POLICIES
+      return library instanceof Promise || host instanceof Promise || argv instanceof Promise
+        ? Promise.all([library, host, argv]).then((all) => draft(...all))
+        : draft(library, host, argv)
     },
     hasLibrary: async (items, spaceRoot) => (await findLibrary(items, spaceRoot)) !== null,
     digest: async (items, spaceRoot) => grantDigest(digestOf(items), await findLibrary(items, spaceRoot)),

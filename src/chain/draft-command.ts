@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { Command } from '../primitives/subprocess/command.ts'
 import { candidates } from '../primitives/subprocess/find-program.ts'
 import { KiwiError } from '../shared/errors.ts'
@@ -17,6 +17,9 @@ import { libraryPath } from './library.ts'
 import type { Effect, Plan } from './plan.ts'
 import { renderCommand } from './render-command.ts'
 import { showRequirement } from './requirements.ts'
+import { guarded } from './shell/guarded.ts'
+import { judgeArgv } from './shell/judge-argv.ts'
+import { unavailable } from './shell/unavailable.ts'
 import type { Variables } from './variables.ts'
 
 /** A program to start, and what has to be on disk before. */
@@ -77,14 +80,16 @@ export function draftCommand(
     at.runtimeFolder === expected.runtimeFolder &&
     at.libraryFolder === expected.libraryFolder
   const rendered = render(expected)
-  const command = { ...rendered, command: programOf(rendered.command, environment, interpreter, find) }
+  const program = programOf(rendered.command, environment, interpreter, find)
+  const withProgram = (made: Command): Command => policed(plan, { ...made, command: program }, means.argv)
+  const command = withProgram(rendered)
   const held = (bare: Command, at: Folders): Command =>
     hold === null ? bare : hold.confine(bare, foldersIn(at, environment))
   return {
     effect: {
       kind: 'subprocess',
       command,
-      inFolders: (at) => held(isExpected(at) ? command : { ...render(at), command: command.command }, at),
+      inFolders: (at) => held(isExpected(at) ? command : withProgram(render(at)), at),
       environment,
       workRoot,
       library: library?.bundle ?? null,
@@ -101,6 +106,24 @@ export function draftCommand(
 function foldersIn(at: Folders, environment: EnvironmentDraft | null): readonly string[] {
   const folders = [at.workFolder, at.runtimeFolder, at.libraryFolder, environment?.place ?? null]
   return folders.filter((folder) => folder !== null)
+}
+
+/** What the parameters of a tool made of its arguments has to suit what is known of the program. */
+function policed(
+  { item, effect }: CommandPlan,
+  command: Command,
+  { policies, broken }: DraftMeans['argv'],
+): Command {
+  if (!effect.command.hasArgvPolicy) return command
+  const name = basename(command.command)
+  const judged = judgeArgv(policies.get(name) ?? [], [name, ...command.args])
+  const wrong = broken.get(name)
+  if (wrong !== undefined) throw unavailable(name, wrong)
+  if (judged.fault === null) return { ...command, ...guarded(command, judged) }
+  throw new KiwiError('INVALID_PARAMETERS', `Cannot run "${item.id}": ${judged.fault.reason}`, {
+    hint: judged.fault.remedy,
+    details: { missing: [], invalid: [] },
+  })
 }
 
 interface Drafted {
@@ -195,7 +218,7 @@ function withPath(command: Command, variable: string, folder: string): Command {
  * The program is looked for once and named by its whole path, so that what was judged is what starts. A PATH that
  * the child is given does not count: with it a script would choose the program that its runtime locks.
  */
-function findProgram(command: string, means: DraftMeans, redact: Redact): string {
+export function findProgram(command: string, means: DraftMeans, redact: Redact): string {
   const path = means.environment['PATH'] ?? ''
   const found = means.findProgram(command, path)
   if (found !== null) return found

@@ -4,7 +4,7 @@ import type { JsonObject } from '../shared/json.ts'
 import type { Redact } from '../shared/redact.ts'
 import { createRedact, keepAll } from '../shared/redact.ts'
 import type { CommandDraft } from './draft-command.ts'
-import { draftCommand } from './draft-command.ts'
+import { draftCommand, findProgram } from './draft-command.ts'
 import type { DraftMeans, Request } from './draft-means.ts'
 import type { Hold } from './hold.ts'
 import { holdOf } from './hold.ts'
@@ -13,6 +13,8 @@ import { checkParameters } from './parameters.ts'
 import type { Plan } from './plan.ts'
 import { withFloor } from './sandbox.ts'
 import { renderRequest } from './render-request.ts'
+import type { LineDraft } from './shell/draft-line.ts'
+import { draftLine } from './shell/draft-line.ts'
 import { openVariables } from './variables.ts'
 
 /** One call of a plan, worked out to the last argument but not yet made: what is judged is what will run. */
@@ -25,11 +27,14 @@ export interface Draft {
   /** What its programs are held by; null when nobody asks for it. */
   readonly hold: Hold | null
   readonly redact: Redact
+  /** This call changes nothing, as its manifest says, or as is known of the commands it starts. */
+  readonly isReadOnly: boolean
   readonly warnings: readonly string[]
 }
 
 type DraftEffect =
   | CommandDraft
+  | LineDraft
   | { readonly kind: 'http_client'; readonly request: HttpRequest }
   | { readonly kind: 'content' }
 
@@ -39,7 +44,8 @@ export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draf
   const digest = grantDigest(plan.digest, means.library)
   const { item, secrets } = plan
   const variables = openVariables({ item, secrets, digest }, { ...means, projectPath: request.projectPath })
-  const base = { plan, parameters, digest, hold: null }
+  const isReadOnly = item.manifest.mutates_state === false
+  const base = { plan, parameters, digest, isReadOnly, hold: null }
   switch (plan.effect.kind) {
     case 'content':
       return { ...base, effect: { kind: 'content' }, redact: keepAll, warnings: [] }
@@ -48,6 +54,21 @@ export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draf
       const hold = holdFor(plan, request, means)
       const drafted = draftCommand({ ...plan, effect: plan.effect }, circumstances, means, hold)
       return { ...base, ...drafted, hold }
+    }
+    case 'line': {
+      const effect = draftLine(plan.effect.terms, parameters, request, {
+        ...means,
+        find: (name) => findProgram(name, means, keepAll),
+      })
+      const hold = holdFor(plan, request, means)
+      return {
+        ...base,
+        effect: hold === null ? effect : { ...effect, line: heldLine(effect.line, hold) },
+        hold,
+        isReadOnly: effect.isReadOnly,
+        redact: keepAll,
+        warnings: hold?.warnings ?? [],
+      }
     }
     case 'http_client': {
       const isIdempotent = plan.isRepeatable ? true : (plan.item.manifest.idempotent ?? null)
@@ -76,6 +97,15 @@ function notRunnable({ item }: Plan): KiwiError {
   return new KiwiError('UNKNOWN_ACTION', `Cannot run "${item.id}": type ${type} is not run by itself`, {
     hint,
   })
+}
+
+/** Every command of a line is held by itself: what one leaves in its temporary folder, the next does not find. */
+function heldLine(line: LineDraft['line'], hold: Hold): LineDraft['line'] {
+  const steps = line.steps.map(({ joint, programs }) => ({
+    joint,
+    programs: programs.map((program) => hold.confine(program, [])),
+  }))
+  return { ...line, steps }
 }
 
 function holdFor({ item, sandbox }: Plan, request: Request, { sandboxHost, own }: DraftMeans): Hold | null {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Command } from '../primitives/subprocess/command.ts'
+import type { Program } from '../primitives/subprocess/command.ts'
 import type { SandboxHost } from '../primitives/subprocess/confinement.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
@@ -15,8 +15,8 @@ export interface Hold {
   /** What it may reach though it lies outside: judged like any other path. */
   readonly read: readonly string[]
   readonly write: readonly string[]
-  /** The same command, held; `folders` are those that Kiwi put there for it. */
-  readonly confine: (command: Command, folders: readonly string[]) => Command
+  /** The same program, held; `folders` are those that Kiwi put there for it. What looks before it starts is held too. */
+  readonly confine: <T extends Program>(program: T, folders: readonly string[]) => T
   readonly warnings: readonly string[]
 }
 
@@ -51,10 +51,12 @@ export function holdOf(tool: string, wish: SandboxWish, means: HoldMeans): Hold 
     shown: { level, mechanism: host.mechanism, net, ...(isWeaker ? { asked: wish.level } : {}) },
     read: level === 'strict' ? held.read : [],
     write: held.write,
-    confine: (command, folders) => ({
-      ...command,
-      confinement: confinementOf(command, folders, held, means.own),
-    }),
+    confine: (program, folders) => {
+      const confinement = confinementOf(program, folders, held, means.own)
+      const { guard } = program
+      if (guard === undefined) return { ...program, confinement }
+      return { ...program, confinement, guard: { ...guard, program: { ...guard.program, confinement } } }
+    },
     warnings: [
       ...lacks.map((lack) => `WEAKER SANDBOX: ${lack}; "${tool}" is held by "${level}", net "${net}"`),
       ...[...paths.read.missing, ...paths.write.missing].map(
@@ -72,7 +74,7 @@ function bare(tool: string, wish: SandboxWish, { missing }: SandboxHost): Hold {
     shown: { level: 'off', mechanism: null, asked: wish.level },
     read: [],
     write: [],
-    confine: (command) => command,
+    confine: (program) => program,
     warnings: [
       `NOT SANDBOXED: "${tool}" asks for sandbox "${wish.level}", and this host has none: ${reason}`,
     ],

@@ -1,5 +1,6 @@
 import type { HttpClient } from '../primitives/http/http-client.ts'
 import type { Command } from '../primitives/subprocess/command.ts'
+import type { LineResult } from '../primitives/subprocess/run-line.ts'
 import type { Subprocess } from '../primitives/subprocess/subprocess.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
@@ -12,6 +13,7 @@ import type { Plan } from './plan.ts'
 import { readCommand } from './read-command.ts'
 import { readResponse } from './read-response.ts'
 import { describeFindings } from './schemas.ts'
+import type { LineDraft } from './shell/draft-line.ts'
 import type { WorkFolders } from './work-folder.ts'
 
 /** What a call gave back: `output` first, then what else is worth knowing. */
@@ -36,8 +38,22 @@ export async function perform(draft: Draft, means: PerformMeans, watch: Watch = 
     case 'subprocess': {
       const command = await prepareCommand(plan, effect, means, watch)
       const result = await means.subprocess.run(command, watch.signal)
-      const shown = hold === null ? {} : { sandbox: hold.shown }
-      return checked(plan, readCommand(plan, redact(command.command), redacted(result, redact), shown))
+      return checked(
+        plan,
+        readCommand(
+          plan,
+          { program: redact(command.command), timeoutMs: command.timeoutMs },
+          redacted(result, redact),
+          heldBy(hold),
+        ),
+      )
+    }
+    case 'line': {
+      const { timeoutMs } = effect.line
+      const { return_codes: codes, ...result } = await means.subprocess.runLine(effect.line, watch.signal)
+      const program = effect.commands.map(({ argv }) => argv[0] ?? '').join(' ')
+      const more = { ...stepsOf(effect, codes), ...heldBy(hold) }
+      return checked(plan, readCommand(plan, { program, timeoutMs }, result, more))
     }
     case 'http_client': {
       const result = await means.httpClient.request(effect.request, watch.signal)
@@ -45,6 +61,17 @@ export async function perform(draft: Draft, means: PerformMeans, watch: Watch = 
       return checked(plan, await readResponse(plan, host, redacted(result, redact)))
     }
   }
+}
+
+/** What really held it, where that was asked for. */
+function heldBy(hold: Draft['hold']): JsonObject {
+  return hold === null ? {} : { sandbox: hold.shown }
+}
+
+/** How each command ended, in order; null for one that was not started. */
+function stepsOf({ commands, line }: LineDraft, codes: LineResult['return_codes']): JsonObject {
+  const all = line.steps.flatMap(({ programs }, at) => programs.map((_, stage) => codes[at]?.[stage] ?? null))
+  return { steps: commands.map(({ argv }, at) => ({ argv: [...argv], return_code: all[at] ?? null })) }
 }
 
 /** Puts on disk what the program needs: what is built may need the tool's files, or hold them. */

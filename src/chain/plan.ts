@@ -8,6 +8,7 @@ import type { RequestTemplate } from './request-template.ts'
 import type { RuleSet } from './rules.ts'
 import type { SandboxWish } from './sandbox.ts'
 import type { Check } from './schemas.ts'
+import type { LineTerms } from './shell/line-terms.ts'
 import type { Trust } from './trust.ts'
 
 /** One link of a plan, leaf first. */
@@ -28,6 +29,8 @@ export type Effect =
       /** What the program needs before it can run; null when that is nothing. */
       readonly environment: EnvironmentPlan | null
     }
+  /** The parameters are a command line. */
+  | { readonly kind: 'line'; readonly terms: LineTerms }
   | { readonly kind: 'http_client'; readonly request: RequestTemplate }
   | { readonly kind: 'content' }
   | { readonly kind: 'none' }

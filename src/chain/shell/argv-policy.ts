@@ -37,6 +37,16 @@ const Shape = Terms.extend({
   prefix: Words,
   /** Variables that are not passed on to it; a trailing `*` stands for any end. */
   drop_env: Words,
+  /** Arguments with which the program itself looks whether it may be started, and the code that says yes. */
+  guard: z
+    .strictObject({
+      args: Words,
+      env: z.record(z.string(), z.string()).default({}),
+      passes_with: z.int(),
+      reason: z.string().min(1),
+    })
+    .nullable()
+    .default(null),
   /** It starts the command that its own arguments are. */
   wraps: z.boolean().default(false),
   /** Spellings of one option. */

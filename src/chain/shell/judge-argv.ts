@@ -15,6 +15,13 @@ export interface JudgedArgv {
   /** Where it works, when an option says so. */
   readonly folder: string | null
   readonly dropEnv: readonly string[]
+  /** What has to be asked of the program before it is started; null for nothing. */
+  readonly guard: {
+    readonly args: readonly string[]
+    readonly env: Readonly<Record<string, string>>
+    readonly passesWith: number
+    readonly reason: string
+  } | null
 }
 
 /** Judges a command by every policy of its program; without one nothing is known of it. */
@@ -27,6 +34,7 @@ export function judgeArgv(policies: readonly ArgvPolicy[], argv: readonly string
     paths: [],
     folder: null,
     dropEnv: [],
+    guard: null,
   }
   return policies.reduce<JudgedArgv>((known, policy) => {
     const judged = judgeBy(policy, argv)
@@ -38,6 +46,7 @@ export function judgeArgv(policies: readonly ArgvPolicy[], argv: readonly string
       paths: [...known.paths, ...judged.paths],
       folder: known.folder ?? judged.folder,
       dropEnv: [...known.dropEnv, ...policy.drop_env],
+      guard: known.guard ?? judged.guard,
     }
   }, start)
 }
@@ -77,6 +86,15 @@ function judgeBy(policy: ArgvPolicy, argv: readonly string[]): Omit<JudgedArgv, 
     ],
     paths: terms.flatMap((some) => pathsIn(some, rest)),
     folder: lead.folder,
+    guard:
+      policy.guard === null
+        ? null
+        : {
+            args: [...leading, ...policy.guard.args],
+            env: policy.guard.env,
+            passesWith: policy.guard.passes_with,
+            reason: policy.guard.reason,
+          },
   }
 }
 

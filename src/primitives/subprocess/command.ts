@@ -9,6 +9,16 @@ export interface Program {
   readonly cwd: string
   /** What holds it; left out where it runs bare. */
   readonly confinement?: Confinement | undefined
+  /** Run before it; what does not pass is not started. */
+  readonly guard?: Guard
+}
+
+/** A program that looks whether another may be started here: it passes by ending with one code, and with no other. */
+interface Guard {
+  readonly program: Omit<Program, 'guard'>
+  readonly passesWith: number
+  /** Why not, in words; what the guard wrote is put behind it. */
+  readonly reason: string
 }
 
 /** A program that runs to its end. */
@@ -31,6 +41,7 @@ export type StartFailure =
   | 'bad_folder'
   | 'not_started'
   | 'overloaded'
+  | 'guarded'
 
 /** One shape for every ending: nothing the child or the system does is thrown. */
 export interface CommandResult {
