@@ -72,7 +72,15 @@ async function made(given: Given = {}): Promise<string | null> {
   }
   const judged = (): Promise<Outcome> => {
     if (refusedBy !== undefined) throw new KiwiError(refusedBy, 'Cannot run "x": no')
-    call.verdict = { effect: 'allow', layer: 'machine', rule: 'all', demand, remedy: '', required: null, reason: null }
+    call.verdict = {
+      effect: 'allow',
+      layer: 'machine',
+      rule: 'all',
+      demand,
+      remedy: '',
+      required: null,
+      reason: null,
+    }
     return breaker(call, perform, means)
   }
   await endings(call, async () => judged(), means).catch(() => null)

@@ -70,7 +70,10 @@ true`,
 
   test('X8: a place that holds all of Kiwi is not given', async () => {
     const { error } = await held({ level: 'fs', write: ['~'] }, 'true')
-    expect(error).toMatchObject({ code: 'PERMISSION_DENIED', details: { rule: 'machine/own-files', op: 'write' } })
+    expect(error).toMatchObject({
+      code: 'PERMISSION_DENIED',
+      details: { rule: 'machine/own-files', op: 'write' },
+    })
   })
 })
 
@@ -175,12 +178,18 @@ describe('X8: what the policy asks for', () => {
         join(config, 'agent_harness.yaml'),
         'mode: direct\nrequire_signature: false\nsandbox: { level: strict, required: true }\n',
       )
-      await strict.create('loose', { ...BASH, sandbox: { level: 'off' } }, { 'main.sh': 'ls "$HOME"; echo held' })
+      await strict.create(
+        'loose',
+        { ...BASH, sandbox: { level: 'off' } },
+        { 'main.sh': 'ls "$HOME"; echo held' },
+      )
       const reply = await strict.run('loose')
       expect(outputOf(reply)).toBe('held')
       expect(reply.data).toMatchObject({ sandbox: { level: 'strict', net: 'none' } })
       const line = await strict.run('shell.run', { command: 'cat /proc/self/oom_score_adj' })
       expect(line.data).toMatchObject({ output: 1000, sandbox: { level: 'strict' } })
+      expect((await strict.run('shell.run', { command: 'touch made' })).error).toBeNull()
+      expect(existsSync(join(strict.project, 'made'))).toBe(true)
     } finally {
       await strict.close()
     }

@@ -16,28 +16,35 @@ afterAll(() => temp.close())
 
 /** What a shell script held like this prints. */
 async function printed(id: string, sandbox: JsonObject, script: string): Promise<string> {
-  temp.tool(id, { tool_type: 'script', executor: 'bash_runtime', sandbox }, { 'main.sh': `#!/bin/bash\n${script}` })
+  temp.tool(
+    id,
+    { tool_type: 'script', executor: 'bash_runtime', sandbox },
+    { 'main.sh': `#!/bin/bash\n${script}` },
+  )
   return String((await temp.run(id)).data['output'])
 }
 
-test.each(['fs', 'strict'])('X8: under %s Kiwi cannot be reached through a place that holds all of it', async (level) => {
-  const [user, cache] = [join(temp.folder, 'user'), temp.cache]
-  mkdirSync(user, { recursive: true })
-  writeFileSync(join(user, 'kiwi.key'), 'a key')
-  const output = await printed(
-    `around_${level}`,
-    { level, write: [temp.folder] },
-    `echo x >${temp.folder}/fine_${level} && echo ok
+test.each(['fs', 'strict'])(
+  'X8: under %s Kiwi cannot be reached through a place that holds all of it',
+  async (level) => {
+    const [user, cache] = [join(temp.folder, 'user'), temp.cache]
+    mkdirSync(user, { recursive: true })
+    writeFileSync(join(user, 'kiwi.key'), 'a key')
+    const output = await printed(
+      `around_${level}`,
+      { level, write: [temp.folder] },
+      `echo x >${temp.folder}/fine_${level} && echo ok
 for file in ${user}/kiwi.key ${user}/new ${cache}/new "$(dirname "$0")/new"; do
   echo x 2>/dev/null >>$file && echo "WROTE $file"
 done
 cat ${user}/kiwi.key 2>/dev/null
 ls ${user}`,
-  )
-  expect(output).toBe('ok\n')
-  expect(readFileSync(join(user, 'kiwi.key'), 'utf8')).toBe('a key')
-  expect(existsSync(join(temp.folder, `fine_${level}`))).toBe(true)
-})
+    )
+    expect(output).toBe('ok\n')
+    expect(readFileSync(join(user, 'kiwi.key'), 'utf8')).toBe('a key')
+    expect(existsSync(join(temp.folder, `fine_${level}`))).toBe(true)
+  },
+)
 
 test('X8: an environment that was built for a script is seen under strict, and not written', async () => {
   const parts = makePartStore(temp.folder)
@@ -52,7 +59,10 @@ test('X8: an environment that was built for a script is seen under strict, and n
     },
     { 'main.sh': 'cat $PARTS/bolt; echo x 2>/dev/null >$PARTS/bolt && echo WROTE; true' },
   )
-  expect((await temp.run('fitted')).data).toMatchObject({ output: 'part bolt\n', sandbox: { level: 'strict' } })
+  expect((await temp.run('fitted')).data).toMatchObject({
+    output: 'part bolt\n',
+    sandbox: { level: 'strict' },
+  })
 })
 
 test('X8: a path that leads elsewhere by a link is given as what it is', async () => {

@@ -71,7 +71,10 @@ function guardedPlaces(
   cache: string,
 ): readonly string[] {
   const project = projectPath === null ? [] : [real(projectPath)].filter((path) => isBelowAny(path, write))
-  const kept = [...write, ...project].flatMap((root) => [join(root, '.git'), join(root, '.ai')])
+  // Whoever lists one of them itself means it.
+  const kept = [...write, ...project]
+    .flatMap((root) => [join(root, '.git'), join(root, '.ai')])
+    .filter((path) => !write.includes(path))
   return sorted([...kept, ...[real(cache)].filter((path) => isBelowAny(path, write))].filter(existsSync))
 }
 

@@ -51,7 +51,7 @@ export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draf
       return { ...base, effect: { kind: 'content' }, redact: keepAll, warnings: [] }
     case 'subprocess': {
       const circumstances = { request, parameters, variables }
-      const hold = holdFor(plan, request, means)
+      const hold = holdFor(plan, request, means, isReadOnly)
       const drafted = draftCommand({ ...plan, effect: plan.effect }, circumstances, means, hold)
       return { ...base, ...drafted, hold }
     }
@@ -60,7 +60,7 @@ export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draf
         ...means,
         find: (name) => findProgram(name, means, keepAll),
       })
-      const hold = holdFor(plan, request, means)
+      const hold = holdFor(plan, request, means, effect.isReadOnly)
       return {
         ...base,
         effect: hold === null ? effect : { ...effect, line: heldLine(effect.line, hold) },
@@ -108,9 +108,16 @@ function heldLine(line: LineDraft['line'], hold: Hold): LineDraft['line'] {
   return { ...line, steps }
 }
 
-function holdFor({ item, sandbox }: Plan, request: Request, { sandboxHost, own }: DraftMeans): Hold | null {
+/** What changes nothing is given nothing to write to. */
+function holdFor(
+  { item, sandbox }: Plan,
+  request: Request,
+  { sandboxHost, own }: DraftMeans,
+  isReadOnly: boolean,
+): Hold | null {
   const wish = withFloor(sandbox, request.sandbox ?? null)
   if (wish === null) return null
   if (sandboxHost === null) throw new TypeError('a call that asks for a sandbox came without one')
-  return holdOf(item.id, wish, { host: sandboxHost, own, projectPath: request.projectPath })
+  const { projectPath } = request
+  return holdOf(item.id, isReadOnly ? { ...wish, write: [] } : wish, { host: sandboxHost, own, projectPath })
 }

@@ -30,7 +30,10 @@ function question(more: object): Question {
 
 test('H9, APR-08: what would become of a file is shown against what it is now, whatever does not show made visible', () => {
   writeFileSync(file, 'one\ntwo "2"\nthree\n')
-  const shown = shownQuestion(question({ change: { path: file, content: 'one\n\u001B[2Jtwo\nthree\n' } }), false)
+  const shown = shownQuestion(
+    question({ change: { path: file, content: 'one\n\u001B[2Jtwo\nthree\n' } }),
+    false,
+  )
   expect(shown).toContain(`changes   "${file}"`)
   expect(shown).toContain(String.raw`-two "2"
 +\u{1b}[2Jtwo`)
@@ -57,7 +60,10 @@ test('H9: whether it can be undone, what it starts and what it sends are said', 
     would_run: { command: '/bin/rm', args: ['-rf', 'a b\n'], cwd: '/home' },
     would_send: { method: 'POST', url: 'https://example.com/' },
   }
-  const shown = shownQuestion({ ...question({ would, undo: 'cannot be undone: it sends' }), isOurs: false }, false)
+  const shown = shownQuestion(
+    { ...question({ would, undo: 'cannot be undone: it sends' }), isOurs: false },
+    false,
+  )
   expect(shown).toContain(String.raw`starts    "/bin/rm" "-rf" "a b\n"`)
   expect(shown).toContain('in        "/home"')
   expect(shown).toContain('sends     POST https://example.com/')

@@ -16,7 +16,13 @@ export interface JudgedItem {
 }
 
 /** Running an item, as layers judge it: a tool of a server, or of a group that is shipped, by its name there. */
-export function itemDemand({ id, type, space, executor, config }: JudgedItem): Extract<Demand, { op: 'tool' }> {
+export function itemDemand({
+  id,
+  type,
+  space,
+  executor,
+  config,
+}: JudgedItem): Extract<Demand, { op: 'tool' }> {
   const demand = { op: 'tool', id, action: 'run', type } as const
   const dot = id.indexOf('.')
   const group = space === 'builtin' ? GROUPS.find((name) => name === id.slice(0, dot)) : undefined
@@ -24,7 +30,8 @@ export function itemDemand({ id, type, space, executor, config }: JudgedItem): E
   if (type !== 'mcp_tool' || executor === null) return demand
   const name = config['mcp_tool_name']
   const server = serverName(executor)
-  const tool = typeof name === 'string' ? name : id.startsWith(`${server}.`) ? id.slice(server.length + 1) : id
+  const tool =
+    typeof name === 'string' ? name : id.startsWith(`${server}.`) ? id.slice(server.length + 1) : id
   return { ...demand, of: { server, tool } }
 }
 

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { Chain } from '../chain/chain.ts'
 import { openChain } from '../chain/chain.ts'
 import type { PlanLink } from '../chain/plan.ts'
 import { openSchemas } from '../chain/schemas.ts'
@@ -63,6 +64,8 @@ export interface Kernel {
   readonly questions: Questions
   /** A page of a result that was too large for its reply. */
   resultPage(callId: string, offset: number, limit: number): Promise<Page>
+  /** What programs can be held by here. */
+  sandbox(): Promise<Awaited<ReturnType<Chain['sandbox']>>>
   /** Brings what nearly every chain ends in into memory. */
   preload(lookup: Lookup): Promise<void>
   /** Gives calls that were cut off with their process the end they will not get otherwise. */
@@ -95,7 +98,10 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
   const outputs = openOutputs({ settings: config.outputs, userSpace, clock })
   const signer = openSigner(openOwnKey(config), clock)
   const schemas = openSchemas()
-  const layerMeans: LayerMeans = { argvPolicies, compileSchema: (schema, what) => schemas.compile(schema, what) }
+  const layerMeans: LayerMeans = {
+    argvPolicies,
+    compileSchema: (schema, what) => schemas.compile(schema, what),
+  }
   const policyOf = openPolicy({
     ...layerMeans,
     home: config.home,
@@ -157,6 +163,7 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
     fit: ({ callId, subject }, data) => results.fitAnswer(callId, subject, data),
     questions: openQuestions(means),
     resultPage: (callId, offset, limit) => results.page(callId, offset, limit),
+    sandbox: async () => chain.sandbox(),
     preload: (lookup) => chain.resolver.preload(lookup),
     settle: () => settleLostCalls(means),
     async close() {

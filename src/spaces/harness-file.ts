@@ -22,7 +22,14 @@ const InternalTools = z.strictObject({
   mcps: Servers.optional(),
 })
 
-const OneOrMore = z.union([z.string().min(1).max(1024).transform((one) => [one]), Names])
+const OneOrMore = z.union([
+  z
+    .string()
+    .min(1)
+    .max(1024)
+    .transform((one) => [one]),
+  Names,
+])
 const effect = z.enum(['allow', 'ask', 'deny'])
 const when = z.record(z.string(), z.json()).optional()
 const Examples = z

@@ -34,7 +34,9 @@ export async function harnessFaults(
 
 function placeFaults({ internal_tools, mcps, git }: HarnessFile): readonly Fault[] {
   const twice = Object.entries({ mcps, git }).filter(
-    ([key, value]) => value !== undefined && Object.entries(internal_tools).some(([name, its]) => name === key && its !== undefined),
+    ([key, value]) =>
+      value !== undefined &&
+      Object.entries(internal_tools).some(([name, its]) => name === key && its !== undefined),
   )
   return twice.map(([key]) => [[key], `"${key}" stands here and in internal_tools: keep one`])
 }
@@ -44,7 +46,11 @@ function groupFaults(content: HarnessFile): readonly Fault[] {
   const { filesystem, shell, git, mcps } = groupsOf(content)
   const root = (key: 'git' | 'mcps'): readonly string[] =>
     content.internal_tools[key] === undefined ? [] : ['internal_tools']
-  const judge = (path: readonly string[], values: readonly string[] = [], faultOf: FaultOf): readonly Fault[] =>
+  const judge = (
+    path: readonly string[],
+    values: readonly string[] = [],
+    faultOf: FaultOf,
+  ): readonly Fault[] =>
     values.flatMap((value, at) => {
       const fault = faultOf(value)
       return fault === null ? [] : [[[...path, at], `"${value}" ${fault}`] as const]
@@ -155,7 +161,9 @@ function exampleFaults(
       const shown = JSON.stringify(given)
       // Without a project nothing can be said of what lies in it.
       if (example === null)
-        return context.projectPath === null && op !== 'exec' ? [] : [[where, `the example ${shown} is no ${op}`]]
+        return context.projectPath === null && op !== 'exec'
+          ? []
+          : [[where, `the example ${shown} is no ${op}`]]
       if (matches(example) === (kind === 'match')) return []
       return [[where, `the example ${shown} ${kind === 'match' ? 'does not match' : 'matches'}`]]
     }),

@@ -38,10 +38,20 @@ export function machineLayer(files: OwnFiles): Layer {
       match: { kind: 'under', paths: neverRead },
       remedy: 'Nothing that runs through Kiwi reads these files',
     }),
-    own('own-program', { op: 'exec', match: { kind: 'program', names: ['kiwi', 'kiwi-mcp'] }, remedy: started }),
+    own('own-program', {
+      op: 'exec',
+      match: { kind: 'program', names: ['kiwi', 'kiwi-mcp'] },
+      remedy: started,
+    }),
     own('own-program', { op: 'exec', match: { kind: 'starts', files: programs }, remedy: started }),
     ...OPERATIONS.map((op): Rule => {
-      return { id: `machine/allow-${op}`, op, match: { kind: 'any' }, effect: 'allow', remedy: 'Nothing is needed' }
+      return {
+        id: `machine/allow-${op}`,
+        op,
+        match: { kind: 'any' },
+        effect: 'allow',
+        remedy: 'Nothing is needed',
+      }
     }),
   ]
   return plainLayer({ name: 'machine', source: { kind: 'machine' }, rules }, true)

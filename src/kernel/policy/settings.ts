@@ -32,10 +32,11 @@ export function settingsOf(files: readonly Harness[]): Settings {
     notices: read.filter(({ place }) => place !== 'project').flatMap(noticesOf),
     sandbox: floorOf(read.flatMap(({ content }) => content.sandbox ?? [])),
     callBudget: least(read.flatMap(({ content }) => content.budgets.tool_calls ?? [])),
-    onSecret: strictest(
-      ['block', 'redact', 'flag'] as const,
-      read.map(({ content }) => content.secrets),
-    ) ?? 'flag',
+    onSecret:
+      strictest(
+        ['block', 'redact', 'flag'] as const,
+        read.map(({ content }) => content.secrets),
+      ) ?? 'flag',
   }
 }
 

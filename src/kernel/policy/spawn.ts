@@ -33,11 +33,7 @@ export function spawned(
   }
 }
 
-function layerOf(
-  directive: string,
-  element: 'permissions' | 'delegate',
-  rules: readonly Rule[],
-): LayerData {
+function layerOf(directive: string, element: 'permissions' | 'delegate', rules: readonly Rule[]): LayerData {
   const name = element === 'permissions' ? `directive ${directive}` : `ceiling of directive ${directive}`
   return { name, source: { kind: 'directive', directive, element }, rules }
 }
