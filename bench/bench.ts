@@ -15,6 +15,7 @@ import type { Figure } from './measure.ts'
 import { Figures, isMissed, ROOT } from './measure.ts'
 import type { Place } from '../test/fixtures/place.ts'
 import { makePlace } from '../test/fixtures/place.ts'
+import { sandbox } from './sandbox.ts'
 import { spaces } from './spaces.ts'
 import { startUp } from './start-up.ts'
 
@@ -31,6 +32,7 @@ const GROUPS: Readonly<Record<string, (bed: Bed) => Promise<readonly Figure[]>>>
   chain: ({ kiwi, place }) => chain(kiwi, place.project),
   execute: ({ kiwi, client, isQuick }) => execute(kiwi, client, isQuick ? 50 : 600),
   environments: ({ place, client, isQuick }) => environments(place, client, isQuick ? 15 : 100),
+  sandbox: ({ isQuick }) => sandbox(isQuick ? 20 : 200),
   http: ({ isQuick }) => http(isQuick ? 3 : 15),
   spaces: ({ kiwi, client, place, isQuick }) => spaces(kiwi, client, place.project, isQuick ? 5 : 30),
   journal: ({ kiwi, isQuick }) => journal(kiwi, isQuick ? 500 : 3000),

@@ -25,6 +25,7 @@ export interface Kiwi extends Meta {
   readonly chainOf: Kernel['chainOf']
   /** What is decided for calls in a project. */
   readonly policyOf: Kernel['policyOf']
+  readonly sandbox: Kernel['sandbox']
   readonly openRun: Kernel['openRun']
   readonly closeRun: Kernel['closeRun']
   /** What waits for a person. */
@@ -68,6 +69,7 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
       spaces,
       chainOf: (item, lookup) => kernel.chainOf(item, lookup),
       policyOf: (projectPath) => kernel.policyOf(projectPath),
+      sandbox: () => kernel.sandbox(),
       openRun: (order) => kernel.openRun(order),
       closeRun: (runId) => kernel.closeRun(runId),
       questions: kernel.questions,

@@ -1,4 +1,5 @@
 import { openHttpClient } from '../primitives/http/http-client.ts'
+import type { SandboxHost } from '../primitives/subprocess/confinement.ts'
 import { openSubprocess } from '../primitives/subprocess/subprocess.ts'
 import type { Config } from '../config/config.ts'
 import { childEnvironment } from '../config/environment.ts'
@@ -8,9 +9,11 @@ import type { PackageTable } from '../spaces/imports.ts'
 import type { Item } from '../spaces/item.ts'
 import { openOwnKey } from '../spaces/signing-key.ts'
 import type { Store } from '../store/store.ts'
+import type { OwnPlaces } from './confine.ts'
 import { digestOf } from './compile-plan.ts'
 import type { Draft } from './draft.ts'
 import { draftCall } from './draft.ts'
+import { withFloor } from './sandbox.ts'
 import type { Request } from './draft-means.ts'
 import type { Post } from './post.ts'
 import { post } from './post.ts'
@@ -51,6 +54,8 @@ export interface Chain {
   digest(items: readonly Item[], spaceRoot: string | null): Promise<string>
   /** What the rules of its chain say about an item: `finish` starts the programs that were not asked yet. */
   validate: Validate
+  /** What programs can be held by here. */
+  sandbox(): SandboxHost | Promise<SandboxHost>
   /** Makes it. */
   perform(draft: Draft, watch?: Watch): Promise<Performed>
   /** Sends what Kiwi itself has to say, behind the same guards as a tool; gives the status it was answered with. */
@@ -89,6 +94,7 @@ export function openChain({ config, clock, store, packageTable, argvPolicies }: 
     grants,
     packages,
     cache,
+    own: ownPlaces(config),
     findProgram: (command: string, path: string) => subprocess.find(command, path),
     place: (bundle: Bundle, root?: string) => workFolders.place(bundle, root),
   }
@@ -97,21 +103,28 @@ export function openChain({ config, clock, store, packageTable, argvPolicies }: 
     verify,
     judge,
     draft(plan, request) {
-      const draft = (library: Library | null, argv: LoadedPolicies): Draft | Promise<Draft> => {
+      const draft = (
+        library: Library | null,
+        sandboxHost: SandboxHost | null,
+        argv: LoadedPolicies,
+      ): Draft | Promise<Draft> => {
         const requirements = gather(plan, library)
         const withAll = (known: readonly Requirement[]): Draft =>
-          draftCall(plan, request, { ...fixed, library, requirements: known, argv })
+          draftCall(plan, request, { ...fixed, library, sandboxHost, requirements: known, argv })
         return requirements instanceof Promise ? requirements.then(withAll) : withAll(requirements)
       }
+      const isHeld = withFloor(plan.sandbox, request.sandbox ?? null) !== null
+      const host = isHeld ? subprocess.sandbox() : null
       const library = findLibrary(plan.items, request.spaceRoot)
-      if (needsArgv(plan)) return Promise.all([library, argvPolicies()]).then((both) => draft(...both))
-      return library instanceof Promise
-        ? library.then((found) => draft(found, NO_POLICIES))
-        : draft(library, NO_POLICIES)
+      const argv = needsArgv(plan) ? argvPolicies() : NO_POLICIES
+      return library instanceof Promise || host instanceof Promise || argv instanceof Promise
+        ? Promise.all([library, host, argv]).then((all) => draft(...all))
+        : draft(library, host, argv)
     },
     hasLibrary: async (items, spaceRoot) => (await findLibrary(items, spaceRoot)) !== null,
     digest: async (items, spaceRoot) => grantDigest(digestOf(items), await findLibrary(items, spaceRoot)),
     validate: openValidate({ clock, config, subprocess, schemas }),
+    sandbox: () => subprocess.sandbox(),
     perform: (draft, watch) => perform(draft, means, watch),
     post: (message, watch) => post(message, httpClient, watch),
     async close() {
@@ -119,5 +132,14 @@ export function openChain({ config, clock, store, packageTable, argvPolicies }: 
       await environments.close()
       await workFolders.close()
     },
+  }
+}
+
+function ownPlaces({ environment, userSpace, cache, store, token, key, approverKey }: Config): OwnPlaces {
+  return {
+    home: environment['HOME'] ?? '/',
+    userSpace,
+    cache,
+    secret: [store, `${store}-wal`, `${store}-shm`, token, key, approverKey],
   }
 }

@@ -14,6 +14,7 @@ import { mergeConfigs } from './merge.ts'
 import type { Effect, Plan } from './plan.ts'
 import { compileRequest } from './request-template.ts'
 import { rulesOf } from './rules.ts'
+import { sandboxOf } from './sandbox.ts'
 import type { Schemas } from './schemas.ts'
 import { describeFindings } from './schemas.ts'
 import { compileLineTerms } from './shell/line-terms.ts'
@@ -37,6 +38,7 @@ export async function compilePlan(items: readonly Item[], schemas: Schemas): Pro
     config,
     hasFiles: files.length > 0,
     effect,
+    sandbox: isRunnable ? sandboxOf(items) : null,
     rules: rulesOf(items),
     checkParameters: await schemas.compile(inputSchema(manifest), `the parameters of "${leaf.id}"`),
     checkOutput:

@@ -12,6 +12,7 @@ import type { DraftMeans, Request } from './draft-means.ts'
 import type { EnvironmentDraft } from './environment-draft.ts'
 import { draftEnvironment } from './environment-draft.ts'
 import type { Bundle } from './files-as-read.ts'
+import type { Hold } from './hold.ts'
 import { libraryPath } from './library.ts'
 import type { Effect, Plan } from './plan.ts'
 import { renderCommand } from './render-command.ts'
@@ -49,7 +50,12 @@ interface Circumstances {
   readonly variables: Variables
 }
 
-export function draftCommand(plan: CommandPlan, given: Circumstances, means: DraftMeans): Drafted {
+export function draftCommand(
+  plan: CommandPlan,
+  given: Circumstances,
+  means: DraftMeans,
+  hold: Hold | null,
+): Drafted {
   const { library } = means
   const { packages } = plan.effect.environment ?? {}
   const isOff = packages?.isOff === true && means.requirements.length > 0
@@ -77,19 +83,29 @@ export function draftCommand(plan: CommandPlan, given: Circumstances, means: Dra
   const program = programOf(rendered.command, environment, interpreter, find)
   const withProgram = (made: Command): Command => policed(plan, { ...made, command: program }, means.argv)
   const command = withProgram(rendered)
+  const held = (bare: Command, at: Folders): Command =>
+    hold === null ? bare : hold.confine(bare, foldersIn(at, environment))
   return {
     effect: {
       kind: 'subprocess',
       command,
-      inFolders: (at) => (isExpected(at) ? command : withProgram(render(at))),
+      inFolders: (at) => held(isExpected(at) ? command : withProgram(render(at)), at),
       environment,
       workRoot,
       library: library?.bundle ?? null,
       runtime,
     },
     redact: createRedact(given.variables.secrets),
-    warnings: notInstalled(plan, isOff ? means.requirements.map(showRequirement) : []),
+    warnings: [
+      ...notInstalled(plan, isOff ? means.requirements.map(showRequirement) : []),
+      ...(hold?.warnings ?? []),
+    ],
   }
+}
+
+function foldersIn(at: Folders, environment: EnvironmentDraft | null): readonly string[] {
+  const folders = [at.workFolder, at.runtimeFolder, at.libraryFolder, environment?.place ?? null]
+  return folders.filter((folder) => folder !== null)
 }
 
 /** What the parameters of a tool made of its arguments has to suit what is known of the program. */

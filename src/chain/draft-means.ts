@@ -1,6 +1,9 @@
 import type { Config, Grant } from '../config/config.ts'
 import type { Environment } from '../config/environment.ts'
 import type { JsonObject } from '../shared/json.ts'
+import type { SandboxHost } from '../primitives/subprocess/confinement.ts'
+import type { OwnPlaces } from './confine.ts'
+import type { SandboxFloor } from './sandbox.ts'
 import type { Library } from './library.ts'
 import type { Requirement } from './requirements.ts'
 import type { LoadedPolicies } from './shell/argv-policies.ts'
@@ -14,6 +17,9 @@ export interface DraftMeans {
   readonly grants: readonly Grant[]
   readonly packages: Config['packages']
   readonly cache: string
+  readonly own: OwnPlaces
+  /** What a program can be held by here; null when nobody asked. */
+  readonly sandboxHost: SandboxHost | null
   readonly findProgram: (command: string, path: string) => string | null
   readonly place: WorkFolders['place']
   /** The packages that the tool needs. */
@@ -31,4 +37,6 @@ export interface Request {
   readonly projectPath: string | null
   /** The folder of the space that the tool was found in; null in the store. */
   readonly spaceRoot: string | null
+  /** What its programs are held by at least. */
+  readonly sandbox?: SandboxFloor | null
 }

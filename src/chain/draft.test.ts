@@ -178,25 +178,3 @@ describe('the program', () => {
     expect(error instanceof Error && error.message).not.toContain(CANARY)
   })
 })
-
-describe('X8: what requires a sandbox is refused rather than run bare', () => {
-  test.each<[string, JsonObject, JsonObject]>([
-    ['the tool', { sandbox: { level: 'strict', required: true } }, {}],
-    ['its runtime', {}, { sandbox: { required: true } }],
-    ['the config of the tool', { config: { sandbox: { required: true } } }, {}],
-    [
-      'the config of its runtime, whatever the tool says',
-      { config: { sandbox: null } },
-      { config: { command: 'cat', sandbox: { required: true } } },
-    ],
-  ])('by %s', async (_, tool, executor) => {
-    runtime('boxed_runtime', { command: 'cat' }, executor)
-    script('boxed', tool, 'boxed_runtime')
-    await expect(temp.draft('boxed')).rejects.toMatchObject({ code: 'SANDBOX_UNAVAILABLE' })
-  })
-
-  test('a sandbox that is only wished for does not stop it', async () => {
-    script('wishing', { sandbox: { level: 'fs', required: false } })
-    expect((await temp.draft('wishing')).effect.kind).toBe('subprocess')
-  })
-})

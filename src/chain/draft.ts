@@ -1,15 +1,17 @@
 import type { HttpRequest } from '../primitives/http/request.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
-import { isObject } from '../shared/json.ts'
 import type { Redact } from '../shared/redact.ts'
 import { createRedact, keepAll } from '../shared/redact.ts'
 import type { CommandDraft } from './draft-command.ts'
 import { draftCommand, findProgram } from './draft-command.ts'
 import type { DraftMeans, Request } from './draft-means.ts'
+import type { Hold } from './hold.ts'
+import { holdOf } from './hold.ts'
 import { grantDigest } from './library.ts'
 import { checkParameters } from './parameters.ts'
 import type { Plan } from './plan.ts'
+import { withFloor } from './sandbox.ts'
 import { renderRequest } from './render-request.ts'
 import type { LineDraft } from './shell/draft-line.ts'
 import { draftLine } from './shell/draft-line.ts'
@@ -22,6 +24,8 @@ export interface Draft {
   /** Of all content that runs: the chain, and the library that goes with it. */
   readonly digest: string
   readonly effect: DraftEffect
+  /** What its programs are held by; null when nobody asks for it. */
+  readonly hold: Hold | null
   readonly redact: Redact
   /** This call changes nothing, as its manifest says, or as is known of the commands it starts. */
   readonly isReadOnly: boolean
@@ -36,25 +40,35 @@ type DraftEffect =
 
 export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draft {
   if (plan.effect.kind === 'none') throw notRunnable(plan)
-  assertSandbox(plan)
   const parameters = checkParameters(plan, request.parameters)
   const digest = grantDigest(plan.digest, means.library)
   const { item, secrets } = plan
   const variables = openVariables({ item, secrets, digest }, { ...means, projectPath: request.projectPath })
-  const base = { plan, parameters, digest, isReadOnly: item.manifest.mutates_state === false }
+  const isReadOnly = item.manifest.mutates_state === false
+  const base = { plan, parameters, digest, isReadOnly, hold: null }
   switch (plan.effect.kind) {
     case 'content':
       return { ...base, effect: { kind: 'content' }, redact: keepAll, warnings: [] }
     case 'subprocess': {
       const circumstances = { request, parameters, variables }
-      return { ...base, ...draftCommand({ ...plan, effect: plan.effect }, circumstances, means) }
+      const hold = holdFor(plan, request, means, isReadOnly)
+      const drafted = draftCommand({ ...plan, effect: plan.effect }, circumstances, means, hold)
+      return { ...base, ...drafted, hold }
     }
     case 'line': {
       const effect = draftLine(plan.effect.terms, parameters, request, {
         ...means,
         find: (name) => findProgram(name, means, keepAll),
       })
-      return { ...base, effect, isReadOnly: effect.isReadOnly, redact: keepAll, warnings: [] }
+      const hold = holdFor(plan, request, means, effect.isReadOnly)
+      return {
+        ...base,
+        effect: hold === null ? effect : { ...effect, line: heldLine(effect.line, hold) },
+        hold,
+        isReadOnly: effect.isReadOnly,
+        redact: keepAll,
+        warnings: hold?.warnings ?? [],
+      }
     }
     case 'http_client': {
       const isIdempotent = plan.isRepeatable ? true : (plan.item.manifest.idempotent ?? null)
@@ -85,14 +99,25 @@ function notRunnable({ item }: Plan): KiwiError {
   })
 }
 
-/** No sandbox is built yet: what requires one is refused rather than run bare. */
-function assertSandbox({ item, items }: Plan): void {
-  const strict = items.find(({ manifest: { sandbox, config } }) =>
-    [sandbox, config['sandbox']].some((wanted) => isObject(wanted) && wanted['required'] === true),
-  )
-  if (strict === undefined) return
-  throw new KiwiError(
-    'SANDBOX_UNAVAILABLE',
-    `Cannot run "${item.id}": "${strict.id}" requires a sandbox, and there is none here`,
-  )
+/** Every command of a line is held by itself: what one leaves in its temporary folder, the next does not find. */
+function heldLine(line: LineDraft['line'], hold: Hold): LineDraft['line'] {
+  const steps = line.steps.map(({ joint, programs }) => ({
+    joint,
+    programs: programs.map((program) => hold.confine(program, [])),
+  }))
+  return { ...line, steps }
+}
+
+/** What changes nothing is given nothing to write to. */
+function holdFor(
+  { item, sandbox }: Plan,
+  request: Request,
+  { sandboxHost, own }: DraftMeans,
+  isReadOnly: boolean,
+): Hold | null {
+  const wish = withFloor(sandbox, request.sandbox ?? null)
+  if (wish === null) return null
+  if (sandboxHost === null) throw new TypeError('a call that asks for a sandbox came without one')
+  const { projectPath } = request
+  return holdOf(item.id, isReadOnly ? { ...wish, write: [] } : wish, { host: sandboxHost, own, projectPath })
 }

@@ -213,6 +213,7 @@ describe('P2: what kept a program from starting has a code of its own', () => {
         runLine: unused,
         open: unused,
         find: unused,
+        sandbox: unused,
         close: unused,
       },
       httpClient: { request: unused, stream: unused, events: unused, websocket: unused, close: unused },

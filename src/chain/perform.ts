@@ -31,7 +31,7 @@ export interface PerformMeans {
 
 /** Makes the call. Everything it gives back or fails with has live secrets taken out. */
 export async function perform(draft: Draft, means: PerformMeans, watch: Watch = {}): Promise<Performed> {
-  const { plan, effect, redact } = draft
+  const { plan, effect, redact, hold } = draft
   switch (effect.kind) {
     case 'content':
       return contentOf(plan)
@@ -44,6 +44,7 @@ export async function perform(draft: Draft, means: PerformMeans, watch: Watch = 
           plan,
           { program: redact(command.command), timeoutMs: command.timeoutMs },
           redacted(result, redact),
+          heldBy(hold),
         ),
       )
     }
@@ -51,7 +52,8 @@ export async function perform(draft: Draft, means: PerformMeans, watch: Watch = 
       const { timeoutMs } = effect.line
       const { return_codes: codes, ...result } = await means.subprocess.runLine(effect.line, watch.signal)
       const program = effect.commands.map(({ argv }) => argv[0] ?? '').join(' ')
-      return checked(plan, readCommand(plan, { program, timeoutMs }, result, stepsOf(effect, codes)))
+      const more = { ...stepsOf(effect, codes), ...heldBy(hold) }
+      return checked(plan, readCommand(plan, { program, timeoutMs }, result, more))
     }
     case 'http_client': {
       const result = await means.httpClient.request(effect.request, watch.signal)
@@ -59,6 +61,11 @@ export async function perform(draft: Draft, means: PerformMeans, watch: Watch = 
       return checked(plan, await readResponse(plan, host, redacted(result, redact)))
     }
   }
+}
+
+/** What really held it, where that was asked for. */
+function heldBy(hold: Draft['hold']): JsonObject {
+  return hold === null ? {} : { sandbox: hold.shown }
 }
 
 /** How each command ended, in order; null for one that was not started. */

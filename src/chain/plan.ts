@@ -6,6 +6,7 @@ import type { CommandTemplate } from './command-template.ts'
 import type { EnvironmentPlan } from './environment-plan.ts'
 import type { RequestTemplate } from './request-template.ts'
 import type { RuleSet } from './rules.ts'
+import type { SandboxWish } from './sandbox.ts'
 import type { Check } from './schemas.ts'
 import type { LineTerms } from './shell/line-terms.ts'
 import type { Trust } from './trust.ts'
@@ -47,6 +48,8 @@ export interface Plan {
   /** Whether the item carries files that a run needs on disk. */
   readonly hasFiles: boolean
   readonly effect: Effect
+  /** What its programs are to be held by; null when nobody asks for it. */
+  readonly sandbox: SandboxWish | null
   /** What the chain says its first item must look like. */
   readonly rules: RuleSet
   /** Checks the parameters and fills in their defaults. */

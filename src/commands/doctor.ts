@@ -9,6 +9,7 @@ import { VERSION } from '../shared/version.ts'
 import { openOwnKey } from '../spaces/signing-key.ts'
 import type { Finding } from './finding.ts'
 import { policyFindings } from './policy-findings.ts'
+import { sandboxFinding } from './sandbox-finding.ts'
 import { projectItems } from './project-items.ts'
 import { openTerminal, table } from './terminal.ts'
 import { isTrusted } from './trust.ts'
@@ -144,6 +145,7 @@ async function look(session: Session): Promise<readonly Finding[]> {
         : { name, state: 'warn', detail: error.message, fix },
     )
   }
+  findings.push(sandboxFinding(await kiwi.sandbox()))
   findings.push({ name: 'project', state: 'ok', detail: project }, await trustFinding(session))
   const policy = await kiwi.policyOf(project)
   const { signatureRequiredBy } = policy

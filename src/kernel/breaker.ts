@@ -1,6 +1,40 @@
+import type { Call, Work } from './call.ts'
+import { callHash } from './call-hash.ts'
 import type { Stage } from './gate.ts'
+import type { Verdict } from './policy/rule.ts'
+import type { Streak } from './streaks.ts'
 
 /** A call that repeats itself, or a session that keeps being refused, comes before a person. */
-export const breaker: Stage = async (_call, next) => {
+export const breaker: Stage = async (call, next, { streaks }) => {
+  const { work, verdict, ticket } = call
+  const isJudged = work !== null && verdict?.effect === 'allow'
+  if (!isJudged || ticket.caller.kind !== 'agent' || work.isReadOnly) return next()
+  const found = findingOf(call, work, await streaks.of(call))
+  if (found !== null) call.verdict = { ...verdict, effect: 'ask', layer: 'breaker', required: null, ...found }
   return next()
+}
+
+/** The third of its kind is asked about. */
+const MOST_REPEATS = 2
+const MOST_DENIALS = 3
+const MOST_DENIALS_IN_ALL = 20
+
+type Finding = Pick<Verdict, 'rule' | 'reason' | 'remedy'>
+
+function findingOf(call: Call, work: Work, streak: Streak): Finding | null {
+  if (streak.denials >= MOST_DENIALS || streak.allDenials >= MOST_DENIALS_IN_ALL) {
+    return {
+      rule: 'breaker/denials',
+      reason: `${streak.allDenials} calls were refused`,
+      remedy: 'A person looks at the next call before it runs; read-only ones pass',
+    }
+  }
+  // Outside of a run nobody expects an order of calls: only what comes to the same end again and again is stuck.
+  const times = call.ticket.runId === undefined ? streak.sameEnds : streak.repeats
+  if (times < MOST_REPEATS || work.isRepeatable || streak.hash !== callHash(call)) return null
+  return {
+    rule: 'breaker/repeated',
+    reason: `the same call was made ${streak.repeats} times in a row`,
+    remedy: 'Change the call, or a person looks at it before it runs again',
+  }
 }

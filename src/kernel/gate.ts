@@ -6,6 +6,7 @@ import { budget } from './budget.ts'
 import type { Call, Outcome } from './call.ts'
 import { checkpoint } from './checkpoint.ts'
 import { commit } from './commit.ts'
+import { endings } from './endings.ts'
 import type { Means } from './means.ts'
 import { permission } from './permission.ts'
 import { rate } from './rate.ts'
@@ -18,6 +19,7 @@ type Next = () => Promise<Outcome>
 const STAGES: readonly Stage[] = [
   audit,
   arrive,
+  endings,
   permission,
   breaker,
   rate,

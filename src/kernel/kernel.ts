@@ -39,6 +39,7 @@ import type { Policy } from './policy/policy.ts'
 import type { ShownTrust } from './shown-trust.ts'
 import { shownTrust } from './shown-trust.ts'
 import { openSigner } from './signer.ts'
+import { openStreaks } from './streaks.ts'
 import { workOut } from './work-out.ts'
 
 /** What stands between a wish and its effect. Nobody outside holds a handle that leads past it. */
@@ -63,6 +64,8 @@ export interface Kernel {
   readonly questions: Questions
   /** A page of a result that was too large for its reply. */
   resultPage(callId: string, offset: number, limit: number): Promise<Page>
+  /** What programs can be held by here. */
+  sandbox(): Promise<Awaited<ReturnType<Chain['sandbox']>>>
   /** Brings what nearly every chain ends in into memory. */
   preload(lookup: Lookup): Promise<void>
   /** Gives calls that were cut off with their process the end they will not get otherwise. */
@@ -130,6 +133,7 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
     log,
     policyOf,
     runs,
+    streaks: openStreaks(store, clock),
     approver,
     notify: (question, to) => notices.notify(question, to),
     userSpace,
@@ -154,6 +158,7 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
     fit: ({ callId, subject }, data) => results.fitAnswer(callId, subject, data),
     questions: openQuestions(means),
     resultPage: (callId, offset, limit) => results.page(callId, offset, limit),
+    sandbox: async () => chain.sandbox(),
     preload: (lookup) => chain.resolver.preload(lookup),
     settle: () => settleLostCalls(means),
     async close() {

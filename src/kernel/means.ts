@@ -10,6 +10,7 @@ import type { Outputs } from './outputs.ts'
 import type { Results } from './results.ts'
 import type { Runs } from './runs.ts'
 import type { Signer } from './signer.ts'
+import type { Streaks } from './streaks.ts'
 
 /** What the stages and the work behind them need. */
 export interface Means {
@@ -25,6 +26,7 @@ export interface Means {
   readonly approver: Approver
   /** Tells people that one of them is waited for; what cannot be told is logged. */
   readonly notify: (question: Approval, notices: readonly Notice[]) => void
+  readonly streaks: Streaks
   readonly userSpace: string
   readonly signer: Signer
   readonly packageTable: PackageTable

@@ -1,6 +1,54 @@
+import { KiwiError } from '../shared/errors.ts'
+import type { FullWindow, Window } from '../store/limits.ts'
+import type { Call, Work } from './call.ts'
 import type { Stage } from './gate.ts'
+import type { RateLimit } from './policy/policy.ts'
 
-/** Windows of calls, shared by all processes on one store. */
-export const rate: Stage = async (_call, next) => {
-  return next()
+/** Windows of calls, shared by all processes on one store. A call that is refused here does not count; one that fails later does. */
+export const rate: Stage = async (call, next, { store, clock }) => {
+  const speaking = limitsOf(call)
+  if (speaking.length === 0) return next()
+  const { principal } = call.ticket.caller
+  const windows = speaking.map(({ id, count, windowMs }): Window => ({
+    key: `${id}\n${principal}`,
+    count,
+    windowMs,
+  }))
+  const full = await store.limits.take(windows, clock.now())
+  if (full === null) return next()
+  throw limited(call, full)
+}
+
+function limitsOf({ policy, work }: Call): readonly RateLimit[] {
+  if (policy === null || work === null || policy.rateLimits.length === 0) return []
+  return policy.rateLimits.filter((limit) => speaksOf(limit, work))
+}
+
+function speaksOf({ server, tool }: RateLimit, { demands }: Work): boolean {
+  return demands.some(
+    (demand) =>
+      demand.op === 'tool' && demand.of?.server === server && (tool === null || demand.of.tool === tool),
+  )
+}
+
+function limited({ ticket }: Call, { key, count, windowMs, used, retryAfterMs }: FullWindow): KiwiError {
+  const rule = key.slice(0, key.indexOf('\n'))
+  const window = windowMs / 1000
+  const wait = Math.max(1, Math.ceil(retryAfterMs / 1000))
+  return new KiwiError(
+    'RATE_LIMITED',
+    `Cannot run "${ticket.subject}": "${rule}" allows ${count} in ${window} s, and ${used} were made`,
+    {
+      hint: `Wait ${wait} s, then send the call again`,
+      details: {
+        layer: rule.split('/')[0] ?? rule,
+        rule,
+        limit: count,
+        window,
+        used,
+        retry_after: wait,
+        required: `a person raises it in the agent_harness.yaml that "${rule}" names`,
+      },
+    },
+  )
 }

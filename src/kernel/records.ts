@@ -52,14 +52,20 @@ export function outcomeRecord(
 ): NewRecord {
   const isError = end instanceof Error
   const body: JsonObject = isError
-    ? { code: end.code, message: end.message, duration_ms: durationMs }
-    : { duration_ms: durationMs, result_hash: sha256(canonicalJson(end.data)) }
+    ? { code: end.code, message: end.message, duration_ms: durationMs, ...heldBy(end.partial) }
+    : { duration_ms: durationMs, result_hash: sha256(canonicalJson(end.data)), ...heldBy(end.data) }
   return {
     ...common(call, wall),
     kind: 'outcome',
     status: isError ? (STATUSES[end.code] ?? 'error') : end.status === 'success' ? 'success' : 'parked',
     body,
   }
+}
+
+/** What really held the program, where one was asked for. */
+function heldBy(data: JsonObject | null | undefined): JsonObject {
+  const sandbox = data?.['sandbox']
+  return sandbox === undefined ? {} : { sandbox }
 }
 
 function common(

@@ -9,7 +9,9 @@ import { canonicalJson, sha256 } from '../shared/json.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Link, Ticket, Wish, Work } from './call.ts'
+import { heldPaths } from './held-paths.ts'
 import type { Means } from './means.ts'
+import type { Policy } from './policy/policy.ts'
 import { ruleCheck } from './rule-check.ts'
 import { runDemands } from './run-demands.ts'
 import { saveRun } from './save-run.ts'
@@ -22,7 +24,7 @@ export async function runWork(
   means: Means,
 ): Promise<Work> {
   const { chain, results } = means
-  const { plan, spaceRoot, warnings: noted } = await trustedPlan(wish, lookup, means)
+  const { plan, spaceRoot, floor, warnings: noted } = await trustedPlan(wish, lookup, means)
   const { projectPath } = lookup
   const fit = (data: JsonObject): Promise<JsonObject> => results.fit(ticket.callId, plan.item.id, data)
   const draft = await chain.draft(plan, {
@@ -30,13 +32,14 @@ export async function runWork(
     parameters: wish.parameters,
     projectPath,
     spaceRoot,
+    sandbox: floor,
   })
   const rules = await ruleCheck(plan, { action: 'run', ticket, lookup, means, redact: draft.redact })
   return {
     item: { id: plan.item.id, version: plan.item.manifest.version, space: plan.item.space },
     action: 'run',
     chain: linksOf(plan),
-    demands: [...runDemands(draft), ...rules.demands],
+    demands: [...runDemands(draft), ...heldPaths(draft), ...rules.demands],
     isRepeatable: plan.isRepeatable,
     isReadOnly: plan.isReadOnly,
     parameters: draft.parameters,
@@ -70,19 +73,20 @@ async function trustedPlan(
   const plan = kept.trust.refusal === null ? kept : await chain.resolver.current(ref, lookup, itemType)
   const { refusal, unsigned } = plan.trust
   if (refusal !== null) throw refusal
-  const { signatureRequiredBy } = await policyOf(lookup.projectPath)
+  const { signatureRequiredBy, sandbox: floor } = await policyOf(lookup.projectPath)
   if (signatureRequiredBy !== null && unsigned !== null) {
     throw unsignedRefusal('run', plan.item, unsigned, signatureRequiredBy)
   }
   const spaceRoot = rootOf(plan.item, lookup)
   const isLibraryTrusted = plan.trust.isProjectTrusted && signatureRequiredBy === null
   if (isLibraryTrusted || spaceRoot === null || !(await chain.hasLibrary(plan.items, spaceRoot))) {
-    return { plan, spaceRoot, warnings: [] }
+    return { plan, spaceRoot, floor, warnings: [] }
   }
   const why = plan.trust.isProjectTrusted ? 'nobody signs it' : 'nobody has trusted the project'
   return {
     plan,
     spaceRoot: null,
+    floor,
     warnings: [`the library "${spaceRoot}/tools/lib" and modules beside it are left out: ${why}`],
   }
 }
@@ -91,6 +95,8 @@ interface TrustedPlan {
   readonly plan: Plan
   /** The space whose library goes with it; a signature is only for the item itself. */
   readonly spaceRoot: string | null
+  /** What its programs are held by at least. */
+  readonly floor: Policy['sandbox']
   readonly warnings: readonly string[]
 }
 
@@ -104,11 +110,12 @@ export function linksOf({ links }: Plan): readonly Link[] {
 }
 
 /** What would happen, without values that could be secret. */
-function previewOf({ plan, effect, redact }: Draft): JsonObject {
+function previewOf({ plan, effect, redact, hold }: Draft): JsonObject {
   return {
     executor_chain: plan.chain,
     tool_type: plan.item.manifest.tool_type,
     trust: { level: plan.trust.level, name: TRUST_NAMES[plan.trust.level] },
+    ...(hold === null ? {} : { sandbox: hold.shown }),
     ...effectPreview(plan, effect, redact),
   }
 }

@@ -55,4 +55,9 @@ export const LIMITS = {
   queryWords: 64,
   /** Bytes of a description in the search index. */
   descriptionBytes: 2048,
+  /** Bytes of each place that a sandbox gives a program for itself. */
+  sandboxTempBytes: 512 * 1024 * 1024,
+  /** Bytes of memory that a process in a strict sandbox may write to, and processes in it. */
+  sandboxMemoryBytes: 4 * 1024 * 1024 * 1024,
+  sandboxProcesses: 1024,
 } as const

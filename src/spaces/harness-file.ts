@@ -95,7 +95,11 @@ export const HarnessFile = z.strictObject({
     .prefault({}),
   budgets: z.strictObject({ tool_calls: z.int().min(1).optional() }).prefault({}),
   sandbox: z
-    .strictObject({ level: z.enum(['off', 'fs', 'strict']), required: Bool.default(false) })
+    .strictObject({
+      level: z.enum(['off', 'fs', 'strict']),
+      net: z.enum(['none', 'proxy', 'all']).optional(),
+      required: Bool.default(false),
+    })
     .optional(),
   secrets: z.enum(['block', 'redact', 'flag']).optional(),
   require_signature: Bool.optional(),

@@ -2,6 +2,7 @@ import { describe, test } from 'vitest'
 import { approvalCases } from './store-approvals.cases.ts'
 import type { StoreBed } from './store-bed.ts'
 import { exclusiveCases } from './store-exclusive.cases.ts'
+import { budgetCases, windowCases } from './store-limits.cases.ts'
 import { journalCases, tamperCases } from './store-journal.cases.ts'
 import { latestCases, refusalCases, resolveCases, roundTripCases } from './store-registry.cases.ts'
 import { indexCases, rankCases, reachCases } from './store-search.cases.ts'
@@ -27,6 +28,8 @@ export function storeCases(name: string, makeBed: () => Promise<StoreBed>): void
     ...trustCases,
     ...runCases,
     ...approvalCases,
+    ...windowCases,
+    ...budgetCases,
   }
   describe(name, () => {
     for (const [title, run] of Object.entries(cases)) {

@@ -218,7 +218,7 @@ describe('programs', () => {
   })
 })
 
-test('SANDBOX: what requires a sandbox is refused rather than run bare', async () => {
-  await temp.create('caged', { ...BASH, sandbox: { level: 'strict', required: true } }, { 'main.sh': 'true' })
+test('SANDBOX: what requires a sandbox that is not built is refused rather than run bare', async () => {
+  await temp.create('caged', { ...BASH, sandbox: { net: 'proxy', required: true } }, { 'main.sh': 'true' })
   await expectError(await temp.run('caged'), 'SANDBOX_UNAVAILABLE')
 })

@@ -63,4 +63,6 @@ export interface Notice {
 export interface SandboxFloor {
   readonly level: 'off' | 'fs' | 'strict'
   readonly isRequired: boolean
+  /** Without a word about it, `strict` has none. */
+  readonly net?: 'none' | 'proxy' | 'all'
 }

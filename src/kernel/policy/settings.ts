@@ -1,6 +1,7 @@
 import type { Harness } from '../../spaces/harness.ts'
 import { groupsOf } from './compile-harness.ts'
-import type { Notice, Policy, RateLimit, SandboxFloor } from './policy.ts'
+import type { Notice, Policy, RateLimit } from './policy.ts'
+import { floorOf } from './sandbox-floor.ts'
 import { readRate } from './rate-text.ts'
 import type { Demand } from './rule.ts'
 
@@ -27,7 +28,7 @@ export function settingsOf(files: readonly Harness[]): Settings {
       return Math.min(...(given.length === 0 ? [APPROVAL_TIMEOUT] : given)) * 1000
     },
     notices: read.filter(({ place }) => place !== 'project').flatMap(noticesOf),
-    sandbox: floorOf(read),
+    sandbox: floorOf(read.flatMap(({ content }) => content.sandbox ?? [])),
     callBudget: least(read.flatMap(({ content }) => content.budgets.tool_calls ?? [])),
     onSecret:
       (['block', 'redact'] as const).find((one) => read.some(({ content }) => content.secrets === one)) ??
@@ -42,13 +43,6 @@ function requiresSignature({ place, content: { mode, require_signature: wanted }
 
 function least(values: readonly number[]): number | null {
   return values.length === 0 ? null : Math.min(...values)
-}
-
-function floorOf(files: readonly Read[]): SandboxFloor | null {
-  const given = files.flatMap(({ content }) => content.sandbox ?? [])
-  const level = (['strict', 'fs', 'off'] as const).find((one) => given.some((floor) => floor.level === one))
-  if (level === undefined) return null
-  return { level, isRequired: given.some(({ required }) => required) }
 }
 
 function rateLimitsOf({ place, content }: Read): readonly RateLimit[] {

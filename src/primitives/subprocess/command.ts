@@ -1,3 +1,5 @@
+import type { Confinement } from './confinement.ts'
+
 /** A program with everything it is started with: concrete values, no templates. */
 export interface Program {
   readonly command: string
@@ -5,6 +7,8 @@ export interface Program {
   /** The whole environment of the child: nothing of ours is inherited. */
   readonly env: Readonly<Record<string, string>>
   readonly cwd: string
+  /** What holds it; left out where it runs bare. */
+  readonly confinement?: Confinement | undefined
   /** Run before it; when one does not pass, it is not started. */
   readonly guards?: readonly Guard[]
 }

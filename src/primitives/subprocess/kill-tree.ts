@@ -1,6 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../../shared/clock.ts'
-import { createSweep, isLiving, killProcess, listDescendants, listGroup, untilDead } from './process-table.ts'
+import type { Process } from './process-table.ts'
+import {
+  createSweep,
+  isLiving,
+  killProcess,
+  listDescendants,
+  listGroup,
+  terminateProcess,
+  untilDead,
+} from './process-table.ts'
 import type { Child } from './start-child.ts'
 import { within } from './within.ts'
 
@@ -49,7 +58,7 @@ export function createKillTree(clock: Clock): KillTree {
     async stop(child, graceMs) {
       // Taken while parents live: an orphan cannot be traced to us.
       const descendants = [...listDescendants(child.pid)]
-      signalGroup(child.pid, 'SIGTERM')
+      askToEnd(child, descendants)
       await groupEnds(child.pid, graceMs)
       descendants.push(...listDescendants(child.pid))
       await killGroup(child.pid)
@@ -73,6 +82,12 @@ export function createKillTree(clock: Clock): KillTree {
       hurriedAt = Math.min(hurriedAt, clock.monotonic())
     },
   }
+}
+
+/** What holds a program takes it along when it goes, so that only those inside are told: they have their grace. */
+function askToEnd({ pid, isConfined }: Child, descendants: readonly Process[]): void {
+  if (!isConfined || descendants.length === 0) signalGroup(pid, 'SIGTERM')
+  else for (const process of descendants) terminateProcess(process)
 }
 
 /** False when no process of the group is left that we may signal. 0 only asks. */

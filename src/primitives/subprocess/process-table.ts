@@ -108,6 +108,11 @@ export function killProcess({ pid, startedAt }: Process): boolean {
   return statusOf(pid)?.startedAt === startedAt && kill(pid)
 }
 
+/** Asks it to end; false when it was gone already. */
+export function terminateProcess({ pid, startedAt }: Process): boolean {
+  return statusOf(pid)?.startedAt === startedAt && kill(pid, 'SIGTERM')
+}
+
 function childrenOf(pid: number): number[] {
   try {
     return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
@@ -148,9 +153,9 @@ function statusOf(pid: number): Status | null {
   }
 }
 
-function kill(pid: number): boolean {
+function kill(pid: number, signal: 'SIGTERM' | 'SIGKILL' = 'SIGKILL'): boolean {
   try {
-    return process.kill(pid, 'SIGKILL')
+    return process.kill(pid, signal)
   } catch {
     return false
   }

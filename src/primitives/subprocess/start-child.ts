@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
 import { PROCESS_MARK } from '../../config/environment.ts'
+import { confine } from './bubblewrap.ts'
 import type { NotStarted, Program } from './command.ts'
 import { explainStart, notStarted } from './explain-start.ts'
 
@@ -10,6 +11,8 @@ export interface Child {
   readonly pid: number
   /** The value of the variable by which its descendants are known. */
   readonly mark: string
+  /** Whether the child is what holds the program, and not the program itself. */
+  readonly isConfined: boolean
   readonly stdin: Writable | null
   readonly stdout: Readable
   readonly stderr: Readable
@@ -31,7 +34,7 @@ export async function startChild(
   mark: string,
   stdin: 'pipe' | 'ignore',
 ): Promise<Child | NotStarted> {
-  const { command, args, cwd } = program
+  const { command, cwd } = program
   if (command === '') return { failure: 'missing_command', stderr: "Missing 'command'" }
   if (cwd === '') return { failure: 'bad_folder', stderr: 'The working folder is empty' }
   // A name with "=" would set another variable than the one that was allowed.
@@ -39,15 +42,20 @@ export async function startChild(
     return notStarted(command, 'the name of a variable is empty or holds "="')
   }
   try {
-    const child = spawn(command, args, {
+    const { confinement } = program
+    const started = confinement === undefined ? program : confine(program, confinement)
+    const child = spawn(started.command, started.args, {
       cwd,
       // Node hands its coverage variable to every child that does not have the key.
-      env: { NODE_V8_COVERAGE: undefined, ...program.env, [PROCESS_MARK]: mark },
+      env: { NODE_V8_COVERAGE: undefined, ...started.env, [PROCESS_MARK]: mark },
       stdio: [stdin, 'pipe', 'pipe'],
       detached: true,
       windowsHide: true,
     })
-    return keep(child, mark) ?? explainStart(program, await failureOf(child))
+    return (
+      keep(child, { mark, isConfined: confinement !== undefined }) ??
+      explainStart(program, await failureOf(child))
+    )
   } catch (error) {
     return explainStart(program, error)
   }
@@ -60,7 +68,7 @@ function failureOf(child: ChildProcess): Promise<unknown> {
   })
 }
 
-function keep(child: ChildProcess, mark: string): Child | null {
+function keep(child: ChildProcess, known: Pick<Child, 'mark' | 'isConfined'>): Child | null {
   const { pid, stdin, stdout, stderr } = child
   for (const stream of [child, stdin, stdout, stderr]) stream?.on('error', ignore)
   if (pid === undefined || stdout === null || stderr === null) return null
@@ -75,8 +83,8 @@ function keep(child: ChildProcess, mark: string): Child | null {
     child.once('close', () => resolve())
   })
   return {
+    ...known,
     pid,
-    mark,
     stdin,
     stdout,
     stderr,

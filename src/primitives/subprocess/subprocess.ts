@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import type { Clock } from '../../shared/clock.ts'
+import type { SandboxHost } from './confinement.ts'
 import type { Command, CommandResult, NotStarted, Program } from './command.ts'
 import { notRun } from './command.ts'
 import { notStarted } from './explain-start.ts'
@@ -12,6 +13,7 @@ import type { LineCommand, LineResult } from './run-line.ts'
 import { runLine } from './run-line.ts'
 import type { PipelineResult } from './run-pipeline.ts'
 import { runPipeline } from './run-pipeline.ts'
+import { createSandboxLook } from './sandbox-host.ts'
 import type { Entry, SpawnQueue } from './spawn-queue.ts'
 import { openSpawnQueue } from './spawn-queue.ts'
 import type { Child } from './start-child.ts'
@@ -28,6 +30,8 @@ export interface Subprocess {
   open(command: SessionCommand, signal?: AbortSignal): Promise<Opened>
   /** The absolute path of a program on a PATH. */
   find(command: string, path: string): string | null
+  /** What a program can be held by here: looked for once, at once when that is known. */
+  sandbox(): SandboxHost | Promise<SandboxHost>
   /** Ends every child, those that wait, and the watchdog. */
   close(): Promise<void>
 }
@@ -117,7 +121,9 @@ export function openSubprocess(options: SubprocessOptions): Subprocess {
     await watchdog.close()
   }
 
-  return { run, runLine: runWholeLine, open, find: createFindProgram(clock), close }
+  const find = createFindProgram(clock)
+  const sandbox = createSandboxLook({ find, run })
+  return { run, runLine: runWholeLine, open, find, sandbox, close }
 }
 
 /** Waits for a place, and keeps what runs in it known. */

@@ -108,7 +108,7 @@ const READ_ONLY = {
   found: ['sample'],
   seeded: 4,
   records: 1,
-  refused: ['STORE_UNAVAILABLE', 'STORE_UNAVAILABLE', 'STORE_UNAVAILABLE'],
+  refused: Array.from({ length: 4 }, () => 'STORE_UNAVAILABLE'),
 }
 
 async function fillAndClose(): Promise<void> {

@@ -12,6 +12,7 @@ import { isUnwritable } from './failure.ts'
 import { createFiles } from './files.ts'
 import { createGeneration } from './generation.ts'
 import { createJournal } from './journal.ts'
+import { createLimits } from './limits.ts'
 import { migrate } from './migrate.ts'
 import { preparePlace } from './place.ts'
 import { fillFromFile, refuseWrites } from './read-only.ts'
@@ -84,7 +85,10 @@ async function openReadOnly(file: string, reason: string, options: SqliteOptions
     const said = `"${file}" cannot be written: ${reason}`
     options.log?.warn('store.read_only', { file, reason, is_read: isRead })
     const store = assemble(connection, options, said)
-    const { append, publish, remove, exclusively, runs, approvals, ...trust } = refuseWrites(file, said)
+    const { append, publish, remove, exclusively, runs, approvals, limits, ...trust } = refuseWrites(
+      file,
+      said,
+    )
     return {
       ...store,
       exclusively,
@@ -93,6 +97,7 @@ async function openReadOnly(file: string, reason: string, options: SqliteOptions
       journal: { ...store.journal, append },
       runs: { ...store.runs, ...runs },
       approvals: { ...store.approvals, ...approvals },
+      limits: { ...store.limits, ...limits },
     }
   } catch (error) {
     await connection.close()
@@ -123,6 +128,7 @@ function assemble(connection: Connection, options: SqliteOptions, readOnlyReason
     journal: createJournal(connection, appender),
     runs: createRuns(connection),
     approvals: createApprovals(connection),
+    limits: createLimits(connection),
     readOnlyReason,
     generation: () => generation.current(),
     async exclusively(work) {

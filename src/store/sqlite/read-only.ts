@@ -1,6 +1,7 @@
 import { pathToFileURL } from 'node:url'
 import { KiwiError } from '../../shared/errors.ts'
 import type { Approvals } from '../approvals.ts'
+import type { Limits } from '../limits.ts'
 import type { Journal, Registry, Store, Trust } from '../store.ts'
 import type { Runs } from '../runs.ts'
 import type { Connection } from './connection.ts'
@@ -85,6 +86,14 @@ export function refuseWrites(file: string, reason: string): RefusedWrites {
       decide: refuse('keep the answer'),
       expire: refuse('keep the answer'),
     },
+    limits: {
+      take: refuse('count the call'),
+      reserve: refuse('count the call'),
+      settle: refuse('count the call'),
+      divide: refuse('share a budget'),
+      reunite: refuse('share a budget'),
+      setStreak: refuse('remember how the call ended'),
+    },
   }
 }
 
@@ -94,4 +103,5 @@ type RefusedWrites = Pick<Registry, 'publish' | 'remove'> &
   Pick<Store, 'exclusively'> & {
     readonly runs: Pick<Runs, 'open' | 'close'>
     readonly approvals: Omit<Approvals, 'list'>
+    readonly limits: Omit<Limits, 'streak'>
   }

@@ -5,6 +5,16 @@ import { trust } from './004-trust.ts'
 import { removed } from './005-removed.ts'
 import { runs } from './006-runs.ts'
 import { approvals } from './007-approvals.ts'
+import { limits } from './008-limits.ts'
 
 /** In order: the n-th makes version n. What was released is never edited. */
-export const MIGRATIONS: readonly string[] = [registry, journal, search, trust, removed, runs, approvals]
+export const MIGRATIONS: readonly string[] = [
+  registry,
+  journal,
+  search,
+  trust,
+  removed,
+  runs,
+  approvals,
+  limits,
+]

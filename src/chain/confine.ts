@@ -1,0 +1,130 @@
+import { existsSync, realpathSync } from 'node:fs'
+import { basename, dirname, isAbsolute, join } from 'node:path'
+import type { Program } from '../primitives/subprocess/command.ts'
+import type { Confinement, SandboxLevel } from '../primitives/subprocess/confinement.ts'
+
+/** Where Kiwi and the person keep what is theirs. */
+export interface OwnPlaces {
+  readonly home: string
+  readonly userSpace: string
+  readonly cache: string
+  /** Files that no program may read, wherever they lie: store, keys, tokens. */
+  readonly secret: readonly string[]
+}
+
+export interface Held {
+  /** Where the sandbox comes from, and how strict it can be here. */
+  readonly program: string
+  readonly level: SandboxLevel
+  readonly hasNetwork: boolean
+  /** Paths of the wish as they are on disk. */
+  readonly read: readonly string[]
+  readonly write: readonly string[]
+  readonly projectPath: string | null
+}
+
+/** What one program is held to; `folders` are those that Kiwi put there for it. */
+export function confinementOf(
+  { command, cwd }: Program,
+  folders: readonly string[],
+  held: Held,
+  own: OwnPlaces,
+): Confinement {
+  const { program, level, hasNetwork, write } = held
+  const hidden = outermost(hiddenPlaces(level, own.home).filter(existsSync).map(real))
+  const isHidden = (path: string): boolean => isBelowAny(path, hidden)
+  const home = real(own.home)
+  const needed = outermost(folders.map(real))
+  // A project that lies in the temporary folder is seen like any other.
+  const project = level === 'fs' && held.projectPath !== null ? [real(held.projectPath)] : []
+  const read = outermost([...held.read, ...project, ...programPlaces(command, home), ...cwdOf(cwd, home)])
+  const given = [...read, ...write]
+  const userSpace = real(own.userSpace)
+  const isSeen = (path: string): boolean => !isHidden(path) || isBelowAny(path, given)
+  return {
+    program,
+    level,
+    hasNetwork,
+    hidden,
+    empty: isHidden(home) && !hidden.includes(home) ? [home] : [],
+    read: read.filter((path) => isHidden(path) && !isBelowAny(path, write)),
+    write: sorted(write),
+    guarded: guardedPlaces(write, held.projectPath, own.cache),
+    masked: outermost(
+      [userSpace, ...own.secret.map(real)].filter((path) => existsSync(path) && isSeen(path)),
+    ),
+    needed: needed.filter((path) => isHidden(path) || isBelowAny(path, [...write, userSpace])),
+    links: linksOf([command, cwd, ...folders], isHidden, [...needed, ...given]),
+  }
+}
+
+/** A strict one also goes without homes, and without the sockets of other programs. */
+function hiddenPlaces(level: SandboxLevel, home: string): readonly string[] {
+  if (level === 'fs') return ['/tmp']
+  return ['/tmp', '/var/tmp', '/home', '/root', '/run', ...(home === '/' ? [] : [home])]
+}
+
+/** Repositories and spaces keep their own order: git and the gate write there, no program. */
+function guardedPlaces(
+  write: readonly string[],
+  projectPath: string | null,
+  cache: string,
+): readonly string[] {
+  const project = projectPath === null ? [] : [real(projectPath)].filter((path) => isBelowAny(path, write))
+  // Whoever lists one of them itself means it.
+  const kept = [...write, ...project]
+    .flatMap((root) => [join(root, '.git'), join(root, '.ai')])
+    .filter((path) => !write.includes(path))
+  return sorted([...kept, ...[real(cache)].filter((path) => isBelowAny(path, write))].filter(existsSync))
+}
+
+/** What a program is made of: itself, and what was installed along with it, as far as that is no home. */
+function programPlaces(command: string, home: string): readonly string[] {
+  if (!isAbsolute(command) || !existsSync(command)) return []
+  const file = real(command)
+  const [folder, prefix] = [basename(dirname(file)), dirname(dirname(file))]
+  const isOwnPrefix = folder === 'shims' || (folder === 'bin' && existsSync(join(prefix, 'lib')))
+  const isHome = isBelowAny(home, [prefix]) || prefix === join(home, '.local') || prefix === '/'
+  return [isOwnPrefix && !isHome ? prefix : file]
+}
+
+/** A program sees where it stands, unless that is the home. */
+function cwdOf(cwd: string, home: string): readonly string[] {
+  return isAbsolute(cwd) && !isBelowAny(home, [real(cwd)]) ? [real(cwd)] : []
+}
+
+/** Another name of something needed would be gone with the place it lies in. */
+function linksOf(
+  paths: readonly string[],
+  isHidden: (path: string) => boolean,
+  given: readonly string[],
+): Confinement['links'] {
+  const names = new Set(paths.filter((path) => isAbsolute(path) && path !== real(path)))
+  return [...names]
+    .filter((path) => isHidden(path) && !isBelowAny(path, given))
+    .map((path) => ({ path, target: real(path) }))
+}
+
+/** Links followed; what is not there keeps its name. */
+export function real(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
+}
+
+function outermost(paths: readonly string[]): readonly string[] {
+  const kept: string[] = []
+  for (const path of sorted(paths)) if (!isBelowAny(path, kept)) kept.push(path)
+  return kept
+}
+
+/** What lies above comes first. */
+function sorted(paths: readonly string[]): readonly string[] {
+  return [...new Set(paths)].toSorted()
+}
+
+function isBelowAny(path: string, roots: readonly string[]): boolean {
+  return roots.some((root) => path === root || path.startsWith(root === '/' ? '/' : `${root}/`))
+}

@@ -1,0 +1,67 @@
+import { KiwiError, messageOf } from '../shared/errors.ts'
+import { canonicalJson, sha256 } from '../shared/json.ts'
+import type { Call, Outcome } from './call.ts'
+import { callHash } from './call-hash.ts'
+import type { Stage } from './gate.ts'
+import type { Means } from './means.ts'
+import type { Streak } from './streaks.ts'
+
+/** Remembers how the calls of an agent ended, for the breaker. Stands outside of permission, whose refusals count. */
+export const endings: Stage = async (call, next, means) => {
+  if (call.ticket.caller.kind !== 'agent' || call.work?.isReadOnly === true) return next()
+  try {
+    const outcome = await next()
+    await remember(call, outcome, means)
+    return outcome
+  } catch (error) {
+    await remember(call, error, means)
+    throw error
+  }
+}
+
+/** What cannot be remembered is not: the call is over. */
+async function remember(call: Call, end: unknown, { streaks, log }: Means): Promise<void> {
+  try {
+    const streak = await streaks.of(call)
+    const next = isDenial(end)
+      ? denied(streak)
+      : call.decision === 'open'
+        ? null
+        : performed(call, end, streak)
+    if (next !== null) await streaks.put(call, next)
+  } catch (error) {
+    log.warn('streak.unwritable', { call_id: call.ticket.callId, reason: messageOf(error) })
+  }
+}
+
+function isDenial(end: unknown): boolean {
+  return end instanceof KiwiError && (end.code === 'PERMISSION_DENIED' || end.code === 'APPROVAL_REJECTED')
+}
+
+function denied(streak: Streak): Streak {
+  return { ...streak, denials: streak.denials + 1, allDenials: streak.allDenials + 1 }
+}
+
+/** With a person's yes, what was refused before is settled. */
+function performed(call: Call, end: unknown, before: Streak): Streak {
+  const allDenials = call.approval === null ? before.allDenials : 0
+  const calm = { denials: 0, allDenials }
+  if (call.work?.isRepeatable === true) return { ...calm, hash: null, end: null, repeats: 0, sameEnds: 0 }
+  const now = { hash: callHash(call), end: endOf(end) }
+  const isSame = now.hash === before.hash
+  return {
+    ...calm,
+    ...now,
+    repeats: isSame ? before.repeats + 1 : 1,
+    sameEnds: isSame && now.end === before.end ? before.sameEnds + 1 : 1,
+  }
+}
+
+function endOf(end: unknown): string {
+  if (end instanceof KiwiError) return end.code
+  return isOutcome(end) ? sha256(canonicalJson(end.data)) : 'INTERNAL'
+}
+
+function isOutcome(end: unknown): end is Outcome {
+  return typeof end === 'object' && end !== null && 'data' in end
+}
