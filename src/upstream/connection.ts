@@ -2,20 +2,18 @@ import type { ProcessSession } from '../primitives/subprocess/process-session.ts
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { VERSION } from '../shared/version.ts'
+import type { Patience } from './pending.ts'
+import { cancelled, openPending } from './pending.ts'
 import type { Message } from './read-message.ts'
 import { readMessage } from './read-message.ts'
 
 /** A request on its way to an upstream. */
-export interface UpstreamRequest {
+export interface UpstreamRequest extends Patience {
   readonly method: string
   readonly params: JsonObject
-  readonly timeoutMs: number
-  /** When nobody knows whether it was done, it may be sent again. */
-  readonly isRepeatable: boolean
-  readonly signal?: AbortSignal | undefined
 }
 
-/** One upstream that is up: any number of requests at once, told apart by their ids. */
+/** One upstream that is up: any number of requests at once, told apart by their numbers. */
 export interface Connection {
   /** Fails with CANCELLED, TIMEOUT, TOOL_FAILED, MESSAGE_TOO_LARGE, UPSTREAM_UNAVAILABLE or OUTCOME_UNKNOWN. */
   request(request: UpstreamRequest): Promise<JsonObject>
@@ -25,8 +23,6 @@ export interface Connection {
 }
 
 const PROTOCOL_VERSION = '2025-11-25'
-/** More would only wait. */
-const MOST_OPEN = 1000
 const SAID_CHARACTERS = 500
 const METHOD_NOT_FOUND = -32601
 
@@ -43,33 +39,26 @@ export async function connect(id: string, session: ProcessSession, startupMs: nu
     await connection.notify('notifications/initialized')
     return connection
   } catch (error) {
-    const why = error instanceof KiwiError && error.code === 'TIMEOUT' ? 'it does not answer' : null
-    const { skipped } = connection
     await connection.close()
-    if (why === null) throw error
+    if (!(error instanceof KiwiError) || error.code !== 'TIMEOUT') throw error
+    const { skipped } = connection
     const noise = skipped === 0 ? '' : `; it wrote ${skipped} lines that are no messages`
-    throw new KiwiError('UPSTREAM_UNAVAILABLE', `Cannot start "${id}": ${why}${noise}${lastSaid(session)}`, {
-      cause: error,
-    })
+    throw new KiwiError(
+      'UPSTREAM_UNAVAILABLE',
+      `Cannot start "${id}": it does not answer${noise}${lastSaid(session)}`,
+      { cause: error },
+    )
   }
 }
 
 interface Speaking extends Connection {
-  notify(method: string, params?: JsonObject): Promise<void>
-  /** Lines that were no messages, or answers to nothing that was asked. */
+  notify(method: string): Promise<void>
+  /** Lines that were no messages, and answers that nobody waited for. */
   readonly skipped: number
 }
 
-interface Waiting {
-  readonly succeed: (result: JsonObject) => void
-  readonly fail: (error: KiwiError) => void
-  /** The failure when the upstream is gone. */
-  readonly lost: (why: string, isTooLarge: boolean) => KiwiError
-}
-
 function speak(id: string, session: ProcessSession): Speaking {
-  const waiting = new Map<number, Waiting>()
-  let lastId = 0
+  const pending = openPending(id)
   let skipped = 0
   let isOpen = true
 
@@ -79,20 +68,13 @@ function speak(id: string, session: ProcessSession): Speaking {
   const tell = (message: JsonObject): void => void send(message).catch(() => {})
 
   const take = (message: Message | null): void => {
-    if (message?.kind === 'request') {
-      const isPing = message.method === 'ping'
-      const error = { code: METHOD_NOT_FOUND, message: 'Kiwi does not answer this' }
-      tell({ id: message.id, ...(isPing ? { result: {} } : { error }) })
-      return
-    }
     if (message?.kind === 'notice') return
-    const asked = message === null ? undefined : waiting.get(message.id)
-    if (message === null || asked === undefined) {
-      skipped += 1
+    if (message?.kind === 'request') {
+      const error = { code: METHOD_NOT_FOUND, message: 'Kiwi does not answer this' }
+      tell({ id: message.id, ...(message.method === 'ping' ? { result: {} } : { error }) })
       return
     }
-    if (message.kind === 'result') asked.succeed(message.result)
-    else asked.fail(new KiwiError('TOOL_FAILED', `Cannot use "${id}": it says ${shown(message.message)}`))
+    if (message === null || !pending.settle(message)) skipped += 1
   }
 
   const read = async (): Promise<void> => {
@@ -100,8 +82,8 @@ function speak(id: string, session: ProcessSession): Speaking {
     isOpen = false
     // One that closes its output and lives on is of no more use.
     const { failure, signal, return_code } = await session.close()
-    const why = failure === null ? `it ended with ${signal ?? `code ${return_code}`}` : 'it sent too much at once'
-    for (const { fail, lost } of waiting.values()) fail(lost(why + lastSaid(session), failure !== null))
+    const end = failure === null ? `it ended with ${signal ?? `code ${return_code}`}` : TOO_MUCH
+    pending.loseAll(end + lastSaid(session), failure !== null)
   }
   const reading = read()
 
@@ -112,42 +94,17 @@ function speak(id: string, session: ProcessSession): Speaking {
     get skipped() {
       return skipped
     },
-    notify: (method, params = {}) => send({ method, params }),
-    request({ method, params, timeoutMs, isRepeatable, signal }) {
-      if (waiting.size >= MOST_OPEN) throw new KiwiError('OVERLOADED', `Cannot use "${id}": too many calls wait for it`)
-      const number = ++lastId
-      return new Promise((resolve, reject) => {
-        const end = (): void => {
-          clearTimeout(timer)
-          signal?.removeEventListener('abort', cancel)
-          waiting.delete(number)
-        }
-        const fail = (error: KiwiError): void => {
-          end()
-          reject(error)
-        }
-        const giveUp = (error: KiwiError, reason: string): void => {
-          fail(error)
-          if (method !== 'initialize') tell({ method: 'notifications/cancelled', params: { requestId: number, reason } })
-        }
-        const cancel = (): void =>
-          giveUp(new KiwiError('CANCELLED', `Cannot use "${id}": the call was cancelled`), 'cancelled')
-        const timer = setTimeout(() => giveUp(tooLate(id, timeoutMs, isRepeatable), 'timeout'), timeoutMs)
-        waiting.set(number, {
-          succeed(result) {
-            end()
-            resolve(result)
-          },
-          fail,
-          lost: (why, isTooLarge) => lostError(id, why, isRepeatable, isTooLarge),
-        })
-        signal?.addEventListener('abort', cancel)
-        if (signal?.aborted === true) return cancel()
-        // What could not be written was not asked.
-        send({ id: number, method, params }).catch((error: unknown) => {
-          fail(new KiwiError('UPSTREAM_UNAVAILABLE', `Cannot use "${id}": it has ended`, { cause: error }))
-        })
-      })
+    notify: (method) => send({ method }),
+    async request({ method, params, ...patience }) {
+      if (patience.signal?.aborted === true) throw cancelled(id)
+      const { number, answer, fail } = pending.wait(patience, (requestId, reason) =>
+        tell({ method: 'notifications/cancelled', params: { requestId, reason } }),
+      )
+      // What could not be written was not asked.
+      send({ id: number, method, params }).catch((error: unknown) =>
+        fail(new KiwiError('UPSTREAM_UNAVAILABLE', `Cannot use "${id}": it has ended`, { cause: error })),
+      )
+      return answer
     },
     async close() {
       isOpen = false
@@ -157,20 +114,7 @@ function speak(id: string, session: ProcessSession): Speaking {
   }
 }
 
-const CHECK_FIRST = 'Check whether it took effect before you send it again'
-
-function tooLate(id: string, timeoutMs: number, isRepeatable: boolean): KiwiError {
-  return new KiwiError('TIMEOUT', `Cannot use "${id}": it took longer than ${timeoutMs / 1000} s`, (isRepeatable ? {} : { retryable: false, hint: CHECK_FIRST }))
-}
-
-function lostError(id: string, why: string, isRepeatable: boolean, isTooLarge: boolean): KiwiError {
-  const code = isRepeatable ? (isTooLarge ? 'MESSAGE_TOO_LARGE' : 'UPSTREAM_UNAVAILABLE') : 'OUTCOME_UNKNOWN'
-  return new KiwiError(code, `Cannot use "${id}": ${why}`, (code === 'UPSTREAM_UNAVAILABLE' ? { hint: 'Send the call again: it is started anew' } : {}))
-}
-
-function shown(said: string): string {
-  return JSON.stringify(said.slice(0, SAID_CHARACTERS))
-}
+const TOO_MUCH = 'it sent more at once than is taken'
 
 /** The end of what it wrote beside its messages tells most. */
 function lastSaid(session: ProcessSession): string {

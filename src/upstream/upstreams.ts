@@ -4,6 +4,7 @@ import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Connection, UpstreamRequest } from './connection.ts'
 import { connect } from './connection.ts'
+import { cancelled } from './pending.ts'
 
 /** An MCP server that Kiwi is a client of, as one caller sees it. */
 export interface Upstream {
@@ -98,14 +99,9 @@ interface Place {
 function createPlace(connection: Promise<Connection>): Place {
   let users = 0
   let timer: NodeJS.Timeout | undefined
-  let isUsable = (): boolean => true
+  let state: 'opening' | 'failed' | Connection = 'opening'
   const settle = async (): Promise<void> => {
-    try {
-      const opened = await connection
-      isUsable = () => opened.isOpen
-    } catch {
-      isUsable = () => false
-    }
+    state = await connection.catch(() => 'failed' as const)
   }
   void settle()
   return {
@@ -113,7 +109,7 @@ function createPlace(connection: Promise<Connection>): Place {
     get users() {
       return users
     },
-    isUsable: () => isUsable(),
+    isUsable: () => (typeof state === 'string' ? state === 'opening' : state.isOpen),
     enter() {
       clearTimeout(timer)
       users += 1
@@ -133,10 +129,9 @@ function createPlace(connection: Promise<Connection>): Place {
 /** The start goes on for the others. */
 async function unlessCancelled<T>(opening: Promise<T>, id: string, signal?: AbortSignal): Promise<T> {
   if (signal === undefined) return opening
-  const cancelled = (): KiwiError => new KiwiError('CANCELLED', `Cannot use "${id}": the call was cancelled`)
-  if (signal.aborted) throw cancelled()
+  if (signal.aborted) throw cancelled(id)
   return new Promise((resolve, reject) => {
-    const cancel = (): void => reject(cancelled())
+    const cancel = (): void => reject(cancelled(id))
     signal.addEventListener('abort', cancel, { once: true })
     opening.then(resolve, reject).finally(() => signal.removeEventListener('abort', cancel))
   })
