@@ -68,7 +68,7 @@ function open(at, path) {
   return {
     path,
     fd,
-    at: (name) => join(descriptorPath(fd) ?? path, name),
+    at: (name) => `${descriptorPath(fd) ?? path}/${name}`,
     close: () => closeSync(fd),
   }
 }
@@ -83,10 +83,9 @@ function assertNamed(fd, path) {
     if (readlinkSync(`/proc/self/fd/${fd}`) !== path) throw new Refusal(MOVED, AGAIN, 'CONFLICT')
     return
   }
-  const opened = fstatSync(fd)
-  const there = statSync(path)
-  const isSame = opened.dev === there.dev && opened.ino === there.ino && realpathSync(path) === path
-  if (!isSame) throw new Refusal(MOVED, AGAIN, 'CONFLICT')
+  const isPlain = () => realpathSync(path) === path
+  const isOpened = ({ dev, ino }) => dev === fstatSync(fd).dev && ino === fstatSync(fd).ino
+  if (!(isPlain() && isOpened(statSync(path)) && isPlain())) throw new Refusal(MOVED, AGAIN, 'CONFLICT')
 }
 
 const AGAIN = 'Look at the path again, then repeat the call'
