@@ -67,7 +67,8 @@ function nodeFinding(): Finding {
 /** Whether the tools for files can ask the system what they have opened. */
 function filesFinding(): Finding {
   const name = 'files'
-  if (existsSync('/proc/self/fd')) return { name, state: 'ok', detail: 'paths are checked on what was opened' }
+  if (existsSync('/proc/self/fd'))
+    return { name, state: 'ok', detail: 'paths are checked on what was opened' }
   const detail = 'paths are checked before and after they are opened, not on what was opened'
   const fix = 'Where others may swap links in a project meanwhile, use its files through Kiwi on Linux'
   return { name, state: 'warn', detail, fix }

@@ -19,8 +19,14 @@ const TOOLS = ['read', 'write', 'create', 'delete', 'move', 'list', 'stat', 'sea
 beforeAll(async () => {
   root = realpathSync(mkdtempSync(join(tmpdir(), 'kiwi-paths-')))
   project = join(root, 'project')
-  for (const folder of ['project/src/a.b..c', 'project/full/inner', 'outside']) mkdirSync(join(root, folder), { recursive: true })
-  for (const file of ['project/src/a.b..c/file.txt', 'project/..hidden', 'project/full/inner/x', 'outside/secret']) {
+  for (const folder of ['project/src/a.b..c', 'project/full/inner', 'outside'])
+    mkdirSync(join(root, folder), { recursive: true })
+  for (const file of [
+    'project/src/a.b..c/file.txt',
+    'project/..hidden',
+    'project/full/inner/x',
+    'outside/secret',
+  ]) {
     writeFileSync(join(root, file), 'x')
   }
   symlinkSync(join(root, 'outside'), join(project, 'out'))
@@ -97,14 +103,18 @@ describe('FS-01: a path is judged by where it leads, not by its text', () => {
         expect(pathsOf(found, 'read')).toContain(real)
         expect(real.split('/')).not.toContain('..')
         expect(dirname(join(real, 'x'))).toBe(real)
-        if (!real.startsWith(`${project}/`) && real !== project) expect(verdict('read', { path })).toBe('deny')
+        if (!real.startsWith(`${project}/`) && real !== project)
+          expect(verdict('read', { path })).toBe('deny')
       }),
     )
   })
 
-  test.each(['a\0b', 'a\nb', 'a\u001Bb', 'a\u007F', 'a\u0085b'])('FS-01: %j holds a control character', (path) => {
-    expect(() => judged('read', { path })).toThrow(expect.objectContaining({ code: 'INVALID_PARAMETERS' }))
-  })
+  test.each(['a\0b', 'a\nb', 'a\u001Bb', 'a\u007F', 'a\u0085b'])(
+    'FS-01: %j holds a control character',
+    (path) => {
+      expect(() => judged('read', { path })).toThrow(expect.objectContaining({ code: 'INVALID_PARAMETERS' }))
+    },
+  )
 
   test('FS-01: a relative path needs a project', () => {
     expect(() => judged('read', { path: 'a' }, null)).toThrow(
@@ -143,12 +153,18 @@ describe('FS-03: links', () => {
   test('FS-03: a project that is reached by a link is called by its own name', () => {
     const alias = join(root, 'alias')
     expect(pathsOf(judged('read', { path: 'src' }, alias), 'read')).toEqual([join(project, 'src')])
-    expect(pathsOf(judged('read', { path: join(alias, 'src') }, alias), 'read')).toEqual([join(project, 'src')])
+    expect(pathsOf(judged('read', { path: join(alias, 'src') }, alias), 'read')).toEqual([
+      join(project, 'src'),
+    ])
   })
 
   test('FS-03: a circle of links is refused, and a link to nowhere is its own name', () => {
-    expect(() => judged('read', { path: 'circle' })).toThrow(expect.objectContaining({ code: 'INVALID_PARAMETERS' }))
-    expect(pathsOf(judged('write', { path: 'dangling', content: '' }), 'write')).toEqual([join(project, 'dangling')])
+    expect(() => judged('read', { path: 'circle' })).toThrow(
+      expect.objectContaining({ code: 'INVALID_PARAMETERS' }),
+    )
+    expect(pathsOf(judged('write', { path: 'dangling', content: '' }), 'write')).toEqual([
+      join(project, 'dangling'),
+    ])
   })
 
   test('FS-03: to delete a link is to delete the link', () => {
@@ -223,7 +239,9 @@ describe('what is shown before', () => {
   })
 
   test('of a tool without paths: nothing', async () => {
-    expect(pathDemands((await shippedItem('hello_bash')).manifest, { parameters: {}, projectPath: project })).toBeNull()
+    expect(
+      pathDemands((await shippedItem('hello_bash')).manifest, { parameters: {}, projectPath: project }),
+    ).toBeNull()
   })
 })
 

@@ -80,7 +80,10 @@ describe('H3: read', () => {
   test('H3: a link inside of the project is followed', async () => {
     file('real.md', 'one')
     symlinkSync('real.md', at('link.md'))
-    expect(outputOf(await use('read', { path: 'link.md' }))).toMatchObject({ path: at('real.md'), content: 'one' })
+    expect(outputOf(await use('read', { path: 'link.md' }))).toMatchObject({
+      path: at('real.md'),
+      content: 'one',
+    })
     expect(await use('write', { path: 'link.md', content: 'two' })).toMatchObject({ status: 'success' })
     expect(lstatSync(at('link.md')).isSymbolicLink()).toBe(true)
     expect(readFileSync(at('real.md'), 'utf8')).toBe('two')
@@ -216,7 +219,13 @@ describe('H3: list, stat and search', () => {
       truncated: false,
     })
     const deep = outputOf(await use('list', { path: 'tree', depth: 9 }))
-    expect(listField(deep, 'entries').map((entry) => field(entry, 'path'))).toEqual(['a', 'b', 'b/c', 'b/c/d', 'root'])
+    expect(listField(deep, 'entries').map((entry) => field(entry, 'path'))).toEqual([
+      'a',
+      'b',
+      'b/c',
+      'b/c/d',
+      'root',
+    ])
     expect(outputOf(await use('list', { path: 'tree', limit: 1 }))).toMatchObject({
       entries: [{ path: 'a' }],
       truncated: true,
@@ -233,7 +242,10 @@ describe('H3: list, stat and search', () => {
     })
     expect(outputOf(await use('stat', { path: 'stat' }))).toMatchObject({ type: 'folder' })
     expect(outputOf(await use('stat', { path: '/' }))).toMatchObject({ type: 'folder' })
-    expect(outputOf(await use('stat', { path: 'stat/none' }))).toEqual({ path: at('stat/none'), exists: false })
+    expect(outputOf(await use('stat', { path: 'stat/none' }))).toEqual({
+      path: at('stat/none'),
+      exists: false,
+    })
     expect(outputOf(await use('stat', { path: 'no/ne' }))).toMatchObject({ exists: false })
   })
 
@@ -246,7 +258,8 @@ describe('H3: list, stat and search', () => {
     file('find/node_modules/x/y.ts', 'todo')
     const matches = async (more: object): Promise<readonly string[]> =>
       listField(outputOf(await use('search', { path: 'find', pattern: 'todo', ...more })), 'matches').map(
-        (match) => `${String(field(match, 'path'))}:${String(field(match, 'line'))}:${String(field(match, 'text'))}`,
+        (match) =>
+          `${String(field(match, 'path'))}:${String(field(match, 'line'))}:${String(field(match, 'text'))}`,
       )
     expect(await matches({})).toEqual(['a.ts:3:todo two', 'c.md:1:todo four'])
     expect(await matches({ ignore_case: true, glob: '*.ts' })).toEqual([
@@ -271,7 +284,10 @@ describe('R56: what other servers call the tools', () => {
   ])('R56: filesystem.%s is filesystem.%s, and is recorded as that', async (alias, name) => {
     file('aliased/x', '')
     const reply = await use(alias, { path: name === 'read' ? 'aliased/x' : 'aliased' })
-    expect(reply).toMatchObject({ status: 'success', metadata: { executor_chain: [`filesystem.${name}`, 'filesystem', 'subprocess'] } })
+    expect(reply).toMatchObject({
+      status: 'success',
+      metadata: { executor_chain: [`filesystem.${name}`, 'filesystem', 'subprocess'] },
+    })
   })
 
   test('R56: any other name is not there', async () => {

@@ -1,6 +1,17 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -59,7 +70,11 @@ describe('FS-07: only regular files are read, and never more than was asked for'
   test('FS-07: through Kiwi the variables of its own process stay closed', async () => {
     const temp = await openTempKiwi({ environment: { CANARY: 'canary-0815' } })
     try {
-      for (const path of ['/proc/self/environ', `/proc/${process.pid}/environ`, '/proc/self/root/proc/self/environ']) {
+      for (const path of [
+        '/proc/self/environ',
+        `/proc/${process.pid}/environ`,
+        '/proc/self/root/proc/self/environ',
+      ]) {
         const reply = await temp.run('filesystem.read', { path })
         expect(reply).toMatchObject({ status: 'error', error: { code: 'TOOL_FAILED' } })
       }
@@ -82,7 +97,9 @@ describe('FS-03: the server never works by a link', () => {
         expect(said.refusal === null ? field(said.output, 'matches') : said.refusal).toBeDefined()
       }
     }
-    expect(await server.call('create', { path: join(root, 'links/way/new') })).toMatchObject({ output: undefined })
+    expect(await server.call('create', { path: join(root, 'links/way/new') })).toMatchObject({
+      output: undefined,
+    })
     expect(readdirSync(join(root, 'links/outside'))).toEqual(['file'])
     expect(readFileSync(join(root, 'links/outside/file'), 'utf8')).toBe('secret')
   })
@@ -90,7 +107,10 @@ describe('FS-03: the server never works by a link', () => {
   test('FS-03: a path that nobody has judged is not used', async () => {
     const temp = await openTempKiwi()
     try {
-      temp.write('tools/own.yaml', 'tool_id: own\ntool_type: mcp_tool\nexecutor: filesystem\nversion: 1.0.0\ndescription: d\nconfig: {mcp_tool_name: read}\nparameters: [{name: path}]\n')
+      temp.write(
+        'tools/own.yaml',
+        'tool_id: own\ntool_type: mcp_tool\nexecutor: filesystem\nversion: 1.0.0\ndescription: d\nconfig: {mcp_tool_name: read}\nparameters: [{name: path}]\n',
+      )
       expect(await temp.run('own', { path: '/etc/hostname' })).toMatchObject({
         error: { code: 'TOOL_FAILED', message: 'Cannot read "/etc/hostname": nobody has judged the path' },
       })
@@ -103,7 +123,15 @@ describe('FS-03: the server never works by a link', () => {
 test.skipIf(!existsSync('/usr/bin/bwrap'))(
   'FS-03: where the system names no descriptors, a path is compared before and after',
   async () => {
-    const bare = openFilesServer(['/usr/bin/bwrap', '--bind', '/', '/', '--tmpfs', '/proc', '--die-with-parent'])
+    const bare = openFilesServer([
+      '/usr/bin/bwrap',
+      '--bind',
+      '/',
+      '/',
+      '--tmpfs',
+      '/proc',
+      '--die-with-parent',
+    ])
     try {
       mkdirSync(join(root, 'bare/real'), { recursive: true })
       symlinkSync('real', join(root, 'bare/way'))
@@ -114,13 +142,48 @@ test.skipIf(!existsSync('/usr/bin/bwrap'))(
       expect(await bare.call('read', { path: way })).toMatchObject({ code: 'CONFLICT' })
       expect(await bare.call('write', { path: way, content: 'x' })).toMatchObject({ code: 'CONFLICT' })
       const folder = join(root, 'bare/real/deep')
-      expect(await bare.call('list', { path: folder })).toMatchObject({ output: { entries: [{ path: 'file' }] } })
-      expect(await bare.call('delete', { path: folder, recursive: true })).toMatchObject({ output: { deleted: 2 } })
+      expect(await bare.call('list', { path: folder })).toMatchObject({
+        output: { entries: [{ path: 'file' }] },
+      })
+      expect(await bare.call('delete', { path: folder, recursive: true })).toMatchObject({
+        output: { deleted: 2 },
+      })
     } finally {
       bare.close()
     }
   },
 )
+
+test('AUD-04: when the journal cannot be written, files are read and not changed', async () => {
+  writeFileSync(join(root, 'a-file'), '')
+  const blocked = await openTempKiwi({ environment: { KIWI_STORE: join(root, 'a-file/kiwi.db') } })
+  try {
+    const path = join(blocked.project, 'x')
+    writeFileSync(path, 'one')
+    for (const tool of ['read', 'list', 'stat', 'search']) {
+      const parameters = {
+        path: tool === 'list' ? '.' : 'x',
+        ...(tool === 'search' ? { pattern: 'one' } : {}),
+      }
+      expect(await blocked.run(`filesystem.${tool}`, parameters), tool).toMatchObject({ status: 'success' })
+    }
+    for (const [tool, more] of [
+      ['write', { content: 'two' }],
+      ['delete', {}],
+      ['move', { to: 'y' }],
+    ] as const) {
+      expect(await blocked.run(`filesystem.${tool}`, { path: 'x', ...more }), tool).toMatchObject({
+        error: { code: 'AUDIT_UNAVAILABLE' },
+      })
+    }
+    expect(await blocked.run('filesystem.create', { path: 'z' })).toMatchObject({
+      error: { code: 'AUDIT_UNAVAILABLE' },
+    })
+    expect([readFileSync(path, 'utf8'), existsSync(join(blocked.project, 'z'))]).toEqual(['one', false])
+  } finally {
+    await blocked.close()
+  }
+})
 
 describe('H4: what was looked at is what is changed', () => {
   const at = (name: string): string => join(root, name)
@@ -128,8 +191,14 @@ describe('H4: what was looked at is what is changed', () => {
 
   test('H4: a write goes on when the file is still the same, and is refused when it is not', async () => {
     writeFileSync(at('doc'), 'one')
-    expect(await server.call('write', { path: at('doc'), content: 'two' }, { [at('doc')]: sha256('one') })).toMatchObject({ refusal: null })
-    const late = await server.call('write', { path: at('doc'), content: 'three' }, { [at('doc')]: sha256('one') })
+    expect(
+      await server.call('write', { path: at('doc'), content: 'two' }, { [at('doc')]: sha256('one') }),
+    ).toMatchObject({ refusal: null })
+    const late = await server.call(
+      'write',
+      { path: at('doc'), content: 'three' },
+      { [at('doc')]: sha256('one') },
+    )
     expect(late).toMatchObject({ code: 'CONFLICT', refusal: `Cannot write "${at('doc')}": ${CHANGED}` })
     expect(readFileSync(at('doc'), 'utf8')).toBe('two')
   })
@@ -142,12 +211,18 @@ describe('H4: what was looked at is what is changed', () => {
       ['move', { to: at('other') }, { [at('there')]: sha256('old') }],
       ['move', { to: at('other') }, { [at('other')]: sha256('was there') }],
     ] as const) {
-      expect(await server.call(tool, { path: at('there'), ...more }, seen), tool).toMatchObject({ code: 'CONFLICT' })
+      expect(await server.call(tool, { path: at('there'), ...more }, seen), tool).toMatchObject({
+        code: 'CONFLICT',
+      })
     }
     expect(readFileSync(at('there'), 'utf8')).toBe('new')
     const ready = { [at('there')]: sha256('new'), [at('other')]: null }
-    expect(await server.call('move', { path: at('there'), to: at('other') }, ready)).toMatchObject({ refusal: null })
-    expect(await server.call('delete', { path: at('other') }, { [at('other')]: sha256('new') })).toMatchObject({ refusal: null })
+    expect(await server.call('move', { path: at('there'), to: at('other') }, ready)).toMatchObject({
+      refusal: null,
+    })
+    expect(
+      await server.call('delete', { path: at('other') }, { [at('other')]: sha256('new') }),
+    ).toMatchObject({ refusal: null })
   })
 
   test('H4: no half-written file is left when a write fails', async () => {

@@ -13,12 +13,16 @@ const LOOK_MS = 5000
 export async function list({ paths: { path }, args: { depth = 1, limit = 500 }, signal }) {
   const entries = []
   const isWhole = await inFolder(path, (folder) =>
-    walk(folder, { depth: Math.min(depth, MOST_LEVELS), signal, isEntered: () => true }, (inside, name, entry, below) => {
-      if (entries.length >= limit) return false
-      const type = typeOf(entry)
-      entries.push({ path: join(below, name), type, ...(type === 'file' ? { size: entry.size } : {}) })
-      return true
-    }),
+    walk(
+      folder,
+      { depth: Math.min(depth, MOST_LEVELS), signal, isEntered: () => true },
+      (inside, name, entry, below) => {
+        if (entries.length >= limit) return false
+        const type = typeOf(entry)
+        entries.push({ path: join(below, name), type, ...(type === 'file' ? { size: entry.size } : {}) })
+        return true
+      },
+    ),
   )
   return { path, entries, truncated: !isWhole }
 }
@@ -27,7 +31,12 @@ export async function list({ paths: { path }, args: { depth = 1, limit = 500 }, 
  * Everything below a folder, by name, no link followed: `visit` gets folder, name, state and the way there, and ends
  * it with false. Tells whether nothing was left out.
  */
-export async function walk(folder, { depth, signal, isEntered, until = Date.now() + LOOK_MS }, visit, below = '') {
+export async function walk(
+  folder,
+  { depth, signal, isEntered, until = Date.now() + LOOK_MS },
+  visit,
+  below = '',
+) {
   const names = namesIn(folder)
   let isWhole = names.length < MOST_NAMES
   for (const name of names.toSorted()) {
@@ -139,5 +148,6 @@ function assertReplaced(entry, there, overwrite, to) {
   if (!overwrite) {
     throw new Refusal(`something is at "${to}" already`, 'Pass overwrite: true to replace it', 'CONFLICT')
   }
-  if (there.isDirectory() || entry.isDirectory()) throw new Refusal(`a folder is not replaced: "${to}"`, null, 'CONFLICT')
+  if (there.isDirectory() || entry.isDirectory())
+    throw new Refusal(`a folder is not replaced: "${to}"`, null, 'CONFLICT')
 }

@@ -1,8 +1,17 @@
 // Folders by open descriptors. A path that was judged may lead elsewhere a moment later: so its folder is opened
 // without following a last link, the system is asked what was opened, and all work is done below that descriptor.
 import {
-  closeSync, constants, existsSync, fstatSync, lstatSync, mkdirSync, openSync, readlinkSync, realpathSync,
-  statfsSync, statSync,
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+  statfsSync,
+  statSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
@@ -97,7 +106,8 @@ const MADE_UP = new Set([
   0x64626720, // debugfs
   0x74726163, // tracefs
   0x73636673, // securityfs
-  0x27e0eb, 0x63677270, // cgroup
+  0x27e0eb,
+  0x63677270, // cgroup
   0xf97cff8c, // selinux
   0xcafe4a11, // bpf
   0x1cd1, // devpts
@@ -137,7 +147,9 @@ export function assertFile(stat) {
   if (stat.isFile()) return
   if (stat.isDirectory()) throw new Refusal('it is a folder', 'Use filesystem.list for folders')
   throw new Refusal(
-    stat.isSymbolicLink() ? 'it is a link that leads nowhere' : 'it is no regular file but a device, pipe or socket',
+    stat.isSymbolicLink()
+      ? 'it is a link that leads nowhere'
+      : 'it is no regular file but a device, pipe or socket',
   )
 }
 
