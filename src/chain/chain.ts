@@ -28,6 +28,8 @@ import { openSchemas } from './schemas.ts'
 import { createFindSiblings } from './siblings.ts'
 import type { Validate } from './validate.ts'
 import { openValidate } from './validate.ts'
+import type { Trees } from './trees.ts'
+import { openTrees } from './trees.ts'
 import type { Judge } from './trust.ts'
 import { openJudge } from './trust.ts'
 import type { Verify } from './verify.ts'
@@ -39,6 +41,7 @@ export interface Chain {
   readonly resolver: Resolver
   readonly verify: Verify
   readonly judge: Judge
+  readonly trees: Trees
   /** Works a call out without making it: at once, unless files have to be read to know what it needs. */
   draft(plan: Plan, request: Request): Draft | Promise<Draft>
   /** Whether a library of this space would be given to it. */
@@ -72,6 +75,9 @@ export function openChain({ config, clock, store, packageTable }: ChainMeans): C
   const passedOn = childEnvironment(environment)
   const means = { subprocess, workFolders, environments, httpClient }
   const schemas = openSchemas()
+  const isNeeded = async (project: string, exceptCallId: string): Promise<boolean> =>
+    (await store.undo.unfinished(project)).some(({ call_id }) => call_id !== exceptCallId)
+  const trees = openTrees({ subprocess, config, clock, isNeeded })
   const fixed = {
     environment,
     childEnvironment: passedOn,
@@ -85,6 +91,7 @@ export function openChain({ config, clock, store, packageTable }: ChainMeans): C
     resolver: openResolver(schemas, judge),
     verify,
     judge,
+    trees,
     draft(plan, request) {
       const draft = (library: Library | null): Draft | Promise<Draft> => {
         const requirements = gather(plan, library)

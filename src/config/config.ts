@@ -67,6 +67,8 @@ export interface Config {
   readonly userSpace: string
   /** Environments, work folders and kept results: everything here can be made again. */
   readonly cache: string
+  /** What git knows of projects for us, so that what programs change can be undone. */
+  readonly trees: string
   readonly file: string
   readonly token: string
   /** The person's own signing key, and its public half to hand out. */
@@ -107,9 +109,11 @@ export function loadConfig(environment: Environment, flags: Flags = {}): Config 
     ['environment', readVariables(environment)],
     ['flag', check(flags, 'the flags')],
   ])
+  const cache = join(cacheHome(environment) ?? join(home, '.cache'), 'kiwi')
   return {
     userSpace,
-    cache: join(cacheHome(environment) ?? join(home, '.cache'), 'kiwi'),
+    cache,
+    trees: join(cache, 'trees'),
     file,
     token: join(userSpace, 'kiwi.token'),
     key: join(userSpace, 'kiwi.key'),
