@@ -1,5 +1,6 @@
 import { openHttpClient } from '../primitives/http/http-client.ts'
 import { openSubprocess } from '../primitives/subprocess/subprocess.ts'
+import { openUpstreams } from '../upstream/upstreams.ts'
 import type { Config } from '../config/config.ts'
 import { childEnvironment } from '../config/environment.ts'
 import type { Clock } from '../shared/clock.ts'
@@ -66,6 +67,7 @@ export function openChain({ config, clock, store, packageTable }: ChainMeans): C
   const subprocess = openSubprocess({ clock })
   const workFolders = openWorkFolders(config.cache, clock)
   const httpClient = openHttpClient({ allowHosts: config.allowHosts, clock })
+  const upstreams = openUpstreams(subprocess)
   const environments = openEnvironments({ subprocess, clock })
   const gather = createGatherRequirements(createFindImports(packageTable))
   const findLibrary = createFindLibrary(createFindSiblings(packageTable))
@@ -73,7 +75,7 @@ export function openChain({ config, clock, store, packageTable }: ChainMeans): C
   const verify = openVerify({ ownKey: openOwnKey(config), publishers, store })
   const judge = openJudge({ verify, store, clock, userSpace })
   const passedOn = childEnvironment(environment)
-  const means = { subprocess, workFolders, environments, httpClient }
+  const means = { subprocess, workFolders, environments, httpClient, upstreams }
   const schemas = openSchemas()
   const isNeeded = async (project: string, exceptCallId: string): Promise<boolean> =>
     (await store.undo.unfinished(project)).some(({ call_id }) => call_id !== exceptCallId)
@@ -107,7 +109,7 @@ export function openChain({ config, clock, store, packageTable }: ChainMeans): C
     validate: openValidate({ clock, config, subprocess, schemas }),
     perform: (draft, watch) => perform(draft, means, watch),
     async close() {
-      await Promise.all([subprocess.close(), httpClient.close()])
+      await Promise.all([upstreams.close(), subprocess.close(), httpClient.close()])
       await environments.close()
       await workFolders.close()
     },

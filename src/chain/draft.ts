@@ -11,6 +11,8 @@ import { grantDigest } from './library.ts'
 import { checkParameters } from './parameters.ts'
 import type { Plan } from './plan.ts'
 import { renderRequest } from './render-request.ts'
+import type { UpstreamDraft } from './draft-upstream.ts'
+import { draftUpstream } from './draft-upstream.ts'
 import { openVariables } from './variables.ts'
 
 /** One call of a plan, worked out to the last argument but not yet made: what is judged is what will run. */
@@ -25,16 +27,19 @@ export interface Draft {
 type DraftEffect =
   | CommandDraft
   | { readonly kind: 'http_client'; readonly request: HttpRequest }
+  | UpstreamDraft
   | { readonly kind: 'content' }
 
 export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draft {
   if (plan.effect.kind === 'none') throw notRunnable(plan)
   assertSandbox(plan)
   const parameters = checkParameters(plan, request.parameters)
+  const base = { plan, parameters }
+  if (plan.effect.kind === 'mcp')
+    return { ...base, ...draftUpstream({ ...plan, effect: plan.effect }, request, means) }
   const digest = grantDigest(plan.digest, means.library)
   const { item, secrets } = plan
   const variables = openVariables({ item, secrets, digest }, { ...means, projectPath: request.projectPath })
-  const base = { plan, parameters }
   switch (plan.effect.kind) {
     case 'content':
       return { ...base, effect: { kind: 'content' }, redact: keepAll, warnings: [] }

@@ -1,15 +1,19 @@
 import type { Draft } from '../chain/draft.ts'
 import type { EnvironmentDraft } from '../chain/environment-draft.ts'
+import type { Performed } from '../chain/perform.ts'
 import type { Plan } from '../chain/plan.ts'
 import { unsignedRefusal } from '../chain/trust-refusals.ts'
 import { TRUST_NAMES } from '../chain/trust.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
+import type { Watch } from '../shared/progress.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Link, Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
 import type { Demand } from './policy/rule.ts'
+import type { PathDemands } from './path-demands.ts'
+import { pathDemands } from './path-demands.ts'
 import { ruleCheck } from './rule-check.ts'
 import { saveRun } from './save-run.ts'
 
@@ -26,28 +30,31 @@ export async function runWork(
   const fit = (data: JsonObject): Promise<JsonObject> => results.fit(ticket.callId, plan.item.id, data)
   const draft = await chain.draft(plan, {
     callId: ticket.callId,
+    principal: ticket.caller.principal,
     parameters: wish.parameters,
     projectPath,
     spaceRoot,
   })
+  const paths = pathDemands(plan.item.manifest, { parameters: draft.parameters, projectPath })
   const rules = await ruleCheck(plan, { action: 'run', ticket, lookup, means, redact: draft.redact })
   return {
     item: { id: plan.item.id, version: plan.item.manifest.version, space: plan.item.space },
     action: 'run',
     chain: linksOf(plan),
-    demands: [...demandsOf(draft), ...rules.demands],
+    demands: [...demandsOf(draft), ...(paths?.demands ?? []), ...rules.demands],
     isRepeatable: plan.isRepeatable,
     isReadOnly: plan.isReadOnly,
     parameters: draft.parameters,
     trust: plan.trust.level,
+    ...(paths?.change === undefined ? {} : { change: paths.change }),
     redact: draft.redact,
-    preview: () => ({ ...previewOf(draft), ...rules.preview() }),
+    preview: () => ({ ...previewOf(draft), ...paths?.preview(), ...rules.preview() }),
     warnings: [...plan.warnings, ...plan.trust.warnings, ...noted, ...draft.warnings, ...rules.warnings],
     async perform(watch) {
       const found = await rules.check(watch?.signal)
       try {
         const { data, warnings } = await saveRun({ draft, callId: ticket.callId, projectPath }, means, () =>
-          chain.perform(draft, watch),
+          onPaths(paths, watch, (judged) => chain.perform(draft, judged)),
         )
         return { data: await fit(data), warnings: [...found, ...warnings] }
       } catch (error) {
@@ -55,6 +62,17 @@ export async function runWork(
       }
     },
   }
+}
+
+/** What was judged goes along with the call, and what may not be read stays out of what it finds. */
+async function onPaths(
+  paths: PathDemands | null,
+  watch: Watch | undefined,
+  perform: (judged?: Watch) => Promise<Performed>,
+): Promise<Performed> {
+  if (paths === null) return perform(watch)
+  const { data, warnings } = await perform({ ...watch, paths: paths.real })
+  return { data: paths.found(data, watch?.mayRead ?? (() => false)), warnings }
 }
 
 /** What stands against a run may have passed a moment ago: a person has trusted the project, or signed the item. */
@@ -111,6 +129,8 @@ function demandsOf({ plan, effect }: Draft): readonly Demand[] {
       return tools
     case 'subprocess':
       return [...tools, ...programsOf(effect).map((program): Demand => ({ op: 'exec', program }))]
+    case 'mcp':
+      return [...tools, { op: 'exec', program: effect.server.command.command }]
     case 'http_client':
       return [...tools, { op: 'net', host: new URL(effect.request.url).host, method: effect.request.method }]
   }
@@ -153,6 +173,8 @@ function effectPreview(plan: Plan, effect: Draft['effect'], redact: Draft['redac
         would_run: { command, args: redact(args), cwd, env: Object.keys(env).toSorted() },
       }
     }
+    case 'mcp':
+      return { would_call: { server: effect.served.item.id, tool: effect.toolName } }
     case 'http_client': {
       const { method, url, headers } = effect.request
       return {

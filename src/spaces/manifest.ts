@@ -59,6 +59,10 @@ const ManifestShape = z.looseObject({
       write: z.array(z.string().min(1)).default([]),
       /** The text that the one written path will hold. */
       content: z.string().min(1).optional(),
+      /** What is removed or renamed is a link itself, not what it leads to; of a folder, all that is below. */
+      keeps_links: z.boolean().optional(),
+      /** The key of the result whose entries name what was found below the path that is read. */
+      found: z.string().min(1).optional(),
     })
     .optional(),
 })
