@@ -26,6 +26,8 @@ import type { Requirement } from './requirements.ts'
 import type { Resolver } from './resolve.ts'
 import { openResolver } from './resolve.ts'
 import { openSchemas } from './schemas.ts'
+import type { LoadArgvPolicies } from './shell/argv-policies.ts'
+import { NO_POLICIES } from './shell/argv-policies.ts'
 import { createFindSiblings } from './siblings.ts'
 import type { Validate } from './validate.ts'
 import { openValidate } from './validate.ts'
@@ -61,9 +63,10 @@ interface ChainMeans {
   readonly clock: Clock
   readonly store: Store
   readonly packageTable: PackageTable
+  readonly argvPolicies: LoadArgvPolicies
 }
 
-export function openChain({ config, clock, store, packageTable }: ChainMeans): Chain {
+export function openChain({ config, clock, store, packageTable, argvPolicies }: ChainMeans): Chain {
   const subprocess = openSubprocess({ clock })
   const workFolders = openWorkFolders(config.cache, clock)
   const httpClient = openHttpClient({ allowHosts: config.allowHosts, clock })
@@ -95,10 +98,15 @@ export function openChain({ config, clock, store, packageTable }: ChainMeans): C
     judge,
     trees,
     draft(plan, request) {
+      if (plan.effect.kind === 'line') {
+        return argvPolicies().then((argv) =>
+          draftCall(plan, request, { ...fixed, library: null, requirements: [], argv }),
+        )
+      }
       const draft = (library: Library | null): Draft | Promise<Draft> => {
         const requirements = gather(plan, library)
         const withAll = (known: readonly Requirement[]): Draft =>
-          draftCall(plan, request, { ...fixed, library, requirements: known })
+          draftCall(plan, request, { ...fixed, library, requirements: known, argv: NO_POLICIES })
         return requirements instanceof Promise ? requirements.then(withAll) : withAll(requirements)
       }
       const library = findLibrary(plan.items, request.spaceRoot)

@@ -14,6 +14,7 @@ import type { Means } from './means.ts'
 import type { Demand } from './policy/rule.ts'
 import type { PathDemands } from './path-demands.ts'
 import { pathDemands } from './path-demands.ts'
+import { lineDemands } from './line-demands.ts'
 import { ruleCheck } from './rule-check.ts'
 import { saveRun } from './save-run.ts'
 
@@ -131,6 +132,8 @@ function demandsOf({ plan, effect }: Draft): readonly Demand[] {
       return [...tools, ...programsOf(effect).map((program): Demand => ({ op: 'exec', program }))]
     case 'mcp':
       return [...tools, { op: 'exec', program: effect.server.command.command }]
+    case 'line':
+      return [...tools, ...lineDemands(effect)]
     case 'http_client':
       return [...tools, { op: 'net', host: new URL(effect.request.url).host, method: effect.request.method }]
   }
@@ -175,6 +178,15 @@ function effectPreview(plan: Plan, effect: Draft['effect'], redact: Draft['redac
     }
     case 'mcp':
       return { would_call: { server: effect.served.item.id, tool: effect.toolName } }
+    case 'line':
+      return {
+        would_run: {
+          commands: effect.line.steps.flatMap(({ programs }) =>
+            programs.map(({ command, args }) => [command, ...args]),
+          ),
+          cwd: effect.folder.path,
+        },
+      }
     case 'http_client': {
       const { method, url, headers } = effect.request
       return {

@@ -52,6 +52,9 @@ export const LIMITS = {
   undoCallBytes: 256 * 1024 * 1024,
   /** Bytes of a file that git does not track and undo still covers when a program changes it. */
   undoUntrackedBytes: 2 * 1024 * 1024,
+  /** Characters of a command line, and commands in it. */
+  lineCharacters: 64 * 1024,
+  lineCommands: 50,
   /** Words of a search query. */
   queryWords: 64,
   /** Bytes of a description in the search index. */
