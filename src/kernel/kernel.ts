@@ -87,6 +87,7 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
     policyOf,
     userSpace,
     signer,
+    undo: config.undo,
     packageTable,
   }
   const pass = (ticket: Ticket, workOutHere: () => Promise<Arrival>): Promise<Outcome> =>

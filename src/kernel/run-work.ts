@@ -10,6 +10,7 @@ import type { Watch } from '../shared/progress.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Link, Ticket, Wish, Work } from './call.ts'
+import { checkpointHint } from './checkpoint-hint.ts'
 import type { Means } from './means.ts'
 import type { Demand } from './policy/rule.ts'
 import type { PathDemands } from './path-demands.ts'
@@ -17,6 +18,7 @@ import { pathDemands } from './path-demands.ts'
 import { lineDemands } from './line-demands.ts'
 import { ruleCheck } from './rule-check.ts'
 import { saveRun } from './save-run.ts'
+import { undoOf } from './undo-of.ts'
 
 /** A tool to be run, worked out to its last argument. */
 export async function runWork(
@@ -37,6 +39,8 @@ export async function runWork(
     spaceRoot,
   })
   const paths = pathDemands(plan.item.manifest, { parameters: draft.parameters, projectPath })
+  const hint = checkpointHint(plan.item.manifest, projectPath)
+  const undo = undoOf(draft, { projectPath, paths: paths?.demands ?? [], cover: means.undo.cover })
   const rules = await ruleCheck(plan, { action: 'run', ticket, lookup, means, redact: draft.redact })
   return {
     item: { id: plan.item.id, version: plan.item.manifest.version, space: plan.item.space },
@@ -48,8 +52,9 @@ export async function runWork(
     parameters: draft.parameters,
     trust: plan.trust.level,
     ...(paths?.change === undefined ? {} : { change: paths.change }),
+    ...(undo === undefined ? {} : { undo }),
     redact: draft.redact,
-    preview: () => ({ ...previewOf(draft), ...paths?.preview(), ...rules.preview() }),
+    preview: () => ({ ...previewOf(draft), ...paths?.preview(), ...rules.preview(), ...hint }),
     warnings: [...plan.warnings, ...plan.trust.warnings, ...noted, ...draft.warnings, ...rules.warnings],
     async perform(watch) {
       const found = await rules.check(watch?.signal)
@@ -57,7 +62,7 @@ export async function runWork(
         const { data, warnings } = await saveRun({ draft, callId: ticket.callId, projectPath }, means, () =>
           onPaths(paths, watch, (judged) => chain.perform(draft, judged)),
         )
-        return { data: await fit(data), warnings: [...found, ...warnings] }
+        return { data: { ...(await fit(data)), ...hint }, warnings: [...found, ...warnings] }
       } catch (error) {
         throw error instanceof KiwiError ? await error.withPartial(fit) : error
       }
