@@ -12,7 +12,7 @@ import type { Means } from './means.ts'
 /** Keeps what the call may change, so that it can be undone. No effect yet. */
 export const checkpoint: Stage = async (call, next, means) => {
   const undo = call.work?.undo
-  if (undo === undefined) return next()
+  if (undo === undefined || undo.tier === 'never') return next()
   const kept = await begin(call, undo, means)
   call.warnings.push(...kept.warnings)
   let outcome: Outcome
@@ -31,7 +31,7 @@ export const checkpoint: Stage = async (call, next, means) => {
   }
 }
 
-async function begin(call: Call, undo: Undo, means: Means): Promise<Kept> {
+async function begin(call: Call, undo: Exclude<Undo, { tier: 'never' }>, means: Means): Promise<Kept> {
   try {
     switch (undo.tier) {
       case 'files':
@@ -40,8 +40,6 @@ async function begin(call: Call, undo: Undo, means: Means): Promise<Kept> {
         return await keepTree(call, undo.root, means)
       case 'call':
         return await keepCall(call, undo, means)
-      case 'never':
-        return nothingKept(undo.why)
     }
   } catch (error) {
     // The person decides by its permissions what may run; this only says that there is no way back.

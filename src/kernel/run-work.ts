@@ -18,7 +18,7 @@ import { pathDemands } from './path-demands.ts'
 import { lineDemands } from './line-demands.ts'
 import { ruleCheck } from './rule-check.ts'
 import { saveRun } from './save-run.ts'
-import { undoOf } from './undo-of.ts'
+import { undoOf, undoWarnings } from './undo-of.ts'
 
 /** A tool to be run, worked out to its last argument. */
 export async function runWork(
@@ -55,7 +55,14 @@ export async function runWork(
     ...(undo === undefined ? {} : { undo }),
     redact: draft.redact,
     preview: () => ({ ...previewOf(draft), ...paths?.preview(), ...rules.preview(), ...hint }),
-    warnings: [...plan.warnings, ...plan.trust.warnings, ...noted, ...draft.warnings, ...rules.warnings],
+    warnings: [
+      ...plan.warnings,
+      ...plan.trust.warnings,
+      ...noted,
+      ...draft.warnings,
+      ...rules.warnings,
+      ...undoWarnings(undo),
+    ],
     async perform(watch) {
       const found = await rules.check(watch?.signal)
       try {

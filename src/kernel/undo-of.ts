@@ -31,3 +31,8 @@ export function undoOf(
     : 'what it changes is elsewhere, and its manifest names no "rollback"'
   return { tier: 'never', why }
 }
+
+/** Said before the call is made, and shown to whoever is asked about it. */
+export function undoWarnings(undo: Undo | undefined): readonly string[] {
+  return undo?.tier === 'never' ? [`this call cannot be undone: ${undo.why}`] : []
+}

@@ -9,6 +9,7 @@ import type { Ticket, Undo, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
 import { putBack } from './put-back.ts'
 import { runWork } from './run-work.ts'
+import { undoWarnings } from './undo-of.ts'
 import { chosenCheckpoints } from './undo-choice.ts'
 import type { LeftPath, UndoLine, UndoPlan } from './undo-plan.ts'
 import { planUndo } from './undo-plan.ts'
@@ -44,7 +45,7 @@ export async function undoWork(
     ...(undo === undefined ? {} : { undo }),
     redact: (value) => counter.reduce((redacted, { work }) => work.redact(redacted), value),
     preview: () => report.preview,
-    warnings: [...report.warnings, ...counter.flatMap(({ work }) => work.warnings)],
+    warnings: [...report.warnings, ...undoWarnings(undo)],
     async perform(watch) {
       for (const { work } of counter) await work.perform(watch)
       const failed: LeftPath[] = []
