@@ -45,7 +45,14 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
     const { userSpace } = config
     const watchLog = config.watch ? log : undefined
     const spaces = await openSpaces({ store, clock, userSpace, builtinFolder: BUILTIN, watchLog })
-    const kernel = openKernel({ config, store, clock, log, packageTable: openPackageTable(BUILTIN) })
+    const kernel = openKernel({
+      config,
+      store,
+      clock,
+      log,
+      packageTable: openPackageTable(BUILTIN),
+      builtinFolder: BUILTIN,
+    })
     await kernel.preload(spaces.at(null))
     await kernel.settle()
     return {

@@ -26,9 +26,13 @@ import type { Requirement } from './requirements.ts'
 import type { Resolver } from './resolve.ts'
 import { openResolver } from './resolve.ts'
 import { openSchemas } from './schemas.ts'
+import type { LoadArgvPolicies } from './shell/argv-policies.ts'
+import { NO_POLICIES } from './shell/argv-policies.ts'
 import { createFindSiblings } from './siblings.ts'
 import type { Validate } from './validate.ts'
 import { openValidate } from './validate.ts'
+import type { Trees } from './trees.ts'
+import { openTrees } from './trees.ts'
 import type { Judge } from './trust.ts'
 import { openJudge } from './trust.ts'
 import type { Verify } from './verify.ts'
@@ -40,6 +44,7 @@ export interface Chain {
   readonly resolver: Resolver
   readonly verify: Verify
   readonly judge: Judge
+  readonly trees: Trees
   /** Works a call out without making it: at once, unless files have to be read to know what it needs. */
   draft(plan: Plan, request: Request): Draft | Promise<Draft>
   /** Whether a library of this space would be given to it. */
@@ -58,9 +63,10 @@ interface ChainMeans {
   readonly clock: Clock
   readonly store: Store
   readonly packageTable: PackageTable
+  readonly argvPolicies: LoadArgvPolicies
 }
 
-export function openChain({ config, clock, store, packageTable }: ChainMeans): Chain {
+export function openChain({ config, clock, store, packageTable, argvPolicies }: ChainMeans): Chain {
   const subprocess = openSubprocess({ clock })
   const workFolders = openWorkFolders(config.cache, clock)
   const httpClient = openHttpClient({ allowHosts: config.allowHosts, clock })
@@ -74,6 +80,9 @@ export function openChain({ config, clock, store, packageTable }: ChainMeans): C
   const passedOn = childEnvironment(environment)
   const means = { subprocess, workFolders, environments, httpClient, upstreams }
   const schemas = openSchemas()
+  const isNeeded = async (project: string, exceptCallId: string): Promise<boolean> =>
+    (await store.undo.unfinished(project)).some(({ call_id }) => call_id !== exceptCallId)
+  const trees = openTrees({ subprocess, config, clock, isNeeded })
   const fixed = {
     environment,
     childEnvironment: passedOn,
@@ -87,11 +96,17 @@ export function openChain({ config, clock, store, packageTable }: ChainMeans): C
     resolver: openResolver(schemas, judge),
     verify,
     judge,
+    trees,
     draft(plan, request) {
+      if (plan.effect.kind === 'line') {
+        return argvPolicies().then((argv) =>
+          draftCall(plan, request, { ...fixed, library: null, requirements: [], argv }),
+        )
+      }
       const draft = (library: Library | null): Draft | Promise<Draft> => {
         const requirements = gather(plan, library)
         const withAll = (known: readonly Requirement[]): Draft =>
-          draftCall(plan, request, { ...fixed, library, requirements: known })
+          draftCall(plan, request, { ...fixed, library, requirements: known, argv: NO_POLICIES })
         return requirements instanceof Promise ? requirements.then(withAll) : withAll(requirements)
       }
       const library = findLibrary(plan.items, request.spaceRoot)

@@ -179,7 +179,7 @@ function withPath(command: Command, variable: string, folder: string): Command {
  * The program is looked for once and named by its whole path, so that what was judged is what starts. A PATH that
  * the child is given does not count: with it a script would choose the program that its runtime locks.
  */
-function findProgram(command: string, means: DraftMeans, redact: Redact): string {
+export function findProgram(command: string, means: DraftMeans, redact: Redact): string {
   const path = means.environment['PATH'] ?? ''
   const found = means.findProgram(command, path)
   if (found !== null) return found

@@ -5,7 +5,7 @@ import { isObject } from '../shared/json.ts'
 import type { Redact } from '../shared/redact.ts'
 import { createRedact, keepAll } from '../shared/redact.ts'
 import type { CommandDraft } from './draft-command.ts'
-import { draftCommand } from './draft-command.ts'
+import { draftCommand, findProgram } from './draft-command.ts'
 import type { DraftMeans, Request } from './draft-means.ts'
 import { grantDigest } from './library.ts'
 import { checkParameters } from './parameters.ts'
@@ -13,6 +13,8 @@ import type { Plan } from './plan.ts'
 import { renderRequest } from './render-request.ts'
 import type { UpstreamDraft } from './draft-upstream.ts'
 import { draftUpstream } from './draft-upstream.ts'
+import type { LineDraft } from './shell/draft-line.ts'
+import { draftLine } from './shell/draft-line.ts'
 import { openVariables } from './variables.ts'
 
 /** One call of a plan, worked out to the last argument but not yet made: what is judged is what will run. */
@@ -21,11 +23,14 @@ export interface Draft {
   readonly parameters: JsonObject
   readonly effect: DraftEffect
   readonly redact: Redact
+  /** This call changes nothing, as its manifest says, or as is known of the commands it starts. */
+  readonly isReadOnly: boolean
   readonly warnings: readonly string[]
 }
 
 type DraftEffect =
   | CommandDraft
+  | LineDraft
   | { readonly kind: 'http_client'; readonly request: HttpRequest }
   | UpstreamDraft
   | { readonly kind: 'content' }
@@ -34,7 +39,7 @@ export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draf
   if (plan.effect.kind === 'none') throw notRunnable(plan)
   assertSandbox(plan)
   const parameters = checkParameters(plan, request.parameters)
-  const base = { plan, parameters }
+  const base = { plan, parameters, isReadOnly: plan.item.manifest.mutates_state === false }
   if (plan.effect.kind === 'mcp')
     return { ...base, ...draftUpstream({ ...plan, effect: plan.effect }, request, means) }
   const digest = grantDigest(plan.digest, means.library)
@@ -46,6 +51,13 @@ export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draf
     case 'subprocess': {
       const circumstances = { request, parameters, variables }
       return { ...base, ...draftCommand({ ...plan, effect: plan.effect }, circumstances, means) }
+    }
+    case 'line': {
+      const effect = draftLine(plan.effect.terms, parameters, request, {
+        ...means,
+        find: (name) => findProgram(name, means, keepAll),
+      })
+      return { ...base, effect, isReadOnly: effect.isReadOnly, redact: keepAll, warnings: [] }
     }
     case 'http_client': {
       const isIdempotent = plan.isRepeatable ? true : (plan.item.manifest.idempotent ?? null)

@@ -1,6 +1,7 @@
 import type { HttpClient } from '../primitives/http/http-client.ts'
 import type { Command } from '../primitives/subprocess/command.ts'
 import type { SessionCommand } from '../primitives/subprocess/process-session.ts'
+import type { LineResult } from '../primitives/subprocess/run-line.ts'
 import type { Subprocess } from '../primitives/subprocess/subprocess.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import { KiwiError } from '../shared/errors.ts'
@@ -19,6 +20,7 @@ import { readCommand } from './read-command.ts'
 import { readResponse } from './read-response.ts'
 import { readToolResult } from './read-tool-result.ts'
 import { describeFindings } from './schemas.ts'
+import type { LineDraft } from './shell/draft-line.ts'
 import type { WorkFolders } from './work-folder.ts'
 
 /** What a call gave back: `output` first, then what else is worth knowing. */
@@ -44,7 +46,20 @@ export async function perform(draft: Draft, means: PerformMeans, watch: Watch = 
     case 'subprocess': {
       const command = await prepareCommand(plan, effect, means, watch)
       const result = await means.subprocess.run(command, watch.signal)
-      return checked(plan, readCommand(plan, redact(command.command), redacted(result, redact)))
+      return checked(
+        plan,
+        readCommand(
+          plan,
+          { program: redact(command.command), timeoutMs: command.timeoutMs },
+          redacted(result, redact),
+        ),
+      )
+    }
+    case 'line': {
+      const { timeoutMs } = effect.line
+      const { return_codes: codes, ...result } = await means.subprocess.runLine(effect.line, watch.signal)
+      const program = effect.commands.map(({ argv }) => argv[0] ?? '').join(' ')
+      return checked(plan, readCommand(plan, { program, timeoutMs }, result, stepsOf(effect, codes)))
     }
     case 'mcp': {
       const result = await callTool(draft, effect, means, watch)
@@ -83,6 +98,12 @@ async function callTool(
     const { code, hint, retryable } = error
     throw new KiwiError(code, textOf(redact(error.message)), { hint, retryable, cause: error })
   }
+}
+
+/** How each command ended, in order; null for one that was not started. */
+function stepsOf({ commands, line }: LineDraft, codes: LineResult['return_codes']): JsonObject {
+  const all = line.steps.flatMap(({ programs }, at) => programs.map((_, stage) => codes[at]?.[stage] ?? null))
+  return { steps: commands.map(({ argv }, at) => ({ argv: [...argv], return_code: all[at] ?? null })) }
 }
 
 /** Puts on disk what the program needs: what is built may need the tool's files, or hold them. */

@@ -5,8 +5,19 @@ import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { parsePlain } from '../shared/json.ts'
 import type { Plan } from './plan.ts'
 
-/** What a program gave back, or the error that says why it gave nothing; `program` is how it is shown. */
-export function readCommand(plan: Plan, program: JsonValue, result: CommandResult): JsonObject {
+/** How a command is shown, and the time it had. */
+interface Shown {
+  readonly program: JsonValue
+  readonly timeoutMs: number
+}
+
+/** What a program gave back, or the error that says why it gave nothing; `more` stands beside it. */
+export function readCommand(
+  plan: Plan,
+  shown: Shown,
+  result: CommandResult,
+  more: JsonObject = {},
+): JsonObject {
   const { stdout, stderr, return_code, signal, truncated } = result
   const data: JsonObject = {
     ...outputOf(plan, stdout),
@@ -14,12 +25,13 @@ export function readCommand(plan: Plan, program: JsonValue, result: CommandResul
     return_code,
     ...(signal === null ? {} : { signal }),
     ...(truncated ? { truncated } : {}),
+    ...more,
   }
   if (result.success) return data
-  const { code, reason } = failureOf(plan, result)
+  const { code, reason } = failureOf(shown, result)
   throw new KiwiError(code, `Cannot run "${plan.item.id}": ${reason}`, {
     partial: data,
-    details: { command: program },
+    details: { command: shown.program },
     // What was ended half-way and may have changed something must not invite a second time.
     ...(code === 'TIMEOUT' && !plan.isRepeatable ? { retryable: false, hint: AFTER_TIMEOUT } : {}),
   })
@@ -46,10 +58,10 @@ const AFTER_TIMEOUT =
   'Check what it did before you send it again; config.timeout in the manifest gives it longer'
 
 /** Why a program that did not succeed did not. */
-function failureOf(plan: Plan, result: CommandResult): { code: ErrorCode; reason: string } {
+function failureOf({ timeoutMs }: Shown, result: CommandResult): { code: ErrorCode; reason: string } {
   const { stderr, signal, return_code } = result
   if (result.timed_out)
-    return { code: 'TIMEOUT', reason: `it took longer than ${timeoutOf(plan)} s and was ended` }
+    return { code: 'TIMEOUT', reason: `it took longer than ${timeoutMs / 1000} s and was ended` }
   if (result.cancelled) return { code: 'CANCELLED', reason: 'it was cancelled' }
   switch (result.failure) {
     case 'not_found':
@@ -73,10 +85,6 @@ function failureOf(plan: Plan, result: CommandResult): { code: ErrorCode; reason
 /** Most output is no JSON, which its first character tells. */
 function parseJson(text: string): JsonValue | undefined {
   return /^\s*[[{"\d\-tfn]/.test(text) ? parsePlain(text) : undefined
-}
-
-function timeoutOf({ effect }: Plan): number {
-  return effect.kind === 'subprocess' ? effect.command.timeoutMs / 1000 : 0
 }
 
 function lastLine(stderr: string): string {

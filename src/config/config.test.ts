@@ -46,6 +46,7 @@ describe('settings', () => {
       publishers: [],
       outputs: { keep: 10, minBytes: 0 },
       packages: {},
+      undo: { cover: 'declared' },
       sources: {
         store: 'default',
         port: 'default',
@@ -56,6 +57,7 @@ describe('settings', () => {
         publishers: 'default',
         outputs: 'default',
         packages: 'default',
+        undo: 'default',
         user_space: 'default',
       },
       environment: { HOME: home },
@@ -136,6 +138,7 @@ describe('settings', () => {
       publishers: 'default',
       outputs: 'default',
       packages: 'default',
+      undo: 'default',
       user_space: 'default',
     })
   })

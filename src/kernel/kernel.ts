@@ -1,5 +1,7 @@
+import { join } from 'node:path'
 import { openChain } from '../chain/chain.ts'
 import type { PlanLink } from '../chain/plan.ts'
+import { openArgvPolicies } from '../chain/shell/argv-policies.ts'
 import { toLinks, walk } from '../chain/walk.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../shared/clock.ts'
@@ -58,12 +60,17 @@ interface KernelMeans {
   readonly clock: Clock
   readonly log: Log
   readonly packageTable: PackageTable
+  /** Where what is shipped with Kiwi lies. */
+  readonly builtinFolder: string
 }
 
-export function openKernel({ config, store, clock, log, packageTable }: KernelMeans): Kernel {
-  const chain = openChain({ config, clock, store, packageTable })
-  const results = openResults(config.cache)
+export function openKernel({ config, store, clock, log, packageTable, builtinFolder }: KernelMeans): Kernel {
   const { token, key, publicKey, userSpace } = config
+  const argvPolicies = openArgvPolicies(
+    ...[builtinFolder, userSpace].map((root) => join(root, 'config', 'argv')),
+  )
+  const chain = openChain({ config, clock, store, packageTable, argvPolicies })
+  const results = openResults(config.cache)
   const outputs = openOutputs({ settings: config.outputs, userSpace, clock })
   const signer = openSigner(openOwnKey(config), clock)
   const policyOf = openPolicy(
@@ -80,6 +87,7 @@ export function openKernel({ config, store, clock, log, packageTable }: KernelMe
     policyOf,
     userSpace,
     signer,
+    undo: config.undo,
     packageTable,
   }
   const pass = (ticket: Ticket, workOutHere: () => Promise<Arrival>): Promise<Outcome> =>

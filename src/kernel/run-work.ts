@@ -10,12 +10,15 @@ import type { Watch } from '../shared/progress.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Link, Ticket, Wish, Work } from './call.ts'
+import { checkpointHint } from './checkpoint-hint.ts'
 import type { Means } from './means.ts'
 import type { Demand } from './policy/rule.ts'
 import type { PathDemands } from './path-demands.ts'
 import { pathDemands } from './path-demands.ts'
+import { lineDemands } from './line-demands.ts'
 import { ruleCheck } from './rule-check.ts'
 import { saveRun } from './save-run.ts'
+import { undoOf, undoWarnings } from './undo-of.ts'
 
 /** A tool to be run, worked out to its last argument. */
 export async function runWork(
@@ -36,6 +39,8 @@ export async function runWork(
     spaceRoot,
   })
   const paths = pathDemands(plan.item.manifest, { parameters: draft.parameters, projectPath })
+  const hint = checkpointHint(plan.item.manifest, projectPath)
+  const undo = undoOf(draft, { projectPath, paths: paths?.demands ?? [], cover: means.undo.cover })
   const rules = await ruleCheck(plan, { action: 'run', ticket, lookup, means, redact: draft.redact })
   return {
     item: { id: plan.item.id, version: plan.item.manifest.version, space: plan.item.space },
@@ -47,16 +52,24 @@ export async function runWork(
     parameters: draft.parameters,
     trust: plan.trust.level,
     ...(paths?.change === undefined ? {} : { change: paths.change }),
+    ...(undo === undefined ? {} : { undo }),
     redact: draft.redact,
-    preview: () => ({ ...previewOf(draft), ...paths?.preview(), ...rules.preview() }),
-    warnings: [...plan.warnings, ...plan.trust.warnings, ...noted, ...draft.warnings, ...rules.warnings],
+    preview: () => ({ ...previewOf(draft), ...paths?.preview(), ...rules.preview(), ...hint }),
+    warnings: [
+      ...plan.warnings,
+      ...plan.trust.warnings,
+      ...noted,
+      ...draft.warnings,
+      ...rules.warnings,
+      ...undoWarnings(undo),
+    ],
     async perform(watch) {
       const found = await rules.check(watch?.signal)
       try {
         const { data, warnings } = await saveRun({ draft, callId: ticket.callId, projectPath }, means, () =>
           onPaths(paths, watch, (judged) => chain.perform(draft, judged)),
         )
-        return { data: await fit(data), warnings: [...found, ...warnings] }
+        return { data: { ...(await fit(data)), ...hint }, warnings: [...found, ...warnings] }
       } catch (error) {
         throw error instanceof KiwiError ? await error.withPartial(fit) : error
       }
@@ -131,6 +144,8 @@ function demandsOf({ plan, effect }: Draft): readonly Demand[] {
       return [...tools, ...programsOf(effect).map((program): Demand => ({ op: 'exec', program }))]
     case 'mcp':
       return [...tools, { op: 'exec', program: effect.server.command.command }]
+    case 'line':
+      return [...tools, ...lineDemands(effect)]
     case 'http_client':
       return [...tools, { op: 'net', host: new URL(effect.request.url).host, method: effect.request.method }]
   }
@@ -175,6 +190,15 @@ function effectPreview(plan: Plan, effect: Draft['effect'], redact: Draft['redac
     }
     case 'mcp':
       return { would_call: { server: effect.served.item.id, tool: effect.toolName } }
+    case 'line':
+      return {
+        would_run: {
+          commands: effect.line.steps.flatMap(({ programs }) =>
+            programs.map(({ command, args }) => [command, ...args]),
+          ),
+          cwd: effect.folder.path,
+        },
+      }
     case 'http_client': {
       const { method, url, headers } = effect.request
       return {

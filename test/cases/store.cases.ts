@@ -6,6 +6,7 @@ import { latestCases, refusalCases, resolveCases, roundTripCases } from './store
 import { indexCases, rankCases, reachCases } from './store-search.cases.ts'
 import { protectionCases, seedCases } from './store-seed.cases.ts'
 import { trustCases } from './store-trust.cases.ts'
+import { undoCases } from './store-undo.cases.ts'
 
 /** What every store must do, whichever engine is below it. */
 export function storeCases(name: string, makeBed: () => Promise<StoreBed>): void {
@@ -23,6 +24,7 @@ export function storeCases(name: string, makeBed: () => Promise<StoreBed>): void
     ...tamperCases,
     ...exclusiveCases,
     ...trustCases,
+    ...undoCases,
   }
   describe(name, () => {
     for (const [title, run] of Object.entries(cases)) {

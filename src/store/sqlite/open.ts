@@ -18,6 +18,7 @@ import { createRegistry } from './registry.ts'
 import { createSearchIndex } from './search-index.ts'
 import { createSearchRows } from './search-rows.ts'
 import { createTrust } from './trust.ts'
+import { createUndo } from './undo.ts'
 import { createVersions } from './versions.ts'
 
 export interface SqliteOptions {
@@ -82,13 +83,14 @@ async function openReadOnly(file: string, reason: string, options: SqliteOptions
     const said = `"${file}" cannot be written: ${reason}`
     options.log?.warn('store.read_only', { file, reason, is_read: isRead })
     const store = assemble(connection, options, said)
-    const { append, publish, remove, exclusively, ...trust } = refuseWrites(file, said)
+    const { append, publish, remove, exclusively, undo, ...trust } = refuseWrites(file, said)
     return {
       ...store,
       exclusively,
       registry: { ...store.registry, publish, remove },
       trust: { ...store.trust, ...trust },
       journal: { ...store.journal, append },
+      undo: { ...store.undo, ...undo },
     }
   } catch (error) {
     await connection.close()
@@ -117,6 +119,7 @@ function assemble(connection: Connection, options: SqliteOptions, readOnlyReason
     index: createSearchIndex(connection, searchRows),
     trust: createTrust(connection, generation),
     journal: createJournal(connection, appender),
+    undo: createUndo(connection),
     readOnlyReason,
     generation: () => generation.current(),
     async exclusively(work) {

@@ -1,6 +1,7 @@
 import { pathToFileURL } from 'node:url'
 import { KiwiError } from '../../shared/errors.ts'
 import type { Journal, Registry, Store, Trust } from '../store.ts'
+import type { UndoLog } from '../undo.ts'
 import type { Connection } from './connection.ts'
 import { isDamaged } from './failure.ts'
 import { migrate, versionOf } from './migrate.ts'
@@ -76,10 +77,19 @@ export function refuseWrites(file: string, reason: string): RefusedWrites {
     revokeProject: refuse('stop trusting the project'),
     sign: refuse('keep the signature'),
     exclusively: refuse('write'),
+    undo: {
+      open: refuse('keep what is there before the call'),
+      close: refuse('keep what the call left'),
+      discard: refuse('drop what was kept'),
+      markUndone: refuse('undo the call'),
+      trim: refuse('drop what was kept'),
+    },
   }
 }
 
 type RefusedWrites = Pick<Registry, 'publish' | 'remove'> &
   Pick<Journal, 'append'> &
   Pick<Trust, 'trustProject' | 'revokeProject' | 'sign'> &
-  Pick<Store, 'exclusively'>
+  Pick<Store, 'exclusively'> & {
+    readonly undo: Pick<UndoLog, 'open' | 'close' | 'discard' | 'markUndone' | 'trim'>
+  }
