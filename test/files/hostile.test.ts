@@ -225,6 +225,22 @@ describe('H4: what was looked at is what is changed', () => {
     ).toMatchObject({ refusal: null })
   })
 
+  test('H4: a folder goes only when every file in it is what was looked at, and none has come since', async () => {
+    mkdirSync(at('full/deep'), { recursive: true })
+    writeFileSync(at('full/a'), 'a')
+    writeFileSync(at('full/deep/b'), 'b')
+    const seen = { [at('full/a')]: sha256('a'), [at('full/deep/b')]: sha256('b') }
+    const clear = { path: at('full'), recursive: true }
+    writeFileSync(at('full/deep/b'), 'newer')
+    expect(await server.call('delete', clear, seen)).toMatchObject({ code: 'CONFLICT' })
+    writeFileSync(at('full/deep/b'), 'b')
+    writeFileSync(at('full/deep/c'), 'came since')
+    expect(await server.call('delete', clear, seen)).toMatchObject({ code: 'CONFLICT' })
+    expect(readdirSync(at('full'))).toEqual(['a', 'deep'])
+    rmSync(at('full/deep/c'))
+    expect(await server.call('delete', clear, seen)).toMatchObject({ output: { deleted: 4 } })
+  })
+
   test('H4: no half-written file is left when a write fails', async () => {
     mkdirSync(at('shut'), { mode: 0o555 })
     const said = await server.call('write', { path: at('shut/x'), content: 'x' })
