@@ -29,7 +29,10 @@ export interface Uncovered {
 }
 
 /** Finds what a project is covered by. Reads only: nothing is ever written where the project lies. */
-export function findShadow(project: string, { home, trees }: { home: string; trees: string }): Shadow | Uncovered {
+export function findShadow(
+  project: string,
+  { home, trees }: { home: string; trees: string },
+): Shadow | Uncovered {
   const root = realPathOf(project)
   if (root === null) return { why: `"${project}" is not there` }
   const realHome = realPathOf(home)
@@ -80,7 +83,8 @@ function repositoryIn(git: string): OwnRepository {
 
 /** Makes the folder ready, or brings its settings up to date. */
 export function prepareShadow({ folder, own }: Shadow): void {
-  for (const part of ['objects', 'refs', 'info']) mkdirSync(join(folder, part), { recursive: true, mode: 0o700 })
+  for (const part of ['objects', 'refs', 'info'])
+    mkdirSync(join(folder, part), { recursive: true, mode: 0o700 })
   put(join(folder, 'HEAD'), 'ref: refs/heads/none\n')
   put(join(folder, 'config'), configOf(own?.isSha256 === true))
   put(join(folder, 'info/attributes'), NO_CONVERSION)

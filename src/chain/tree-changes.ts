@@ -19,7 +19,11 @@ export interface TreeChanges {
 export async function changesSince(git: ShadowGit, before: Known, scratch: string): Promise<TreeChanges> {
   const { workTree } = git.shadow
   const paths = await pathsInQuestion(git, before)
-  const isLost = await layOut(git, paths.filter((path) => before.files.has(path)), scratch)
+  const isLost = await layOut(
+    git,
+    paths.filter((path) => before.files.has(path)),
+    scratch,
+  )
   const skipped: string[] = []
   const changes: PathChange[] = []
   const bytes = new Map<string, Uint8Array>()
@@ -51,7 +55,8 @@ async function pathsInQuestion(git: ShadowGit, before: Known): Promise<readonly 
     if (stats !== null && (stats.mode & 0o7777) !== mode) paths.add(path)
   }
   for (const path of [...paths, ...bare.map((folder) => `${folder}/.`)]) {
-    for (let above = dirname(path); above !== '.' && `${above}/` !== prefix; above = dirname(above)) paths.add(above)
+    for (let above = dirname(path); above !== '.' && `${above}/` !== prefix; above = dirname(above))
+      paths.add(above)
   }
   for (const folder of before.folders.keys()) paths.add(folder)
   return [...paths]

@@ -26,7 +26,16 @@ interface KnownFile {
 /** Paths that are otherwise than the index has them, and whether it has them at all. */
 export async function changedPaths(git: ShadowGit): Promise<ReadonlyMap<string, 'known' | 'new'>> {
   const { prefix } = git.shadow
-  const listed = await git.run(['ls-files', '-z', '-t', '-m', '-d', '-o', '--exclude-standard', ...within(git)])
+  const listed = await git.run([
+    'ls-files',
+    '-z',
+    '-t',
+    '-m',
+    '-d',
+    '-o',
+    '--exclude-standard',
+    ...within(git),
+  ])
   const paths = new Map<string, 'known' | 'new'>()
   for (const line of listed) {
     const path = line.slice(2)
@@ -66,9 +75,14 @@ export async function settleIndex(
 }
 
 /** Large files are read only where the project's own git tracks them. */
-async function trackedAmong({ run, shadow: { own } }: ShadowGit, paths: readonly string[]): Promise<Set<string>> {
+async function trackedAmong(
+  { run, shadow: { own } }: ShadowGit,
+  paths: readonly string[],
+): Promise<Set<string>> {
   if (own === null || paths.length === 0) return new Set()
-  return new Set(await run(['ls-files', '-z', '--', ...paths.slice(0, 1000)], undefined, { GIT_INDEX_FILE: own.index }))
+  return new Set(
+    await run(['ls-files', '-z', '--', ...paths.slice(0, 1000)], undefined, { GIT_INDEX_FILE: own.index }),
+  )
 }
 
 /** Why a path cannot be kept, or null. */

@@ -8,8 +8,6 @@ import type { JsonObject } from '../shared/json.ts'
 import type { Manifest } from '../spaces/manifest.ts'
 import type { PathDemands } from './path-demands.ts'
 import { pathDemands } from './path-demands.ts'
-import { decide } from './policy/decide.ts'
-import type { Effect, Layer } from './policy/rule.ts'
 
 let root: string
 let project: string
@@ -53,20 +51,14 @@ const judged = (tool: string, parameters: JsonObject, projectPath: string | null
   if (found === null) throw new TypeError(`${tool} declares no paths`)
   return found
 }
-/** Reading and writing inside of the project, and nothing else. */
-const inside = (): Layer => ({
-  name: 'inside',
-  isBase: true,
-  rules: (['read', 'write'] as const).map((op) => ({
-    id: `inside/${op}`,
-    op,
-    match: { kind: 'under', paths: [project] },
-    effect: 'allow',
-    remedy: '',
-  })),
-})
-const verdict = (tool: string, parameters: JsonObject): Effect =>
-  decide([inside()], judged(tool, parameters).demands).effect
+/** As a layer judges that allows the project, without `kept`, and nothing else. */
+const verdict = (tool: string, parameters: JsonObject, kept?: string): 'allow' | 'deny' =>
+  judged(tool, parameters).demands.every(
+    (demand) => 'path' in demand && isBelow(demand.path, project) && demand.path !== kept,
+  )
+    ? 'allow'
+    : 'deny'
+const isBelow = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`)
 const pathsOf = ({ demands }: PathDemands, op: string): readonly string[] =>
   demands.flatMap((demand) => (demand.op === op && 'path' in demand ? [demand.path] : []))
 
@@ -208,20 +200,9 @@ describe('FS-09, D9: each tool asks for its own right, on both of its paths', ()
     expect(pathsOf(found, 'write').toSorted()).toEqual(
       ['full', 'full/inner', 'full/inner/x'].map((path) => join(project, path)),
     )
-    const kept: Layer = {
-      ...inside(),
-      rules: [
-        ...inside().rules,
-        {
-          id: 'inside/kept',
-          op: 'write',
-          match: { kind: 'under', paths: [join(project, 'full/inner/x')] },
-          effect: 'deny',
-          remedy: '',
-        },
-      ],
-    }
-    expect(decide([kept], found.demands)).toMatchObject({ effect: 'deny', rule: 'inside/kept' })
+    const kept = join(project, 'full/inner/x')
+    expect(verdict('delete', { path: 'full', recursive: true }, kept)).toBe('deny')
+    expect(verdict('move', { path: 'full', to: 'other' }, kept)).toBe('deny')
   })
 })
 

@@ -104,15 +104,19 @@ describe('FS-03: the server never works by a link', () => {
     expect(readFileSync(join(root, 'links/outside/file'), 'utf8')).toBe('secret')
   })
 
-  test('FS-03: a path that nobody has judged is not used', async () => {
+  test('FS-03: a path that nobody has judged is not used, and nobody puts a tool of their own on the server', async () => {
+    const unjudged = await server.call('read', { path: 'x', to: 1 })
+    expect(unjudged.refusal).toBe('Cannot read "x": nobody has judged the path')
     const temp = await openTempKiwi()
     try {
-      temp.write(
-        'tools/own.yaml',
-        'tool_id: own\ntool_type: mcp_tool\nexecutor: filesystem\nversion: 1.0.0\ndescription: d\nconfig: {mcp_tool_name: read}\nparameters: [{name: path}]\n',
-      )
-      expect(await temp.run('own', { path: '/etc/hostname' })).toMatchObject({
-        error: { code: 'TOOL_FAILED', message: 'Cannot read "/etc/hostname": nobody has judged the path' },
+      const manifest = { tool_type: 'mcp_tool', executor: 'filesystem', description: 'd' }
+      const sly = { config: { mcp_tool_name: 'write' }, paths: { read: ['{path}'] }, input_schema: {} }
+      await temp.create('sly', { ...manifest, ...sly })
+      expect(await temp.run('sly', { path: 'x', content: 'y' })).toMatchObject({
+        error: {
+          code: 'UNKNOWN_ACTION',
+          hint: 'Use the tools of "filesystem" that are shipped: others cannot be put on it',
+        },
       })
     } finally {
       await temp.close()

@@ -26,7 +26,11 @@ const json = async (...args: string[]): Promise<unknown> =>
   JSON.parse((await kiwi(place, [...args, '--json'])).stdout)
 
 async function killed(args: readonly string[], afterMs: number): Promise<void> {
-  const child = spawn(process.execPath, [CLI, ...args], { cwd: place.project, env: place.env, stdio: 'ignore' })
+  const child = spawn(process.execPath, [CLI, ...args], {
+    cwd: place.project,
+    env: place.env,
+    stdio: 'ignore',
+  })
   const gone = once(child, 'exit')
   await Promise.race([gone, sleep(afterMs)])
   child.kill('SIGKILL')
@@ -70,7 +74,13 @@ test('H4: a command that is cut off together with Kiwi: what it removed comes ba
   for (const name of names.slice(0, 20)) writeFileSync(at(name), name)
   const child = spawn(
     process.execPath,
-    [CLI, 'run', 'shell.run', '--params', JSON.stringify({ command: 'rm many/f0.txt many/f1.txt; sleep 60' })],
+    [
+      CLI,
+      'run',
+      'shell.run',
+      '--params',
+      JSON.stringify({ command: 'rm many/f0.txt many/f1.txt; sleep 60' }),
+    ],
     { cwd: place.project, env: place.env, stdio: 'ignore' },
   )
   const gone = once(child, 'exit')

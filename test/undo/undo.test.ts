@@ -79,7 +79,10 @@ describe('files', () => {
     const moved = await use('filesystem.move', { path: 'src', to: 'other' })
     expect(state()).not.toEqual(before)
     const deleted = await use('filesystem.delete', { path: 'other', recursive: true })
-    expect(await undo(undoId(deleted))).toMatchObject({ status: 'success', data: { totals: { conflict: 0 } } })
+    expect(await undo(undoId(deleted))).toMatchObject({
+      status: 'success',
+      data: { totals: { conflict: 0 } },
+    })
     expect(await undo(undoId(moved))).toMatchObject({ status: 'success', data: { totals: { conflict: 0 } } })
     expect(state()).toEqual(before)
   })
@@ -159,7 +162,10 @@ describe('programs', () => {
     })
     expect(state()).not.toEqual(before)
     const back = await undo(undoId(reply))
-    expect(back).toMatchObject({ status: 'success', data: { totals: { conflict: 0 }, undone: [undoId(reply)] } })
+    expect(back).toMatchObject({
+      status: 'success',
+      data: { totals: { conflict: 0 }, undone: [undoId(reply)] },
+    })
     expect(state()).toEqual(before)
     expect(listField(back.data, 'not_covered')).toContain('what .gitignore names')
   })
