@@ -106,6 +106,7 @@ describe('H3: write and create', () => {
     chmodSync(at('run.sh'), 0o750)
     const written = await use('write', { path: 'run.sh', content: 'new' })
     expect(outputOf(written)).toMatchObject({ bytes_written: 3, had_original: true })
+    expect(field(written.data, 'undo_id')).toBe(written.metadata.call_id)
     expect(statSync(at('run.sh')).mode & 0o777).toBe(0o750)
     expect(JSON.stringify(written)).not.toContain('canary')
     const records = await temp.kiwi.store.records({ limit: 1000 })
@@ -132,7 +133,7 @@ describe('H3: write and create', () => {
     symlinkSync('nowhere', at('dangling'))
     expect(await use('create', { path: 'dangling' })).toMatchObject({ error: { code: 'CONFLICT' } })
     expect(await use('write', { path: 'dangling', content: '' })).toMatchObject(
-      refused('TOOL_FAILED', 'Cannot write "dangling": it is a link that leads nowhere'),
+      refused('TOOL_FAILED', 'Cannot write "dangling": it is a link, and where it leads was not judged'),
     )
   })
 

@@ -148,7 +148,7 @@ export function assertFile(stat) {
   if (stat.isDirectory()) throw new Refusal('it is a folder', 'Use filesystem.list for folders')
   throw new Refusal(
     stat.isSymbolicLink()
-      ? 'it is a link that leads nowhere'
+      ? 'it is a link, and where it leads was not judged'
       : 'it is no regular file but a device, pipe or socket',
   )
 }
