@@ -1,6 +1,7 @@
 import { openHttpClient } from '../primitives/http/http-client.ts'
 import type { SandboxHost } from '../primitives/subprocess/confinement.ts'
 import { openSubprocess } from '../primitives/subprocess/subprocess.ts'
+import { openUpstreams } from '../upstream/upstreams.ts'
 import type { Config } from '../config/config.ts'
 import { childEnvironment } from '../config/environment.ts'
 import type { Clock } from '../shared/clock.ts'
@@ -35,6 +36,8 @@ import { NO_POLICIES } from './shell/argv-policies.ts'
 import { createFindSiblings } from './siblings.ts'
 import type { Validate } from './validate.ts'
 import { openValidate } from './validate.ts'
+import type { Trees } from './trees.ts'
+import { openTrees } from './trees.ts'
 import type { Judge } from './trust.ts'
 import { openJudge } from './trust.ts'
 import type { Verify } from './verify.ts'
@@ -46,6 +49,7 @@ export interface Chain {
   readonly resolver: Resolver
   readonly verify: Verify
   readonly judge: Judge
+  readonly trees: Trees
   /** Works a call out without making it: at once, unless files have to be read to know what it needs. */
   draft(plan: Plan, request: Request): Draft | Promise<Draft>
   /** Whether a library of this space would be given to it. */
@@ -79,6 +83,7 @@ export function openChain({ config, clock, store, packageTable, argvPolicies }: 
   const subprocess = openSubprocess({ clock })
   const workFolders = openWorkFolders(config.cache, clock)
   const httpClient = openHttpClient({ allowHosts: config.allowHosts, clock })
+  const upstreams = openUpstreams(subprocess)
   const environments = openEnvironments({ subprocess, clock })
   const gather = createGatherRequirements(createFindImports(packageTable))
   const findLibrary = createFindLibrary(createFindSiblings(packageTable))
@@ -86,8 +91,11 @@ export function openChain({ config, clock, store, packageTable, argvPolicies }: 
   const verify = openVerify({ ownKey: openOwnKey(config), publishers, store })
   const judge = openJudge({ verify, store, clock, userSpace })
   const passedOn = childEnvironment(environment)
-  const means = { subprocess, workFolders, environments, httpClient }
+  const means = { subprocess, workFolders, environments, httpClient, upstreams }
   const schemas = openSchemas()
+  const isNeeded = async (project: string, exceptCallId: string): Promise<boolean> =>
+    (await store.undo.unfinished(project)).some(({ call_id }) => call_id !== exceptCallId)
+  const trees = openTrees({ subprocess, config, clock, isNeeded })
   const fixed = {
     environment,
     childEnvironment: passedOn,
@@ -102,6 +110,7 @@ export function openChain({ config, clock, store, packageTable, argvPolicies }: 
     resolver: openResolver(schemas, judge),
     verify,
     judge,
+    trees,
     draft(plan, request) {
       const draft = (
         library: Library | null,
@@ -128,7 +137,7 @@ export function openChain({ config, clock, store, packageTable, argvPolicies }: 
     perform: (draft, watch) => perform(draft, means, watch),
     post: (message, watch) => post(message, httpClient, watch),
     async close() {
-      await Promise.all([subprocess.close(), httpClient.close()])
+      await Promise.all([upstreams.close(), subprocess.close(), httpClient.close()])
       await environments.close()
       await workFolders.close()
     },

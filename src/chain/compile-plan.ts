@@ -7,7 +7,7 @@ import type { ToolType } from '../shared/tool-type.ts'
 import { TYPE_RULES } from '../shared/tool-type.ts'
 import type { Item } from '../spaces/item.ts'
 import { entrypointOf } from '../spaces/item.ts'
-import { compileCommand } from './command-template.ts'
+import { compileCommand, timeoutMsOf } from './command-template.ts'
 import { entryStyle } from './entry-style.ts'
 import { planEnvironment, withRunCommand } from './environment-plan.ts'
 import { mergeConfigs } from './merge.ts'
@@ -31,9 +31,11 @@ export async function compilePlan(items: readonly Item[], schemas: Schemas): Pro
   if (leaf === undefined) throw new KiwiError('INTERNAL', 'Cannot compile an empty chain')
   const { manifest } = leaf
   const isRunnable = RUNNABLE.has(manifest.tool_type)
-  const config = isRunnable ? await checkedConfig(items, schemas) : {}
-  const files = TYPE_RULES[manifest.tool_type].hasFiles ? leaf.filePaths : []
-  const effect: Effect = isRunnable ? await compileEffect(items, config, files) : { kind: 'none' }
+  // A tool of a server says which of its tools it is; the server alone says what is started.
+  const started = isServed(items) ? items.slice(1) : isRunnable ? items : []
+  const config = started.length === 0 ? {} : await checkedConfig(started, schemas)
+  const files = filesOf(leaf)
+  const effect = await compileEffect(leaf, started, config)
   return deepFreeze({
     config,
     hasFiles: files.length > 0,
@@ -106,16 +108,49 @@ async function checkedConfig(items: readonly Item[], schemas: Schemas): Promise<
   return config
 }
 
-async function compileEffect(
-  items: readonly Item[],
-  config: JsonObject,
-  files: readonly string[],
-): Promise<Effect> {
+function filesOf({ manifest, filePaths }: Item): readonly string[] {
+  return TYPE_RULES[manifest.tool_type].hasFiles ? filePaths : []
+}
+
+/**
+ * Whether it is a tool of a server that can be started here and is not switched off. A shipped server has its shipped
+ * tools and no others: they say what is judged before it does what it is told.
+ */
+function isServed([leaf, server, end]: readonly Item[]): boolean {
+  return (
+    leaf?.manifest.tool_type === 'mcp_tool' &&
+    server !== undefined &&
+    server.manifest.enabled !== false &&
+    (server.space !== 'builtin' || leaf.space === 'builtin') &&
+    (server.manifest.config['transport'] ?? 'stdio') === 'stdio' &&
+    end?.id === 'subprocess'
+  )
+}
+
+async function compileEffect(leaf: Item, started: readonly Item[], config: JsonObject): Promise<Effect> {
+  if (started.length === 0) return { kind: 'none' }
+  const effect = await compileEnd(started, config)
+  if (started[0] === leaf || effect.kind !== 'subprocess') return effect
+  const { mcp_tool_name: name, timeout } = leaf.manifest.config
+  const startup = config['startup_timeout']
+  return {
+    kind: 'mcp',
+    server: effect.command,
+    toolName: typeof name === 'string' ? name : leaf.id.slice(leaf.id.indexOf('.') + 1),
+    startupMs: (typeof startup === 'number' ? startup : STARTUP_SECONDS) * 1000,
+    timeoutMs: timeoutMsOf(timeout === undefined ? config : { ...config, timeout }),
+  }
+}
+
+const STARTUP_SECONDS = 10
+
+async function compileEnd(items: readonly Item[], config: JsonObject): Promise<Effect> {
   const [leaf] = items
   const end = items.at(-1)
   if (leaf === undefined || end === undefined || end.manifest.tool_type !== 'primitive')
     return { kind: 'content' }
   const names = parameterNames(leaf.manifest)
+  const files = filesOf(leaf)
   switch (end.id) {
     case 'subprocess': {
       if (config['line'] === true) return { kind: 'line', terms: compileLineTerms(config) }

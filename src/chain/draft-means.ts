@@ -33,6 +33,7 @@ export interface DraftMeans {
 /** Who asks, from where, with what. */
 export interface Request {
   readonly callId: string
+  readonly principal: string
   readonly parameters: JsonObject
   readonly projectPath: string | null
   /** The folder of the space that the tool was found in; null in the store. */

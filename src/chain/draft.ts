@@ -13,6 +13,8 @@ import { checkParameters } from './parameters.ts'
 import type { Plan } from './plan.ts'
 import { withFloor } from './sandbox.ts'
 import { renderRequest } from './render-request.ts'
+import type { UpstreamDraft } from './draft-upstream.ts'
+import { draftUpstream } from './draft-upstream.ts'
 import type { LineDraft } from './shell/draft-line.ts'
 import { draftLine } from './shell/draft-line.ts'
 import { openVariables } from './variables.ts'
@@ -36,16 +38,22 @@ type DraftEffect =
   | CommandDraft
   | LineDraft
   | { readonly kind: 'http_client'; readonly request: HttpRequest }
+  | UpstreamDraft
   | { readonly kind: 'content' }
 
 export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draft {
   if (plan.effect.kind === 'none') throw notRunnable(plan)
   const parameters = checkParameters(plan, request.parameters)
-  const digest = grantDigest(plan.digest, means.library)
   const { item, secrets } = plan
-  const variables = openVariables({ item, secrets, digest }, { ...means, projectPath: request.projectPath })
+  const digest = grantDigest(plan.digest, means.library)
   const isReadOnly = item.manifest.mutates_state === false
   const base = { plan, parameters, digest, isReadOnly, hold: null }
+  if (plan.effect.kind === 'mcp')
+    return {
+      ...base,
+      ...draftUpstream({ ...plan, effect: plan.effect }, request, means, serverHold(plan, request, means)),
+    }
+  const variables = openVariables({ item, secrets, digest }, { ...means, projectPath: request.projectPath })
   switch (plan.effect.kind) {
     case 'content':
       return { ...base, effect: { kind: 'content' }, redact: keepAll, warnings: [] }
@@ -88,12 +96,15 @@ export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draf
   }
 }
 
-function notRunnable({ item }: Plan): KiwiError {
+function notRunnable({ item, items: [, server] }: Plan): KiwiError {
   const type = item.manifest.tool_type
+  const isForeign = type === 'mcp_tool' && server?.space === 'builtin' && item.space !== 'builtin'
   const hint =
     type === 'primitive' || type === 'runtime'
       ? `Create a tool whose executor is "${item.id}" and run that`
-      : `A ${type} can be searched and loaded, not run`
+      : isForeign
+        ? `Use the tools of "${server.id}" that are shipped: others cannot be put on it`
+        : `A ${type} can be searched and loaded, not run`
   return new KiwiError('UNKNOWN_ACTION', `Cannot run "${item.id}": type ${type} is not run by itself`, {
     hint,
   })
@@ -109,6 +120,13 @@ function heldLine(line: LineDraft['line'], hold: Hold): LineDraft['line'] {
 }
 
 /** What changes nothing is given nothing to write to. */
+/** Our own server is led by the paths that the gate judged, and has no other work; all others are held. */
+function serverHold(plan: Plan, request: Request, means: DraftMeans): Hold | null {
+  const isOurs =
+    plan.item.manifest.paths !== undefined && plan.links.every(({ space }) => space === 'builtin')
+  return isOurs ? null : holdFor(plan, request, means, false)
+}
+
 function holdFor(
   { item, sandbox }: Plan,
   request: Request,

@@ -216,6 +216,7 @@ describe('P2: what kept a program from starting has a code of its own', () => {
         sandbox: unused,
         close: unused,
       },
+      upstreams: { request: unused, close: unused },
       httpClient: { request: unused, stream: unused, events: unused, websocket: unused, close: unused },
       workFolders: { place: unused, prepare: async () => '/nowhere', close: unused },
       environments: { prepare: unused, close: unused },

@@ -1,17 +1,24 @@
 import type { HttpClient } from '../primitives/http/http-client.ts'
 import type { Command } from '../primitives/subprocess/command.ts'
+import type { SessionCommand } from '../primitives/subprocess/process-session.ts'
 import type { LineResult } from '../primitives/subprocess/run-line.ts'
 import type { Subprocess } from '../primitives/subprocess/subprocess.ts'
+import type { Upstreams } from '../upstream/upstreams.ts'
+import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
+import { textOf } from '../shared/template.ts'
 import { BODY } from '../spaces/item.ts'
 import type { Draft } from './draft.ts'
 import type { CommandDraft } from './draft-command.ts'
+import type { UpstreamDraft } from './draft-upstream.ts'
+import { sessionOf } from './draft-upstream.ts'
 import type { Environments } from './environments.ts'
 import type { Bundle } from './files-as-read.ts'
 import type { Plan } from './plan.ts'
 import { readCommand } from './read-command.ts'
 import { readResponse } from './read-response.ts'
+import { readToolResult } from './read-tool-result.ts'
 import { describeFindings } from './schemas.ts'
 import type { LineDraft } from './shell/draft-line.ts'
 import type { WorkFolders } from './work-folder.ts'
@@ -25,6 +32,7 @@ export interface Performed {
 export interface PerformMeans {
   readonly subprocess: Subprocess
   readonly httpClient: HttpClient
+  readonly upstreams: Upstreams
   readonly workFolders: WorkFolders
   readonly environments: Environments
 }
@@ -55,6 +63,10 @@ export async function perform(draft: Draft, means: PerformMeans, watch: Watch = 
       const more = { ...stepsOf(effect, codes), ...heldBy(hold) }
       return checked(plan, readCommand(plan, { program, timeoutMs }, result, more))
     }
+    case 'mcp': {
+      const result = await callTool(draft, effect, means, watch)
+      return checked(plan, readToolResult(plan, redacted(result, redact)))
+    }
     case 'http_client': {
       const result = await means.httpClient.request(effect.request, watch.signal)
       const host = redact(new URL(effect.request.url).host)
@@ -66,6 +78,33 @@ export async function perform(draft: Draft, means: PerformMeans, watch: Watch = 
 /** What really held it, where that was asked for. */
 function heldBy(hold: Draft['hold']): JsonObject {
   return hold === null ? {} : { sandbox: hold.shown }
+}
+
+/** What the server cannot say without a secret is told without it. */
+async function callTool(
+  { plan, parameters, redact }: Draft,
+  { toolName, timeoutMs, startupMs, key, server, served }: UpstreamDraft,
+  means: PerformMeans,
+  watch: Watch,
+): Promise<JsonObject> {
+  const program = async (): Promise<SessionCommand> =>
+    sessionOf(await prepareCommand(served, server, means, watch))
+  const { paths, seen, signal } = watch
+  const meta = {
+    ...(paths === undefined ? {} : { 'kiwi/paths': Object.fromEntries(paths) }),
+    ...(paths === undefined || seen === undefined ? {} : { 'kiwi/seen': Object.fromEntries(seen) }),
+  }
+  const params = { name: toolName, arguments: parameters, ...(paths === undefined ? {} : { _meta: meta }) }
+  try {
+    return await means.upstreams.request(
+      { id: served.item.id, key, startupMs, program },
+      { method: 'tools/call', params, timeoutMs, isRepeatable: plan.isRepeatable, signal },
+    )
+  } catch (error) {
+    if (!(error instanceof KiwiError)) throw error
+    const { code, hint, retryable } = error
+    throw new KiwiError(code, textOf(redact(error.message)), { hint, retryable, cause: error })
+  }
 }
 
 /** How each command ended, in order; null for one that was not started. */

@@ -21,7 +21,7 @@ export interface PlanLink {
   readonly space: SpaceName
 }
 
-/** What a plan ends in: a program to start, a request to send, content to hand over, or nothing that runs by itself. */
+/** What a plan ends in: a program to start, a request to send, a tool of an MCP server to call, content to hand over, or nothing that runs by itself. */
 export type Effect =
   | {
       readonly kind: 'subprocess'
@@ -32,6 +32,14 @@ export type Effect =
   /** The parameters are a command line. */
   | { readonly kind: 'line'; readonly terms: LineTerms }
   | { readonly kind: 'http_client'; readonly request: RequestTemplate }
+  | {
+      /** A tool of an MCP server, which is the second link. */
+      readonly kind: 'mcp'
+      readonly server: CommandTemplate
+      readonly toolName: string
+      readonly startupMs: number
+      readonly timeoutMs: number
+    }
   | { readonly kind: 'content' }
   | { readonly kind: 'none' }
 

@@ -123,7 +123,13 @@ describe('X8: what holds everything at least', () => {
       { tool_type: 'script', executor: 'bash_runtime' },
       { 'main.sh': '#!/bin/sh\necho $HOME/*' },
     )
-    const request = { callId: 'c', parameters: {}, projectPath: temp.project, spaceRoot: null }
+    const request = {
+      callId: 'c',
+      principal: 'tester',
+      parameters: {},
+      projectPath: temp.project,
+      spaceRoot: null,
+    }
     const draft = await temp.chain.draft(await temp.plan('free'), {
       ...request,
       sandbox: { level: 'strict', isRequired: true },

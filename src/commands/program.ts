@@ -123,6 +123,11 @@ function createProgram(ends: (run: Promise<number>) => Promise<void>): Command {
     .option('--status <status>', 'allow, deny, success, error, denied, timeout, cancelled or unknown')
     .option('--verify', 'check that no record was changed, removed or moved')
     .action(async (options) => ends((await import('./audit.ts')).auditCommand(options)))
+  inProject('undo', 'show what taking a call back would change, or do it')
+    .argument('[call]', 'the id of a call: undo_id of its reply')
+    .option('--run <id>', 'all calls of a run or session, newest first')
+    .option('--yes', 'do it')
+    .action(async (call, options) => ends((await import('./undo.ts')).undoCommand(call, options)))
   inProject('doctor', 'what works here, what does not, and where each setting came from').action(
     async (options) => ends((await import('./doctor.ts')).doctorCommand(options)),
   )

@@ -47,6 +47,7 @@ describe('settings', () => {
       publishers: [],
       outputs: { keep: 10, minBytes: 0 },
       packages: {},
+      undo: { cover: 'declared' },
       sources: {
         store: 'default',
         port: 'default',
@@ -57,6 +58,7 @@ describe('settings', () => {
         publishers: 'default',
         outputs: 'default',
         packages: 'default',
+        undo: 'default',
         user_space: 'default',
       },
       environment: { HOME: home },
@@ -137,6 +139,7 @@ describe('settings', () => {
       publishers: 'default',
       outputs: 'default',
       packages: 'default',
+      undo: 'default',
       user_space: 'default',
     })
   })

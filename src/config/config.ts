@@ -40,6 +40,9 @@ const Outputs = z.strictObject({
   min_bytes: z.number().int().min(0),
 })
 
+/** Around which runs everything below the project is kept: those that say they change something, or all. */
+const Undo = z.strictObject({ cover: z.enum(['declared', 'all']) })
+
 /** Where packages come from, by language: what each setting becomes is data of the runtime. */
 const Packages = z.record(
   z.string().min(1),
@@ -57,6 +60,7 @@ const Settings = z.strictObject({
   publishers: z.array(Publisher),
   outputs: Outputs.partial(),
   packages: Packages,
+  undo: Undo.partial(),
 })
 type Settings = z.infer<typeof Settings>
 
@@ -70,6 +74,8 @@ export interface Config {
   readonly home: string
   /** What whoever administers the machine lets agents do. */
   readonly machineHarness: string
+  /** What git knows of projects for us, so that what programs change can be undone. */
+  readonly trees: string
   readonly file: string
   readonly token: string
   /** The person's own signing key, and its public half to hand out. */
@@ -87,6 +93,7 @@ export interface Config {
   readonly publishers: readonly Publisher[]
   readonly outputs: OutputSettings
   readonly packages: z.infer<typeof Packages>
+  readonly undo: z.infer<typeof Undo>
   /** Where each setting came from, for `kiwi doctor`. */
   readonly sources: Readonly<Sources & Record<'user_space', Source>>
   readonly environment: Environment
@@ -112,11 +119,13 @@ export function loadConfig(environment: Environment, flags: Flags = {}): Config 
     ['environment', readVariables(environment)],
     ['flag', check(flags, 'the flags')],
   ])
+  const cache = join(cacheHome(environment) ?? join(home, '.cache'), 'kiwi')
   return {
     userSpace,
-    cache: join(cacheHome(environment) ?? join(home, '.cache'), 'kiwi'),
+    cache,
     home,
     machineHarness: '/etc/kiwi/agent_harness.yaml',
+    trees: join(cache, 'trees'),
     file,
     token: join(userSpace, 'kiwi.token'),
     key: join(userSpace, 'kiwi.key'),
@@ -131,6 +140,7 @@ export function loadConfig(environment: Environment, flags: Flags = {}): Config 
     publishers: settings.publishers,
     outputs: { keep: settings.outputs.keep ?? 10, minBytes: settings.outputs.min_bytes ?? 0 },
     packages: settings.packages,
+    undo: { cover: settings.undo.cover ?? 'declared' },
     sources: { ...sources, user_space: named === null ? 'default' : 'environment' },
     environment,
   }
@@ -160,6 +170,7 @@ function settle(
     publishers: [],
     outputs: {},
     packages: {},
+    undo: {},
     watch: false,
   }
   let sources: Sources = {
@@ -172,6 +183,7 @@ function settle(
     publishers: 'default',
     outputs: 'default',
     packages: 'default',
+    undo: 'default',
   }
   for (const [source, layer] of layers) {
     settings = { ...settings, ...layer }

@@ -7,14 +7,14 @@ export type Kind = ItemType | 'thread'
 /** What can be done with each kind of item; `call` is another word for `run`. */
 const AUTHORING = ['create', 'update', 'sign', 'publish', 'delete'] as const
 const ACTIONS = {
-  tool: ['run', ...AUTHORING],
+  tool: ['run', ...AUTHORING, 'undo'],
   directive: AUTHORING,
   knowledge: ['run', ...AUTHORING],
   mcp: AUTHORING,
   thread: AUTHORING,
 } as const satisfies Record<Kind, readonly Action[]>
 
-type Action = 'run' | (typeof AUTHORING)[number]
+type Action = 'run' | 'undo' | (typeof AUTHORING)[number]
 
 export function readAction(kind: Kind, given: string): Action {
   const wanted = given === 'call' ? 'run' : given

@@ -27,6 +27,7 @@ export async function understand(order: Order): Promise<Wish> {
   const action = readAction(kind, order.action)
   if (action === 'create') return { kind: 'create', ...(await readNewItem(kind, itemId, parameters)) }
   if (itemId === undefined) throw wrong(`Cannot ${action}: "item_id" is missing`, ['item_id'], [])
+  if (action === 'undo') return { kind: 'undo', id: readUndo(itemId, parameters) }
   const itemType = kind === 'thread' ? 'tool' : kind
   if (action === 'sign' && isGlob(itemId)) {
     return { kind: 'sign', target: { pattern: itemId }, itemType, ...readSign(itemId, parameters) }
@@ -52,6 +53,13 @@ export async function understand(order: Order): Promise<Wish> {
     case 'delete':
       return { kind: 'delete', ref, itemType, ...readDelete(itemId, parameters) }
   }
+}
+
+/** A call is no item: its id has no version and no category. */
+function readUndo(id: string, parameters: JsonObject): string {
+  const [strange] = Object.keys(parameters)
+  if (strange !== undefined) throw wrong(`Cannot undo "${id}": it takes no parameters`, [], [strange])
+  return id
 }
 
 const SignParameters = z.strictObject({

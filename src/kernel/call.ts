@@ -85,6 +85,8 @@ export type Wish =
     }
   | { readonly kind: 'import'; readonly path: string; readonly to: 'project' | 'user' }
   | { readonly kind: 'undo_import'; readonly batch: string }
+  /** A call, or all calls of a run or session. */
+  | { readonly kind: 'undo'; readonly id: string }
   | {
       readonly kind: 'sign'
       /** One item, or every item whose id or path fits. */

@@ -9,6 +9,7 @@ import { commit } from './commit.ts'
 import { endings } from './endings.ts'
 import type { Means } from './means.ts'
 import { permission } from './permission.ts'
+import { decide } from './policy/decide.ts'
 import { rate } from './rate.ts'
 
 /** One step of the gate: it may refuse, and what it lets through goes on to the next. */
@@ -35,9 +36,12 @@ export function gate(call: Call, means: Means): Promise<Outcome> {
   return STAGES.reduceRight<Next>((next, stage) => () => stage(call, next, means), perform)()
 }
 
-async function performWork({ work, ticket, warnings, seen }: Call): Promise<Outcome> {
+async function performWork({ work, ticket, warnings, seen, policy }: Call): Promise<Outcome> {
   if (work === null) throw new TypeError('a call without work came through the gate')
-  const { data, warnings: found } = await work.perform({ ...ticket, seen })
+  /** By the same layers that judged the call: nobody is asked once it runs. */
+  const mayRead = (path: string): boolean =>
+    decide(policy?.layers ?? [], [{ op: 'read', path, isChosen: true }], null).effect === 'allow'
+  const { data, warnings: found } = await work.perform({ ...ticket, seen, mayRead })
   return {
     status: 'success',
     data,

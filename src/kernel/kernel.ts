@@ -138,6 +138,7 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
     notify: (question, to) => notices.notify(question, to),
     userSpace,
     signer,
+    undo: config.undo,
     packageTable,
   }
   const pass = (ticket: Ticket, workOutHere: () => Promise<Arrival>): Promise<Outcome> =>

@@ -1,3 +1,4 @@
+import type { Config } from '../config/config.ts'
 import type { Chain } from '../chain/chain.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Log } from '../shared/log.ts'
@@ -29,5 +30,6 @@ export interface Means {
   readonly streaks: Streaks
   readonly userSpace: string
   readonly signer: Signer
+  readonly undo: Config['undo']
   readonly packageTable: PackageTable
 }

@@ -26,6 +26,11 @@ export function runDemands({ plan, effect }: Draft): readonly Demand[] {
         { op: 'exec', program: command, argv: [command, ...args], ...trait },
       ]
     }
+    case 'mcp': {
+      const { command, args } = effect.server.command
+      const trait = isVouched ? {} : { isChosen: true, runsCode: true }
+      return [...tools, { op: 'exec', program: command, argv: [command, ...args], ...trait }]
+    }
     case 'line':
       return [...tools, ...lineDemands(effect)]
     case 'http_client': {

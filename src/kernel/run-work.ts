@@ -1,20 +1,26 @@
 import type { Draft } from '../chain/draft.ts'
 import type { EnvironmentDraft } from '../chain/environment-draft.ts'
+import type { Performed } from '../chain/perform.ts'
 import type { Plan } from '../chain/plan.ts'
 import { unsignedRefusal } from '../chain/trust-refusals.ts'
 import { TRUST_NAMES } from '../chain/trust.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { canonicalJson, sha256 } from '../shared/json.ts'
+import type { Watch } from '../shared/progress.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Link, Ticket, Wish, Work } from './call.ts'
+import { checkpointHint } from './checkpoint-hint.ts'
 import { heldPaths } from './held-paths.ts'
 import type { Means } from './means.ts'
 import type { Policy } from './policy/policy.ts'
+import type { PathDemands } from './path-demands.ts'
+import { pathDemands } from './path-demands.ts'
 import { ruleCheck } from './rule-check.ts'
 import { runDemands } from './run-demands.ts'
 import { saveRun } from './save-run.ts'
+import { undoOf, undoWarnings } from './undo-of.ts'
 
 /** A tool to be run, worked out to its last argument. */
 export async function runWork(
@@ -29,37 +35,61 @@ export async function runWork(
   const fit = (data: JsonObject): Promise<JsonObject> => results.fit(ticket.callId, plan.item.id, data)
   const draft = await chain.draft(plan, {
     callId: ticket.callId,
+    principal: ticket.caller.principal,
     parameters: wish.parameters,
     projectPath,
     spaceRoot,
     sandbox: floor,
   })
+  const paths = pathDemands(plan.item.manifest, { parameters: draft.parameters, projectPath })
+  const hint = checkpointHint(plan.item.manifest, projectPath)
+  const undo = undoOf(draft, { projectPath, paths: paths?.demands ?? [], cover: means.undo.cover })
   const rules = await ruleCheck(plan, { action: 'run', ticket, lookup, means, redact: draft.redact })
   return {
     item: { id: plan.item.id, version: plan.item.manifest.version, space: plan.item.space },
     action: 'run',
     chain: linksOf(plan),
-    demands: [...runDemands(draft), ...heldPaths(draft), ...rules.demands],
+    demands: [...runDemands(draft), ...(paths?.demands ?? []), ...heldPaths(draft), ...rules.demands],
     isRepeatable: plan.isRepeatable,
     isReadOnly: plan.isReadOnly,
     parameters: draft.parameters,
     trust: plan.trust.level,
     digest: sha256(canonicalJson({ chain: draft.digest, content: plan.item.contentHash })),
+    ...(paths?.change === undefined ? {} : { change: paths.change }),
+    ...(undo === undefined ? {} : { undo }),
     redact: draft.redact,
-    preview: () => ({ ...previewOf(draft), ...rules.preview() }),
-    warnings: [...plan.warnings, ...plan.trust.warnings, ...noted, ...draft.warnings, ...rules.warnings],
+    preview: () => ({ ...previewOf(draft), ...paths?.preview(), ...rules.preview(), ...hint }),
+    warnings: [
+      ...plan.warnings,
+      ...plan.trust.warnings,
+      ...noted,
+      ...draft.warnings,
+      ...rules.warnings,
+      ...undoWarnings(undo),
+    ],
     async perform(watch) {
       const found = await rules.check(watch?.signal)
       try {
         const { data, warnings } = await saveRun({ draft, callId: ticket.callId, projectPath }, means, () =>
-          chain.perform(draft, watch),
+          onPaths(paths, watch, (judged) => chain.perform(draft, judged)),
         )
-        return { data: await fit(data), warnings: [...found, ...warnings] }
+        return { data: { ...(await fit(data)), ...hint }, warnings: [...found, ...warnings] }
       } catch (error) {
         throw error instanceof KiwiError ? await error.withPartial(fit) : error
       }
     },
   }
+}
+
+/** What was judged goes along with the call, and what may not be read stays out of what it finds. */
+async function onPaths(
+  paths: PathDemands | null,
+  watch: Watch | undefined,
+  perform: (judged?: Watch) => Promise<Performed>,
+): Promise<Performed> {
+  if (paths === null) return perform(watch)
+  const { data, warnings } = await perform({ ...watch, paths: paths.real })
+  return { data: paths.found(data, watch?.mayRead ?? (() => false)), warnings }
 }
 
 /** What stands against a run may have passed a moment ago: a person has trusted the project, or signed the item. */
@@ -139,6 +169,8 @@ function effectPreview(plan: Plan, effect: Draft['effect'], redact: Draft['redac
         would_run: { command, args: redact(args), cwd, env: Object.keys(env).toSorted() },
       }
     }
+    case 'mcp':
+      return { would_call: { server: effect.served.item.id, tool: effect.toolName } }
     case 'line':
       return {
         would_run: {

@@ -11,14 +11,19 @@ interface Run {
   readonly projectPath: string | null
 }
 
-/** Performs a run and saves what it gave back, or how it failed. Content is only read, so nothing is saved of it. */
+/**
+ * Performs a run and saves what it gave back, or how it failed. Nothing is saved of content, which is only read, nor
+ * by our own tools for files: what they read and write is there already, and not everybody's to see.
+ */
 export async function saveRun(
   { draft, callId, projectPath }: Run,
   { outputs, clock }: Pick<Means, 'outputs' | 'clock'>,
   perform: () => Promise<Performed>,
 ): Promise<Performed> {
-  if (draft.effect.kind === 'content') return perform()
   const { plan, parameters, redact } = draft
+  const { space, manifest } = plan.item
+  if (draft.effect.kind === 'content' || (space === 'builtin' && manifest.paths !== undefined))
+    return perform()
   const [startedAt, since] = [clock.now(), clock.monotonic()]
   const pending = outputs.begin(plan.item.id, projectPath)
   const save = (

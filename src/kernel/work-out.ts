@@ -11,6 +11,7 @@ import { runWork } from './run-work.ts'
 import { undoImportWork } from './undo-import-work.ts'
 import { signWork } from './sign-work.ts'
 import { trustWork } from './trust-work.ts'
+import { undoWork } from './undo-work.ts'
 import { updateWork } from './update-work.ts'
 
 /** From what a request means to what it would do. */
@@ -39,6 +40,8 @@ function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Pro
       return importWork(wish, lookup, ticket, means)
     case 'undo_import':
       return undoImportWork(wish, lookup, ticket, means)
+    case 'undo':
+      return undoWork(wish, lookup, ticket, means)
     case 'sign':
       return signWork(wish, lookup, ticket, means)
     case 'trust':

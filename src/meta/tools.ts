@@ -67,7 +67,7 @@ export const TOOLS: readonly MetaToolDefinition[] = [
       type: 'object',
       properties: {
         item_type: itemType,
-        action: { type: 'string', description: 'run, create, update, sign, publish, delete' },
+        action: { type: 'string', description: 'run, create, update, sign, publish, delete, undo' },
         item_id: string,
         parameters: { type: 'object' },
         version: string,
@@ -82,7 +82,7 @@ export const TOOLS: readonly MetaToolDefinition[] = [
   },
   {
     name: 'help',
-    description: 'How Kiwi works: a topic (overview, tools...), an error_code, or how to call an item_id.',
+    description: 'How Kiwi works: a topic (overview, tools...), an error_code, how to call an item_id.',
     inputSchema: {
       type: 'object',
       properties: { topic: string, error_code: string, item_id: string, project_path: string },

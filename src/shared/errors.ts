@@ -315,8 +315,13 @@ export class KiwiError extends Error {
     return this.#again(message, this.partial)
   }
 
-  #again(message: string, partial: JsonObject | undefined): KiwiError {
-    const { code, hint, details, fix, retryable, cause } = this
+  /** The same error with more to be known of it. */
+  withDetails(more: Readonly<Record<string, unknown>>): KiwiError {
+    return this.#again(this.message, this.partial, { ...this.details, ...more })
+  }
+
+  #again(message: string, partial: JsonObject | undefined, details = this.details): KiwiError {
+    const { code, hint, fix, retryable, cause } = this
     return new KiwiError(code, message, {
       hint,
       details,

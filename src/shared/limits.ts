@@ -48,6 +48,13 @@ export const LIMITS = {
   /** Names an import looks at in one folder, and in all. */
   importFolderNames: 20_000,
   importNames: 50_000,
+  /** What is kept for undo: bytes and files in all, days, and bytes of one call; the oldest goes first. */
+  undoBytes: 1024 * 1024 * 1024,
+  undoFiles: 20_000,
+  undoDays: 30,
+  undoCallBytes: 256 * 1024 * 1024,
+  /** Bytes of a file that git does not track and undo still covers when a program changes it. */
+  undoUntrackedBytes: 2 * 1024 * 1024,
   /** Characters of a command line, and commands in it. */
   lineCharacters: 64 * 1024,
   lineCommands: 50,

@@ -13,4 +13,8 @@ export interface Watch {
   readonly report?: Report | undefined
   /** The hash of each path the call may change, as it was looked at before; null for nothing there. */
   readonly seen?: ReadonlyMap<string, string | null>
+  /** Each path as the call names it, and as it was judged: what the system calls it, links followed. */
+  readonly paths?: ReadonlyMap<string, string>
+  /** Whether something that a look into a folder finds may be read as well. */
+  readonly mayRead?: (path: string) => boolean
 }

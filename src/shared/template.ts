@@ -30,7 +30,7 @@ export interface Values {
 export type VariableSegment = Extract<Segment, { kind: 'variable' }>
 
 const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)(?::([-+])([^]*))?$/
-const TOKEN = /\$\$\{|\$\{|\{([A-Za-z_][A-Za-z0-9_-]*)\}/g
+const TOKEN = /\$\$\{|\$\{|\{([A-Za-z_][A-Za-z0-9_.-]*)\}/g
 
 /** `{word}` is a parameter only when `parameters` has it; otherwise it is text. */
 export function compileTemplate(source: string, parameters: ReadonlySet<string>): Template {

@@ -5,7 +5,7 @@ test.each([
   ['primitive', { executor: null, hasFiles: false, isRun: false }, 'tool'],
   ['runtime', { executor: { type: 'primitive' }, hasFiles: true, isRun: false }, 'tool'],
   ['mcp_server', { executor: { type: 'primitive' }, hasFiles: true, isRun: false }, 'mcp'],
-  ['mcp_tool', { executor: { type: 'mcp_server' }, hasFiles: false, isRun: false }, 'tool'],
+  ['mcp_tool', { executor: { type: 'mcp_server' }, hasFiles: false, isRun: true }, 'tool'],
   ['script', { executor: { type: 'runtime' }, hasFiles: true, isRun: true }, 'tool'],
   ['api', { executor: { id: 'http_client' }, hasFiles: false, isRun: true }, 'tool'],
   ['directive', { executor: { id: 'llm_runtime' }, hasFiles: true, isRun: false }, 'directive'],

@@ -26,7 +26,7 @@ export const TYPE_RULES: Readonly<Record<ToolType, TypeRule>> = {
   primitive: { executor: null, hasFiles: false, isRun: false },
   runtime: { executor: { type: 'primitive' }, hasFiles: true, isRun: false },
   mcp_server: { executor: { type: 'primitive' }, hasFiles: true, isRun: false },
-  mcp_tool: { executor: { type: 'mcp_server' }, hasFiles: false, isRun: false },
+  mcp_tool: { executor: { type: 'mcp_server' }, hasFiles: false, isRun: true },
   script: { executor: { type: 'runtime' }, hasFiles: true, isRun: true },
   api: { executor: { id: 'http_client' }, hasFiles: false, isRun: true },
   directive: { executor: { id: 'llm_runtime' }, hasFiles: true, isRun: false },

@@ -1,6 +1,8 @@
 import { KiwiError, messageOf } from '../shared/errors.ts'
 import type { ItemRef } from '../shared/ids.ts'
 import { ItemName } from '../shared/ids.ts'
+import { isJsonObject } from '../shared/json.ts'
+import { textOf } from '../shared/template.ts'
 import type { ItemType } from '../shared/tool-type.ts'
 import type { IndexEntry, IndexedSpace, SpaceName, Store } from '../store/store.ts'
 import { SPACES } from '../store/store.ts'
@@ -74,12 +76,17 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
       const space = spaces.find((candidate) => candidate.space === item.space)
       return space === undefined || space.isCurrent(item)
     },
-    find: (ref, itemType, source) =>
-      findAmong(spaces, shelf, {
-        refs: spellings(ref, itemType),
-        itemTypes: itemType === 'tool' ? TOOL_IN_THE_WIDE_SENSE : [itemType],
-        source,
-      }),
+    async find(ref, itemType, source) {
+      const itemTypes = itemType === 'tool' ? TOOL_IN_THE_WIDE_SENSE : [itemType]
+      const find = (refs: readonly ItemRef[]): Promise<Item | null> =>
+        findAmong(spaces, shelf, { refs, itemTypes, source })
+      const item = await find(spellings(ref, itemType))
+      if (item !== null || itemType !== 'tool') return item
+      const other = await otherName(ref, (name) =>
+        findAmong(spaces, shelf, { refs: [{ ...ref, name, version: null }], itemTypes: ['mcp'] }),
+      )
+      return other === null ? null : find([other])
+    },
     standing: (name, itemType, source) =>
       findAmong(spaces, shelf, {
         refs: [{ name, category: null, version: null }],
@@ -129,6 +136,20 @@ function spellings(ref: ItemRef, itemType: ItemType): readonly ItemRef[] {
   if (itemType !== 'mcp' || ref.name.startsWith('mcp_')) return [ref]
   const name = ItemName.safeParse(`mcp_${ref.name.replace(/_mcp$/, '')}`)
   return name.success ? [ref, { ...ref, name: name.data }] : [ref]
+}
+
+/** A server may say what others call its tools: `filesystem.read_file` is `filesystem.read`. */
+async function otherName(
+  ref: ItemRef,
+  findServer: (name: ItemName) => Promise<Item | null>,
+): Promise<ItemRef | null> {
+  const dot = ref.name.indexOf('.')
+  const server = ItemName.safeParse(ref.name.slice(0, Math.max(0, dot)))
+  const found = server.success ? await findServer(server.data) : null
+  const aliases = found?.manifest.config['aliases']
+  const tool = isJsonObject(aliases) ? aliases[ref.name.slice(dot + 1)] : undefined
+  const name = ItemName.safeParse(`${found?.id}.${textOf(tool)}`)
+  return name.success && typeof tool === 'string' ? { ...ref, name: name.data } : null
 }
 
 /** In the order in which they are meant. */

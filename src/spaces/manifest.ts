@@ -51,7 +51,8 @@ const ManifestShape = z.looseObject({
   secrets: z.array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/)),
   sandbox: Json.optional(),
   locked: z.array(z.string().min(1)),
-  rollback: Json.optional(),
+  /** The call that takes one of its own back: templates over the parameters and `{output}`, `{output.id}`. */
+  rollback: z.strictObject({ tool: ItemName, parameters: Json.default({}) }).optional(),
   /** Which paths a call touches: templates over its parameters, below the project when they are relative. */
   paths: z
     .strictObject({
@@ -59,6 +60,10 @@ const ManifestShape = z.looseObject({
       write: z.array(z.string().min(1)).default([]),
       /** The text that the one written path will hold. */
       content: z.string().min(1).optional(),
+      /** What is removed or renamed is a link itself, not what it leads to; of a folder, all that is below. */
+      keeps_links: z.boolean().optional(),
+      /** The key of the result whose entries name what was found below the path that is read. */
+      found: z.string().min(1).optional(),
     })
     .optional(),
 })

@@ -3,6 +3,7 @@ import type { ItemType, ToolType } from '../shared/tool-type.ts'
 import type { Runs } from './runs.ts'
 import type { Approvals, Claim } from './approvals.ts'
 import type { Limits } from './limits.ts'
+import type { UndoLog } from './undo.ts'
 
 /**
  * Everything Kiwi keeps that is not a plain file: the registry, the search index of all spaces, whom to trust, the journal.
@@ -16,6 +17,7 @@ export interface Store {
   readonly runs: Runs
   readonly approvals: Approvals
   readonly limits: Limits
+  readonly undo: UndoLog
   /** Why nothing can be written here, or null. A store that cannot be written still answers what it can. */
   readonly readOnlyReason: string | null
   /** A number that grows when the registry or what is trusted changed, in this process or another. Cheap enough for every call. */

@@ -9,6 +9,7 @@ import { indexCases, rankCases, reachCases } from './store-search.cases.ts'
 import { runCases } from './store-runs.cases.ts'
 import { protectionCases, seedCases } from './store-seed.cases.ts'
 import { trustCases } from './store-trust.cases.ts'
+import { undoCases } from './store-undo.cases.ts'
 
 /** What every store must do, whichever engine is below it. */
 export function storeCases(name: string, makeBed: () => Promise<StoreBed>): void {
@@ -30,6 +31,7 @@ export function storeCases(name: string, makeBed: () => Promise<StoreBed>): void
     ...approvalCases,
     ...windowCases,
     ...budgetCases,
+    ...undoCases,
   }
   describe(name, () => {
     for (const [title, run] of Object.entries(cases)) {

@@ -75,9 +75,9 @@ describe('search', () => {
     expect(await ids('', { tool_type: 'primitive', sort_by: 'name' })).toEqual(['http_client', 'subprocess'])
     expect(await ids('type:bash hello', {})).toEqual(['hello_bash'])
     expect(await ids('mcp:*', { sort_by: 'name', limit: 3 })).toEqual([
-      'mcp_filesystem',
-      'mcp_github',
-      'mcp_postgres',
+      'filesystem',
+      'filesystem.create',
+      'filesystem.delete',
     ])
   })
 

@@ -21,6 +21,7 @@ import { createSearchIndex } from './search-index.ts'
 import { createSearchRows } from './search-rows.ts'
 import { createRuns } from './runs.ts'
 import { createTrust } from './trust.ts'
+import { createUndo } from './undo.ts'
 import { createVersions } from './versions.ts'
 
 export interface SqliteOptions {
@@ -85,7 +86,7 @@ async function openReadOnly(file: string, reason: string, options: SqliteOptions
     const said = `"${file}" cannot be written: ${reason}`
     options.log?.warn('store.read_only', { file, reason, is_read: isRead })
     const store = assemble(connection, options, said)
-    const { append, publish, remove, exclusively, runs, approvals, limits, ...trust } = refuseWrites(
+    const { append, publish, remove, exclusively, runs, approvals, limits, undo, ...trust } = refuseWrites(
       file,
       said,
     )
@@ -98,6 +99,7 @@ async function openReadOnly(file: string, reason: string, options: SqliteOptions
       runs: { ...store.runs, ...runs },
       approvals: { ...store.approvals, ...approvals },
       limits: { ...store.limits, ...limits },
+      undo: { ...store.undo, ...undo },
     }
   } catch (error) {
     await connection.close()
@@ -129,6 +131,7 @@ function assemble(connection: Connection, options: SqliteOptions, readOnlyReason
     runs: createRuns(connection),
     approvals: createApprovals(connection),
     limits: createLimits(connection),
+    undo: createUndo(connection),
     readOnlyReason,
     generation: () => generation.current(),
     async exclusively(work) {

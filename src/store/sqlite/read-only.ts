@@ -4,6 +4,7 @@ import type { Approvals } from '../approvals.ts'
 import type { Limits } from '../limits.ts'
 import type { Journal, Registry, Store, Trust } from '../store.ts'
 import type { Runs } from '../runs.ts'
+import type { UndoLog } from '../undo.ts'
 import type { Connection } from './connection.ts'
 import { isDamaged } from './failure.ts'
 import { migrate, versionOf } from './migrate.ts'
@@ -94,6 +95,13 @@ export function refuseWrites(file: string, reason: string): RefusedWrites {
       reunite: refuse('share a budget'),
       setStreak: refuse('remember how the call ended'),
     },
+    undo: {
+      open: refuse('keep what is there before the call'),
+      close: refuse('keep what the call left'),
+      discard: refuse('drop what was kept'),
+      markUndone: refuse('undo the call'),
+      trim: refuse('drop what was kept'),
+    },
   }
 }
 
@@ -104,4 +112,5 @@ type RefusedWrites = Pick<Registry, 'publish' | 'remove'> &
     readonly runs: Pick<Runs, 'open' | 'close'>
     readonly approvals: Omit<Approvals, 'list'>
     readonly limits: Omit<Limits, 'streak'>
+    readonly undo: Pick<UndoLog, 'open' | 'close' | 'discard' | 'markUndone' | 'trim'>
   }

@@ -1,0 +1,92 @@
+import { dirname, join } from 'node:path'
+import { messageOf } from '../shared/errors.ts'
+import { LIMITS } from '../shared/limits.ts'
+import { statOf } from '../spaces/disk.ts'
+import { ABSENT, entryAt, isSame } from '../spaces/entry.ts'
+import type { Entry, KeptBytes, PathChange } from '../store/undo.ts'
+import type { ShadowGit } from './shadow-git.ts'
+import type { Known } from './tree-standing.ts'
+import { changedPaths, emptyFolders } from './tree-standing.ts'
+
+export interface TreeChanges {
+  readonly changes: readonly PathChange[]
+  readonly bytes: readonly KeptBytes[]
+  /** Paths that were changed and are not covered, each with its reason. */
+  readonly skipped: readonly string[]
+}
+
+/** What is otherwise than it stood, with the bytes that stood there. `scratch` is an empty folder. */
+export async function changesSince(git: ShadowGit, before: Known, scratch: string): Promise<TreeChanges> {
+  const { workTree } = git.shadow
+  const paths = await pathsInQuestion(git, before)
+  const isLost = await layOut(
+    git,
+    paths.filter((path) => before.files.has(path)),
+    scratch,
+  )
+  const skipped: string[] = []
+  const changes: PathChange[] = []
+  const bytes = new Map<string, Uint8Array>()
+  let room = LIMITS.undoCallBytes
+  for (const path of paths) {
+    try {
+      const after = entryAt(join(workTree, path), LIMITS.undoCallBytes).entry
+      const was = stood(path, before, scratch, room)
+      if (isSame(was.entry, after)) continue
+      if (was.entry.kind === 'file' && was.bytes !== null && !bytes.has(was.entry.hash)) {
+        bytes.set(was.entry.hash, was.bytes)
+        room -= was.bytes.byteLength
+      }
+      changes.push({ path: join(workTree, path), before: was.entry, after })
+    } catch (error) {
+      skipped.push(`${path}: ${isLost ?? messageOf(error)}`)
+    }
+  }
+  return { changes, bytes: Array.from(bytes, ([hash, each]) => ({ hash, bytes: each })), skipped }
+}
+
+/** Files that git finds changed, those with another mode, and every folder that is or was there. */
+async function pathsInQuestion(git: ShadowGit, before: Known): Promise<readonly string[]> {
+  const { workTree, prefix } = git.shadow
+  const [changed, bare] = await Promise.all([changedPaths(git), emptyFolders(git)])
+  const paths = new Set([...changed.keys()].filter((path) => !path.endsWith('/')))
+  for (const [path, { type, mode }] of before.files) {
+    const stats = type === 'file' ? statOf(join(workTree, path)) : null
+    if (stats !== null && (stats.mode & 0o7777) !== mode) paths.add(path)
+  }
+  for (const path of [...paths, ...bare.map((folder) => `${folder}/.`)]) {
+    for (let above = dirname(path); above !== '.' && `${above}/` !== prefix; above = dirname(above))
+      paths.add(above)
+  }
+  for (const folder of before.folders.keys()) paths.add(folder)
+  return [...paths]
+}
+
+/** Writes files out as the index has them. Says why some may be missing, or null. */
+async function layOut(git: ShadowGit, paths: readonly string[], scratch: string): Promise<string | null> {
+  if (paths.length === 0) return null
+  const { own } = git.shadow
+  // Unchanged files of a repository are only in its own store, which is read here and never written.
+  const objects = own === null ? {} : { GIT_ALTERNATE_OBJECT_DIRECTORIES: own.objects }
+  try {
+    await git.run(['checkout-index', '-q', '-f', '-z', '--stdin', `--prefix=${scratch}/`], paths, objects)
+    return null
+  } catch (error) {
+    return `its bytes from before could not be kept: ${messageOf(error)}`
+  }
+}
+
+function stood(
+  path: string,
+  { files, folders }: Known,
+  scratch: string,
+  room: number,
+): { entry: Entry; bytes: Uint8Array | null } {
+  const file = files.get(path)
+  const folder = folders.get(path)
+  if (file === undefined)
+    return { entry: folder === undefined ? ABSENT : { kind: 'folder', mode: folder }, bytes: null }
+  const { entry, bytes } = entryAt(join(scratch, path), room)
+  if (entry.kind !== file.type) throw new Error('its bytes from before could not be kept')
+  return { entry: entry.kind === 'file' ? { ...entry, mode: file.mode } : entry, bytes }
+}

@@ -1,0 +1,124 @@
+import { mkdirSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Subprocess } from '../primitives/subprocess/subprocess.ts'
+import type { Config } from '../config/config.ts'
+import type { Clock } from '../shared/clock.ts'
+import { messageOf } from '../shared/errors.ts'
+import { LIMITS } from '../shared/limits.ts'
+import { statOf } from '../spaces/disk.ts'
+import { dropOldest } from './drop-oldest.ts'
+import type { Shadow, Uncovered } from './shadow.ts'
+import { copyIndex, dropShadow, findShadow, grow, prepareShadow } from './shadow.ts'
+import type { ShadowGit } from './shadow-git.ts'
+import { openShadowGit } from './shadow-git.ts'
+import type { TreeChanges } from './tree-changes.ts'
+import { changesSince } from './tree-changes.ts'
+import type { Standing } from './tree-standing.ts'
+import { knownTo, settleIndex } from './tree-standing.ts'
+
+/** What stands below a project, before and after a program that may change any of it. */
+export interface Trees {
+  /** Takes note of everything below the project, or says why it cannot. No effect on the project. */
+  begin(project: string, callId: string): Promise<BegunTree | Uncovered>
+  /** What is otherwise than it was before a call that was cut off; what it left is not known. */
+  recover(project: string, callId: string): Promise<TreeChanges | Uncovered>
+}
+
+interface BegunTree {
+  /** Paths that are not covered, each with its reason. */
+  readonly skipped: readonly string[]
+  /** What was changed since. */
+  finish(): Promise<TreeChanges>
+}
+
+interface TreeMeans {
+  readonly subprocess: Subprocess
+  readonly config: Config
+  readonly clock: Clock
+  /** Whether a call that is under way, or was cut off, still needs what is known of a project. */
+  readonly isNeeded: (project: string, exceptCallId: string) => Promise<boolean>
+}
+
+const MOST_SHADOWS = 50
+
+export function openTrees({ subprocess, config, clock, isNeeded }: TreeMeans): Trees {
+  const { environment, trees } = config
+  const { HOME: home = '/' } = environment
+  const gitFor = (shadow: Shadow, callId: string): ShadowGit | Uncovered => {
+    const program = subprocess.find('git', environment['PATH'] ?? '')
+    if (program === null) return { why: 'git is not installed' }
+    return openShadowGit(shadow, join(shadow.folder, `index.${callId}`), { subprocess, program, environment })
+  }
+  const open = (project: string, callId: string): ShadowGit | Uncovered => {
+    const shadow = findShadow(project, { home, trees })
+    return 'why' in shadow ? shadow : gitFor(shadow, callId)
+  }
+  return {
+    async begin(project, callId) {
+      const git = open(project, callId)
+      if ('why' in git) return git
+      try {
+        const standing = await stand(git)
+        await dropOldest(trees, clock.now(), { most: MOST_SHADOWS, unusedMs: LIMITS.undoDays * DAY_MS })
+        return {
+          skipped: standing.skipped,
+          async finish() {
+            const found = await inScratch(git, (scratch) => changesSince(git, standing, scratch))
+            renameSync(git.index, join(git.shadow.folder, 'index'))
+            if (standing.isFull && !(await isNeeded(project, callId))) dropShadow(git.shadow)
+            return found
+          },
+        }
+      } catch (error) {
+        rmSync(git.index, { force: true })
+        return { why: messageOf(error) }
+      }
+    },
+    async recover(project, callId) {
+      const git = open(project, callId)
+      if ('why' in git) return git
+      if (statOf(git.index) === null) return { why: 'what was noted before it is gone' }
+      try {
+        const standing = { ...(await knownTo(git)), skipped: [], isFull: false }
+        const { changes, ...rest } = await inScratch(git, (scratch) => changesSince(git, standing, scratch))
+        return { ...rest, changes: changes.map((change) => ({ ...change, after: null })) }
+      } catch (error) {
+        return { why: messageOf(error) }
+      }
+    },
+  }
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+/** The index made equal to what lies there: from ours of the last time, else from the project's, else from nothing. */
+async function stand(git: ShadowGit): Promise<Standing> {
+  prepareShadow(git.shadow)
+  const isOurs = copyIndex(join(git.shadow.folder, 'index'), git.index)
+  const settle = async (): Promise<Standing> => {
+    const { skipped, files, bytes } = await settleIndex(git)
+    const grown = files === 0 ? { files: 0, bytes: 0 } : grow(git.shadow, files, bytes)
+    // Nothing was there yet; that too has to be known later.
+    if (statOf(git.index) === null) await git.run(['read-tree', '--empty'])
+    const isFull = grown.files > LIMITS.undoFiles || grown.bytes > LIMITS.undoBytes
+    return { ...(await knownTo(git)), skipped, isFull }
+  }
+  try {
+    if (!isOurs) await git.seed()
+    return await settle()
+  } catch {
+    // An index may be in a form of its own, or damaged. Without one everything is read.
+    rmSync(git.index, { force: true })
+    return settle()
+  }
+}
+
+async function inScratch<T>(git: ShadowGit, work: (scratch: string) => Promise<T>): Promise<T> {
+  const scratch = `${git.index}.files`
+  mkdirSync(scratch, { mode: 0o700 })
+  try {
+    return await work(scratch)
+  } finally {
+    rmSync(scratch, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { KiwiError } from '../shared/errors.ts'
+import type { Terminal } from './terminal.ts'
+import { printReply, printable, printableText, table } from './terminal.ts'
+import { unifiedDiff } from './unified-diff.ts'
+import type { CommonOptions } from './with-kiwi.ts'
+import { withKiwi } from './with-kiwi.ts'
+
+interface UndoOptions extends CommonOptions {
+  readonly run?: string
+  readonly yes?: boolean
+}
+
+/** `kiwi undo <call>`, `kiwi undo --run <run or session>`: shows what would be put back; --yes does it. */
+export function undoCommand(id: string | undefined, options: UndoOptions): Promise<number> {
+  return withKiwi(options, async ({ call }) => {
+    const isDone = options.yes === true
+    const reply = await call('execute', {
+      item_type: 'tool',
+      action: 'undo',
+      item_id: readId(id, options.run),
+      dry_run: !isDone,
+    })
+    return printReply(reply, options.json === true, (data, terminal) =>
+      show(Report.parse(data), isDone, terminal),
+    )
+  })
+}
+
+function readId(call: string | undefined, run: string | undefined): string {
+  const id = call ?? run
+  if (id !== undefined && (call === undefined || run === undefined)) return id
+  throw new KiwiError('INVALID_PARAMETERS', 'Cannot undo: give one call, or --run with a run or session', {
+    hint: 'kiwi audit shows the calls',
+    details: { missing: id === undefined ? ['call'] : [], invalid: [] },
+  })
+}
+
+const Report = z.object({
+  output: z.string().optional(),
+  calls: z.array(z.object({ call_id: z.string(), tool: z.string(), time: z.string() })),
+  makes_calls: z.array(z.object({ for: z.string(), tool: z.string() })).default([]),
+  paths: z.array(
+    z.object({
+      path: z.string(),
+      action: z.string(),
+      reason: z.string().optional(),
+      before: z.string().optional(),
+    }),
+  ),
+  not_covered: z.array(z.string()),
+  denied_by: z.object({ layer: z.string(), remedy: z.string() }).nullable().optional(),
+  undo_id: z.string().optional(),
+})
+type Report = z.infer<typeof Report>
+
+/** Lines that are printed; `--json` has them all. */
+const MOST_LINES = 100
+
+const WORDS: Readonly<Record<string, string>> = { bring_back: 'bring back' }
+
+function show(report: Report, isDone: boolean, terminal: Terminal): void {
+  const { calls, makes_calls: makes, paths, not_covered: uncovered } = report
+  const time = (text: string): string => text.replace('T', ' ').slice(0, 19)
+  terminal.out(isDone ? (report.output ?? '') : 'Would undo')
+  terminal.out(table(calls.map(({ call_id, tool, time: when }) => ['', call_id, time(when), tool])))
+  const rows = [
+    ...makes.map(({ tool, for: of }) => ['', 'call', tool, `takes back ${of}`]),
+    ...paths.map(({ path, action, reason = '' }) => ['', WORDS[action] ?? action, path, reason]),
+  ]
+  if (rows.length > 0) terminal.out(`\n${table(rows.slice(0, MOST_LINES))}`)
+  if (rows.length > MOST_LINES) terminal.out(`  and ${rows.length - MOST_LINES} more: --json shows all`)
+  for (const { path, before } of paths) if (before !== undefined) showDifference(path, before, terminal)
+  if (uncovered.length > 0) terminal.note(`\nnot covered: ${printable(uncovered.join(', '))}`)
+  if (report.denied_by) {
+    const { layer, remedy } = report.denied_by
+    return terminal.note(`\nThe layer "${printable(layer)}" denies it: ${printable(remedy)}`)
+  }
+  if (!isDone) terminal.note('\nNothing was changed. Give --yes to undo')
+  else if (report.undo_id !== undefined) terminal.note(`\nTake it back: kiwi undo ${report.undo_id}`)
+}
+
+/** What somebody made of it since, beside what it was before the call. */
+function showDifference(path: string, before: string, terminal: Terminal): void {
+  let now: string
+  try {
+    now = readFileSync(path, 'utf8')
+  } catch {
+    now = ''
+  }
+  const difference = unifiedDiff(before, now) ?? 'too different to be shown'
+  terminal.out(printableText(`\n--- ${path} before the call\n+++ ${path} now\n${difference}`))
+}

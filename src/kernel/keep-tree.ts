@@ -1,0 +1,32 @@
+import type { Call } from './call.ts'
+import type { Kept } from './kept.ts'
+import { newCheckpoint, nothingKept } from './kept.ts'
+import type { Means } from './means.ts'
+
+/** Keeps what stands below a project around a call that may change any of it. */
+export async function keepTree(call: Call, root: string, { store, chain, clock }: Means): Promise<Kept> {
+  const { callId } = call.ticket
+  const begun = await chain.trees.begin(root, callId)
+  if ('why' in begun) return nothingKept(begun.why)
+  await store.undo.open(newCheckpoint(call, 'tree', clock.now()), [], [])
+  return {
+    warnings: notCovered(begun.skipped),
+    async finish() {
+      const { changes, bytes, skipped } = await begun.finish()
+      const isKept = changes.length > 0
+      const left = [...begun.skipped, ...skipped].slice(0, MOST_NAMED)
+      if (isKept) await store.undo.close(callId, changes, { bytes, details: { not_covered: left } })
+      else await store.undo.discard(callId)
+      return { isKept, warnings: notCovered(skipped) }
+    },
+  }
+}
+
+const MOST_NAMED = 100
+
+function notCovered(skipped: readonly string[]): readonly string[] {
+  const [first] = skipped
+  if (first === undefined) return []
+  const more = skipped.length > 1 ? ` (and ${skipped.length - 1} more)` : ''
+  return [`undo does not cover ${first}${more}`]
+}

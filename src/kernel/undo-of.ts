@@ -1,0 +1,38 @@
+import type { Draft } from '../chain/draft.ts'
+import type { Config } from '../config/config.ts'
+import type { Undo } from './call.ts'
+import type { Demand } from './policy/rule.ts'
+
+interface Circumstances {
+  readonly projectPath: string | null
+  /** The paths that its manifest names. */
+  readonly paths: readonly Demand[]
+  readonly cover: Config['undo']['cover']
+}
+
+/** How what a run changes can be taken back; undefined where it changes nothing, or does not say that it does. */
+export function undoOf(
+  { plan, effect, isReadOnly }: Draft,
+  { projectPath, paths, cover }: Circumstances,
+): Undo | undefined {
+  const { manifest, raw } = plan.item
+  if (isReadOnly || plan.isReadOnly) return undefined
+  if (manifest.rollback !== undefined) return { tier: 'call', ...manifest.rollback }
+  const written = paths.flatMap((demand) => (demand.op === 'write' ? [demand.path] : []))
+  if (written.length > 0) return { tier: 'files', paths: written }
+  // A script that declares nothing is taken to change something, but nobody said so.
+  const isDeclared = manifest.mutates_state === true && raw['_virtual'] !== true
+  if (!isDeclared && cover === 'declared') return undefined
+  const startsPrograms = effect.kind === 'subprocess' || effect.kind === 'line'
+  if (startsPrograms && projectPath !== null) return { tier: 'tree', root: projectPath }
+  if (!isDeclared) return undefined
+  const why = startsPrograms
+    ? 'it runs outside of a project'
+    : 'what it changes is elsewhere, and its manifest names no "rollback"'
+  return { tier: 'never', why }
+}
+
+/** Said before the call is made, and shown to whoever is asked about it. */
+export function undoWarnings(undo: Undo | undefined): readonly string[] {
+  return undo?.tier === 'never' ? [`this call cannot be undone: ${undo.why}`] : []
+}

@@ -1,0 +1,126 @@
+import { isUtf8 } from 'node:buffer'
+import type { JsonObject, JsonValue } from '../shared/json.ts'
+import type { Checkpoint, Entry } from '../store/undo.ts'
+import type { Caller, Work } from './call.ts'
+import type { Means } from './means.ts'
+import type { LeftPath, UndoLine, UndoPlan } from './undo-plan.ts'
+
+/** A call that takes another one back. */
+export interface CounterCall {
+  readonly callId: string
+  readonly tool: string
+  readonly work: Work
+}
+
+interface Undertaking {
+  readonly id: string
+  readonly checkpoints: readonly Checkpoint[]
+  readonly plan: UndoPlan
+  readonly counter: readonly CounterCall[]
+  readonly caller: Caller
+}
+
+interface UndoReport {
+  readonly preview: JsonObject
+  readonly warnings: readonly string[]
+  /** After it was done, but for what failed. */
+  done(failed: readonly LeftPath[], undone: readonly Checkpoint[]): JsonObject
+}
+
+const MOST_PATHS = 1000
+const MOST_TEXTS = 20
+const MOST_TEXT_BYTES = 64 * 1024
+
+/** What would be undone, and what was. Old bytes are shown to a person alone, where they have to choose. */
+export async function undoReport(
+  { id, checkpoints, plan, counter, caller }: Undertaking,
+  means: Means,
+): Promise<UndoReport> {
+  const texts = caller.kind === 'person' ? await conflictTexts(plan.left, means) : new Map<string, string>()
+  const calls = checkpoints.map(({ call_id, tool, tier, wall }) => {
+    return { call_id, tool, tier, time: new Date(wall).toISOString() }
+  })
+  const makes = counter.map(({ callId, tool }) => ({ for: callId, tool }))
+  const conflicts = plan.left.filter(({ isConflict }) => isConflict).length
+  const report = (lines: readonly UndoLine[], left: readonly LeftPath[]): JsonObject => ({
+    undo: id,
+    calls,
+    ...(makes.length === 0 ? {} : { makes_calls: makes }),
+    totals: totalsOf(lines, left),
+    paths: [...lines.map(lineOf), ...left.map((each) => leftOf(each, texts))].slice(0, MOST_PATHS),
+    not_covered: notCovered(checkpoints),
+  })
+  return {
+    preview: report(plan.lines, plan.left),
+    warnings:
+      conflicts === 0 ? [] : [`${conflicts} of the paths were changed since and are left as they are`],
+    done(failed, undone) {
+      const lost = new Set(failed.map(({ path }) => path))
+      const lines = plan.lines.filter(({ path }) => !lost.has(path))
+      const said = `${lines.length} ${lines.length === 1 ? 'path' : 'paths'} put back`
+      const kept = conflicts + failed.length
+      return {
+        output: kept === 0 ? said : `${said}, ${kept} left as they are`,
+        ...report(lines, [...plan.left, ...failed]),
+        undone: undone.map(({ call_id }) => call_id),
+      }
+    },
+  }
+}
+
+/** What becomes of a path. */
+function actionOf({ from, to }: UndoLine): string {
+  if (to.kind === 'absent') return 'remove'
+  return from.kind === 'absent' ? 'bring_back' : 'restore'
+}
+
+function totalsOf(lines: readonly UndoLine[], left: readonly LeftPath[]): JsonObject {
+  const count = (action: string): number => lines.filter((line) => actionOf(line) === action).length
+  return {
+    restore: count('restore'),
+    bring_back: count('bring_back'),
+    remove: count('remove'),
+    conflict: left.filter(({ isConflict }) => isConflict).length,
+  }
+}
+
+function lineOf(line: UndoLine): JsonValue {
+  return { path: line.path, action: actionOf(line), kind: kindOf(line) }
+}
+
+function kindOf({ from, to }: UndoLine): Entry['kind'] {
+  return to.kind === 'absent' ? from.kind : to.kind
+}
+
+function leftOf(
+  { path, callId, isConflict, reason }: LeftPath,
+  texts: ReadonlyMap<string, string>,
+): JsonValue {
+  const before = texts.get(path)
+  return {
+    path,
+    action: isConflict ? 'conflict' : 'leave',
+    reason,
+    call_id: callId,
+    ...(before === undefined ? {} : { before }),
+  }
+}
+
+async function conflictTexts(left: readonly LeftPath[], { store }: Means): Promise<Map<string, string>> {
+  const texts = new Map<string, string>()
+  for (const { path, to, isConflict } of left) {
+    if (!isConflict || to.kind !== 'file' || texts.size >= MOST_TEXTS) continue
+    const bytes = await store.undo.bytes(to.hash)
+    if (bytes === null || bytes.byteLength > MOST_TEXT_BYTES || !isUtf8(bytes)) continue
+    texts.set(path, Buffer.from(bytes).toString('utf8'))
+  }
+  return texts
+}
+
+function notCovered(checkpoints: readonly Checkpoint[]): readonly JsonValue[] {
+  const named = checkpoints.flatMap(({ details: { not_covered: paths } }) =>
+    Array.isArray(paths) ? paths : [],
+  )
+  const isTree = checkpoints.some(({ tier }) => tier === 'tree')
+  return [...(isTree ? ['what .gitignore names'] : []), ...new Set(named)]
+}

@@ -1,0 +1,90 @@
+import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { errnoOf } from '../shared/errors.ts'
+import { sha256 } from '../shared/json.ts'
+import type { Entry, KeptBytes } from '../store/undo.ts'
+import { statOf } from './disk.ts'
+
+/** What stands at a path, and the bytes of a file. Throws what the system says, or that it is nothing to be kept. */
+export function entryAt(path: string, mostBytes = Infinity): { entry: Entry; bytes: Uint8Array | null } {
+  const stats = statOf(path)
+  if (stats === null) return { entry: ABSENT, bytes: null }
+  if (stats.isSymbolicLink()) return { entry: { kind: 'link', target: readlinkSync(path) }, bytes: null }
+  if (stats.isDirectory()) return { entry: { kind: 'folder', mode: stats.mode & 0o7777 }, bytes: null }
+  if (!stats.isFile()) throw new Error(`"${path}" is neither a file nor a folder`)
+  // It may have become something else meanwhile: a link leads away, and a pipe would be waited for.
+  const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  try {
+    const { mode, size } = fstatSync(file)
+    if (size > mostBytes) throw new Error(`"${path}" is too large to be kept`)
+    const bytes = readFileSync(file)
+    return { entry: { kind: 'file', mode: mode & 0o7777, hash: sha256(bytes) }, bytes }
+  } finally {
+    closeSync(file)
+  }
+}
+
+export const ABSENT: Entry = { kind: 'absent' }
+
+/** Whether two entries are the same, the mode and the bytes too. */
+export function isSame(a: Entry, b: Entry): boolean {
+  switch (a.kind) {
+    case 'absent':
+      return b.kind === 'absent'
+    case 'file':
+      return b.kind === 'file' && a.hash === b.hash && a.mode === b.mode
+    case 'link':
+      return b.kind === 'link' && a.target === b.target
+    case 'folder':
+      return b.kind === 'folder' && a.mode === b.mode
+  }
+}
+
+interface Bounds {
+  readonly bytes: number
+  readonly files: number
+}
+
+interface Seen {
+  readonly entries: ReadonlyMap<string, Entry>
+  /** The bytes of every file, each once. */
+  readonly bytes: readonly KeptBytes[]
+}
+
+/**
+ * What stands at these paths and below them. Folders that are missing above them are seen as absent: a call may make
+ * them. Throws when it is more than the bounds.
+ */
+export function seeEntries(paths: readonly string[], { bytes: mostBytes, files }: Bounds): Seen {
+  const entries = new Map<string, Entry>()
+  const kept = new Map<string, Uint8Array>()
+  let room = mostBytes
+  const open = [...paths]
+  for (let path = open.pop(); path !== undefined; path = open.pop()) {
+    if (entries.has(path)) continue
+    if (entries.size >= files) throw new Error(`it may change more than ${files} files`)
+    const { entry, bytes } = entryAt(path, room)
+    entries.set(path, entry)
+    if (entry.kind === 'file' && bytes !== null && !kept.has(entry.hash)) {
+      kept.set(entry.hash, bytes)
+      room -= bytes.byteLength
+    }
+    if (entry.kind === 'folder') open.push(...namesIn(path).map((name) => join(path, name)))
+    const above = dirname(path)
+    if (entry.kind === 'absent' && statOf(above) === null) open.push(above)
+  }
+  return { entries, bytes: Array.from(kept, ([hash, bytes]) => ({ hash, bytes })) }
+}
+
+/** Names that are no text cannot be told apart again. */
+function namesIn(folder: string): readonly string[] {
+  const names = readdirSync(folder)
+  if (names.some((name) => name.includes('\uFFFD')))
+    throw new Error(`"${folder}" holds a name that is no text`)
+  return names
+}
+
+/** Nothing is there, or the folder above is no longer one. */
+export function isGone(error: unknown): boolean {
+  return ['ENOENT', 'ENOTDIR'].includes(errnoOf(error))
+}
