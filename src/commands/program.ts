@@ -3,6 +3,7 @@ import { readWholeNumber } from '../config/whole-number.ts'
 import { errorReply } from '../meta/reply.ts'
 import { KiwiError } from '../shared/errors.ts'
 import { VERSION } from '../shared/version.ts'
+import { addAnswering } from './answering.ts'
 import { addAuthoring, addImport } from './authoring.ts'
 import { printReply } from './terminal.ts'
 
@@ -113,6 +114,7 @@ function createProgram(ends: (run: Promise<number>) => Promise<void>): Command {
   inProject('init', 'make the .ai folder of this project, and trust it')
     .option('--yes', 'without asking about items that are already there')
     .action(async (options) => ends((await import('./init.ts')).initCommand(options)))
+  addAnswering({ command, ends })
   inProject('audit', 'show the record of calls, newest first')
     .option('--limit <number>', 'how many records', wholeNumber('--limit'), 20)
     .option('--tool <id>', 'only of this item')

@@ -72,6 +72,8 @@ export interface Config {
   /** The person's own signing key, and its public half to hand out. */
   readonly key: string
   readonly publicKey: string
+  /** Seals what a person has decided. No tool may read it. */
+  readonly approverKey: string
   readonly store: string
   readonly port: number
   readonly logLevel: LogLevel
@@ -114,6 +116,7 @@ export function loadConfig(environment: Environment, flags: Flags = {}): Config 
     token: join(userSpace, 'kiwi.token'),
     key: join(userSpace, 'kiwi.key'),
     publicKey: join(userSpace, 'kiwi.pub'),
+    approverKey: join(userSpace, 'kiwi.approver'),
     store: resolve(userSpace, expandHome(settings.store, home)),
     port: settings.port,
     logLevel: settings.log_level,

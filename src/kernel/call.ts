@@ -9,6 +9,7 @@ import type { Change } from '../spaces/change-item.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { WrittenItem } from '../spaces/written-item.ts'
+import type { Claim } from '../store/approvals.ts'
 import type { SpaceName } from '../store/store.ts'
 import type { Policy } from './policy/policy.ts'
 import type { Demand, Verdict } from './policy/rule.ts'
@@ -90,6 +91,21 @@ export type Wish =
       readonly category: string | null
     }
   | { readonly kind: 'trust'; readonly project: string; readonly isRevoked: boolean }
+  | { readonly kind: 'decide'; readonly answer: Answer }
+
+/** What a person says about a call that waits for them. */
+export interface Answer {
+  readonly approval: string
+  /** The seal of the question as it was shown: another one since is a conflict. */
+  readonly seen: string
+  readonly decision: 'approve' | 'deny'
+  readonly scope: 'once' | 'run'
+  readonly reason: string | null
+  /** The arguments it is approved with, when not those it came with. */
+  readonly parameters: JsonObject | null
+  /** Where the person said so: at a terminal, in their client, or by a program that holds the approver's key. */
+  readonly channel: 'terminal' | 'client' | 'key'
+}
 
 export interface Understood {
   readonly wish: Wish
@@ -132,6 +148,8 @@ export interface Work {
   readonly digest?: string
   /** How what it changes can be taken back; left out where nothing is changed. */
   readonly undo?: Undo
+  /** A part of asking itself: where a layer says ask about it, nobody is asked. */
+  readonly ifAsked?: 'pass' | 'refuse'
   /** A file as it would be, where that is known before: a person is shown the difference. */
   readonly change?: { readonly path: string; readonly content: string }
   /** Takes live secrets out of what is recorded and shown of it. */
@@ -169,8 +187,8 @@ export interface Call {
   /** What is decided for calls in its project. */
   policy: Policy | null
   verdict: Verdict | null
-  /** The yes of a person that this call uses up. */
-  approval: { readonly id: string } | null
+  /** The person's yes that lets it through, with the claim that uses it up; or the question it waits for. */
+  approval: { readonly id: string; readonly claim: Claim | null } | null
   /** What the checkpoint saw before the effect: the hash of each path it may change, null for none there. */
   seen: ReadonlyMap<string, string | null>
   isDryRun: boolean
@@ -180,7 +198,7 @@ export interface Call {
 }
 
 export interface Outcome {
-  readonly status: Extract<Status, 'success' | 'dry_run'>
+  readonly status: Extract<Status, 'success' | 'dry_run' | 'approval_required'>
   readonly data: JsonObject
   readonly itemId: string
   readonly action: string

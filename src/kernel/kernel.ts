@@ -14,10 +14,14 @@ import { openOwnKey } from '../spaces/signing-key.ts'
 import type { Store } from '../store/store.ts'
 import type { Performed } from '../chain/perform.ts'
 import type { Arrival, Outcome, Ticket, Understood } from './call.ts'
+import { openApprover } from './approver.ts'
 import { gate } from './gate.ts'
 import { settleLostCalls } from './lost-calls.ts'
 import type { Means } from './means.ts'
 import { newCall } from './new-call.ts'
+import { openNotices } from './notices.ts'
+import type { Questions } from './questions.ts'
+import { openQuestions } from './questions.ts'
 import { openPolicy } from './policy/open-policy.ts'
 import { readWork } from './read-work.ts'
 import { openOutputs } from './outputs.ts'
@@ -38,6 +42,8 @@ export interface Kernel {
   chainOf(item: Item, lookup: Lookup): Promise<ShownChain>
   /** What the reply shows of an answer; what is too large is kept whole for a while. */
   fit(ticket: Ticket, data: JsonObject): Promise<JsonObject>
+  /** What waits for a person, and what was answered. */
+  readonly questions: Questions
   /** A page of a result that was too large for its reply. */
   resultPage(callId: string, offset: number, limit: number): Promise<Page>
   /** Brings what nearly every chain ends in into memory. */
@@ -70,6 +76,8 @@ export function openKernel({ config, store, clock, log, packageTable }: KernelMe
     { store: config.store, token, config: config.file, key, publicKey },
     openHarness(userSpace),
   )
+  const approver = openApprover(config.approverKey)
+  const notices = openNotices({ approver, chain, clock, log, pass: (ticket, work) => pass(ticket, work) })
   const means: Means = {
     chain,
     store,
@@ -78,6 +86,8 @@ export function openKernel({ config, store, clock, log, packageTable }: KernelMe
     clock,
     log,
     policyOf,
+    approver,
+    notify: (question, to) => notices.notify(question, to),
     userSpace,
     signer,
     packageTable,
@@ -99,10 +109,12 @@ export function openKernel({ config, store, clock, log, packageTable }: KernelMe
       return { links: toLinks(items), digest, ...shownTrust(trust) }
     },
     fit: ({ callId, subject }, data) => results.fitAnswer(callId, subject, data),
+    questions: openQuestions(means),
     resultPage: (callId, offset, limit) => results.page(callId, offset, limit),
     preload: (lookup) => chain.resolver.preload(lookup),
     settle: () => settleLostCalls(means),
     async close() {
+      await notices.drain()
       await chain.close()
       outputs.close()
     },

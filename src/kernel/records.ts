@@ -12,16 +12,17 @@ const OWN_TAG = tagText(OWN_PROCESS)
 
 /** That a call is about to happen, or that it was refused and why. */
 export function decisionRecord(call: Call, wall: number, refusal?: KiwiError): NewRecord {
-  const { ticket, work, verdict } = call
+  const { ticket, work, verdict, approval } = call
   const isRequest = work === null || work.parameters === null
   return {
     ...common(call, wall),
     kind: 'decision',
-    status: refusal === undefined ? 'allow' : 'deny',
+    status: refusal !== undefined ? 'deny' : verdict?.effect === 'ask' ? 'ask' : 'allow',
     body: {
       ...parametersOf(isRequest ? ticket.parameters : work.redact(work.parameters)),
       ...(work === null ? {} : workBody(work)),
       ...(verdict === null ? {} : { layer: verdict.layer, rule: verdict.rule }),
+      ...(approval === null ? {} : { approval: approval.id }),
       caller: ticket.caller.kind,
       process: OWN_TAG,
       ...(refusal === undefined ? {} : { code: refusal.code, message: refusal.message }),
@@ -55,7 +56,7 @@ export function outcomeRecord(
   return {
     ...common(call, wall),
     kind: 'outcome',
-    status: isError ? (STATUSES[end.code] ?? 'error') : 'success',
+    status: isError ? (STATUSES[end.code] ?? 'error') : end.status === 'success' ? 'success' : 'parked',
     body,
   }
 }

@@ -1,6 +1,7 @@
 import type { Arrival, Ticket, Understood, Work } from './call.ts'
 import { copyWork } from './copy-work.ts'
 import { createWork } from './create-work.ts'
+import { decideWork } from './decide-work.ts'
 import { deleteWork } from './delete-work.ts'
 import { importWork } from './import-work.ts'
 import type { Means } from './means.ts'
@@ -42,5 +43,7 @@ function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Pro
       return signWork(wish, lookup, ticket, means)
     case 'trust':
       return trustWork(wish, lookup, ticket, means)
+    case 'decide':
+      return decideWork(wish, lookup, ticket, means)
   }
 }

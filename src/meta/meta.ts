@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path'
-import type { Caller, Ticket, Wish } from '../kernel/call.ts'
+import type { Answer, Caller, Outcome, Ticket, Wish } from '../kernel/call.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import { understand } from '../items/understand.ts'
 import type { Clock } from '../shared/clock.ts'
@@ -39,6 +39,10 @@ export interface Meta {
   trust(projectPath: string, isRevoked: boolean, client: Client): Promise<Reply>
   /** A person's too: what an item was in an earlier version becomes its latest again. */
   rollback(projectPath: string, order: RollbackOrder, client: Client): Promise<Reply>
+  /** A person's answer to a call that waits for it, in the project of that call. No tool leads here. */
+  decide(answer: Answer, projectPath: string | null, client: Client): Promise<Reply>
+  /** What waits under this id. */
+  question(approvalId: string): ReturnType<Kernel['questions']['find']>
 }
 
 export interface RollbackOrder {
@@ -126,6 +130,19 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
         },
         client,
       ),
+    decide: (answer, projectPath, client) =>
+      act(
+        {
+          wish: () => ({ kind: 'decide', answer }),
+          operation: answer.decision,
+          subject: answer.approval,
+          parameters: { scope: answer.scope, reason: answer.reason, channel: answer.channel },
+          // Only other arguments are worked out in it: no project has a say in what a person answers.
+          projectPath: answer.parameters === null ? null : projectPath,
+        },
+        client,
+      ),
+    question: (approvalId) => kernel.questions.find(approvalId),
     rollback: (projectPath, { itemType, itemId, version, isDryRun }, client) =>
       act(
         {
@@ -152,7 +169,9 @@ function callerOf({ principal, session, kind }: Client): Caller {
 async function answer(tool: string, args: unknown, call: MetaCall, stamp: () => Stamp): Promise<Reply> {
   if (tool === 'execute') return outcomeReply(await execute(args, call), stamp())
   const isCopy = tool === 'load' && isObject(args) && args['destination'] !== undefined
-  const { data, warnings } = await (isCopy ? copy(args, call) : read(tool, args, call))
+  const outcome = await (isCopy ? copy(args, call) : read(tool, args, call))
+  if (outcome.status === 'approval_required') return outcomeReply(outcome, stamp())
+  const { data, warnings } = outcome
   // A page is bounded by what was asked for, and must not lose a part.
   const isPage = isObject(args) && args['path'] !== undefined
   return successReply(isPage ? data : await call.kernel.fit(call.ticket, data), stamp(), warnings)
@@ -196,14 +215,16 @@ function read(tool: string, given: unknown, call: MetaCall): ReturnType<Kernel['
 }
 
 /** `load` with a destination: the item is shown as it was found, and then copied. */
-async function copy(given: unknown, call: MetaCall): Promise<Loaded> {
+async function copy(given: unknown, call: MetaCall): Promise<Outcome> {
   let shown: Loaded = { data: {}, warnings: [] }
   const outcome = await call.kernel.admit({ ...call.ticket, operation: 'load.copy' }, async () => {
     const { understood, ...loaded } = await loadForCopy(readArguments('load', given), call)
     shown = loaded
     return understood
   })
+  if (outcome.status === 'approval_required') return outcome
   return {
+    ...outcome,
     data: { ...shown.data, destination: outcome.data },
     warnings: [...shown.warnings, ...outcome.warnings],
   }

@@ -38,6 +38,9 @@ export const LIMITS = {
   requirementCharacters: 1000,
   /** Characters of a call's parameters in the journal; beyond it only their beginning and their hash. */
   journalCharacters: 8 * 1024,
+  /** Questions to a person that one session may have open, and ended ones that are kept. */
+  openApprovals: 20,
+  keptApprovals: 1000,
   /** Cost of a JSON Schema that comes from data. */
   schemaCost: 20_000,
   /** Parts such a schema is written in: schemas and lists of them. */

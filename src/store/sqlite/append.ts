@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { KiwiError } from '../../shared/errors.ts'
+import type { Claim } from '../approvals.ts'
 import type { Journal, NewRecord } from '../store.ts'
+import { createUseUp, isUsedUp } from './use-approval.ts'
 import type { Connection } from './connection.ts'
 import { isDuplicate } from './failure.ts'
 import { GENESIS, hashBody, hashOf } from './links.ts'
@@ -16,6 +18,7 @@ export interface Appender {
 
 export function createAppender(connection: Connection, queueLimit: number): Appender {
   const write = createWriter(connection)
+  const useUp = createUseUp(connection)
   let waiting: Rider[] = []
   let rows = 0
   let flushing: Promise<void> | null = null
@@ -30,15 +33,18 @@ export function createAppender(connection: Connection, queueLimit: number): Appe
     flushing = null
   }
 
-  /** A record that stands already is the fault of one rider; the others get a commit without it. */
+  /** A record that stands already, or an approval that is gone, is the fault of one rider; the others get a commit without it. */
   const commit = async (riders: readonly Rider[]): Promise<void> => {
     const sync = riders.some((rider) => rider.sync === 'full') ? 'full' : 'normal'
     const entries = riders.flatMap((rider) => rider.entries)
     try {
-      await connection.write(() => write(entries), sync)
+      await connection.write(() => {
+        for (const { claim } of riders) if (claim !== undefined) useUp(claim)
+        write(entries)
+      }, sync)
       for (const rider of riders) rider.resolve()
     } catch (error) {
-      if (isDuplicate(error) && riders.length > 1) {
+      if ((isDuplicate(error) || isUsedUp(error)) && riders.length > 1) {
         for (const rider of riders) await commit([rider])
         return
       }
@@ -48,7 +54,7 @@ export function createAppender(connection: Connection, queueLimit: number): Appe
   }
 
   return {
-    async append(records, sync) {
+    async append(records, sync, claim) {
       if (records.length === 0) return
       if (rows + records.length > queueLimit) {
         throw new KiwiError('OVERLOADED', `Cannot record the call: ${rows} records wait for the store`)
@@ -56,7 +62,7 @@ export function createAppender(connection: Connection, queueLimit: number): Appe
       const entries = records.map(toEntry)
       rows += entries.length
       await new Promise<void>((resolve, reject) => {
-        waiting.push({ entries, sync, resolve, reject })
+        waiting.push({ entries, sync, claim, resolve, reject })
         flushing ??= Promise.resolve().then(flush)
       })
     },
@@ -67,6 +73,7 @@ export function createAppender(connection: Connection, queueLimit: number): Appe
 interface Rider {
   readonly entries: readonly Entry[]
   readonly sync: 'normal' | 'full'
+  readonly claim: Claim | undefined
   readonly resolve: () => void
   readonly reject: (reason: unknown) => void
 }

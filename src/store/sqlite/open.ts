@@ -4,6 +4,7 @@ import { messageOf } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
 import type { Store } from '../store.ts'
 import { createAppender } from './append.ts'
+import { createApprovals } from './approvals.ts'
 import type { Connection } from './connection.ts'
 import { createConnection } from './connection.ts'
 import { openDatabase } from './driver.ts'
@@ -82,13 +83,14 @@ async function openReadOnly(file: string, reason: string, options: SqliteOptions
     const said = `"${file}" cannot be written: ${reason}`
     options.log?.warn('store.read_only', { file, reason, is_read: isRead })
     const store = assemble(connection, options, said)
-    const { append, publish, remove, exclusively, ...trust } = refuseWrites(file, said)
+    const { append, publish, remove, exclusively, approvals, ...trust } = refuseWrites(file, said)
     return {
       ...store,
       exclusively,
       registry: { ...store.registry, publish, remove },
       trust: { ...store.trust, ...trust },
       journal: { ...store.journal, append },
+      approvals: { ...store.approvals, ...approvals },
     }
   } catch (error) {
     await connection.close()
@@ -117,6 +119,7 @@ function assemble(connection: Connection, options: SqliteOptions, readOnlyReason
     index: createSearchIndex(connection, searchRows),
     trust: createTrust(connection, generation),
     journal: createJournal(connection, appender),
+    approvals: createApprovals(connection),
     readOnlyReason,
     generation: () => generation.current(),
     async exclusively(work) {

@@ -1,5 +1,6 @@
 import { pathToFileURL } from 'node:url'
 import { KiwiError } from '../../shared/errors.ts'
+import type { Approvals } from '../approvals.ts'
 import type { Journal, Registry, Store, Trust } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { isDamaged } from './failure.ts'
@@ -19,8 +20,8 @@ export async function fillFromFile(connection: Connection, file: string): Promis
     return false
   }
   await connection.write(() => connection.exec(COPY))
-  // From now on the name means the table of the file.
-  connection.exec('DROP TABLE main.journal')
+  // From now on these names mean the tables of the file.
+  connection.exec('DROP TABLE main.journal; DROP TABLE main.approvals')
   return true
 }
 
@@ -76,10 +77,15 @@ export function refuseWrites(file: string, reason: string): RefusedWrites {
     revokeProject: refuse('stop trusting the project'),
     sign: refuse('keep the signature'),
     exclusively: refuse('write'),
+    approvals: {
+      ask: refuse('ask a person'),
+      decide: refuse('keep the answer'),
+      expire: refuse('keep the answer'),
+    },
   }
 }
 
 type RefusedWrites = Pick<Registry, 'publish' | 'remove'> &
   Pick<Journal, 'append'> &
   Pick<Trust, 'trustProject' | 'revokeProject' | 'sign'> &
-  Pick<Store, 'exclusively'>
+  Pick<Store, 'exclusively'> & { readonly approvals: Omit<Approvals, 'list'> }
