@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Config } from './config/config.ts'
 import type { Kernel } from './kernel/kernel.ts'
@@ -25,6 +26,8 @@ export interface Kiwi extends Meta {
   readonly chainOf: Kernel['chainOf']
   /** What waits for a person. */
   readonly questions: Kernel['questions']
+  /** The files of the page where a person answers. */
+  readonly consoleFolder: string
   close(): Promise<void>
 }
 
@@ -57,6 +60,7 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
       spaces,
       chainOf: (item, lookup) => kernel.chainOf(item, lookup),
       questions: kernel.questions,
+      consoleFolder: join(BUILTIN, 'console'),
       async close() {
         spaces.close()
         await kernel.close()
