@@ -42,7 +42,18 @@ export function approvalsCommand(id: string | undefined, options: ApprovalsOptio
   })
 }
 
-function row({ id, state, scope, tool, layer, rule, principal, session, expires_at, isOurs }: Question): string[] {
+function row({
+  id,
+  state,
+  scope,
+  tool,
+  layer,
+  rule,
+  principal,
+  session,
+  expires_at,
+  isOurs,
+}: Question): string[] {
   const said = isOurs ? `${state}${scope === 'run' ? ' (session)' : ''}` : 'not ours'
   return [id, said, tool, rule ?? layer, `${principal} ${session}`, timeOf(expires_at)]
 }

@@ -51,16 +51,19 @@ export function approveCommand(id: string, options: ApproveOptions): Promise<num
 }
 
 /** `kiwi deny ID [reason]`: a no needs no second thought. */
-export function denyCommand(
-  id: string,
-  reason: readonly string[],
-  options: AnswerOptions,
-): Promise<number> {
+export function denyCommand(id: string, reason: readonly string[], options: AnswerOptions): Promise<number> {
   return withKiwi(options, async ({ kiwi, decide }) => {
     const channel = await channelOf('deny', id, options, kiwi)
     const { id: approval, mac: seen, project } = await kiwi.questions.find(id)
     const said = reason.length === 0 ? null : reason.join(' ').slice(0, MOST_CHARACTERS)
-    const answer = { approval, seen, decision: 'deny', scope: 'once', reason: said, parameters: null } as const
+    const answer = {
+      approval,
+      seen,
+      decision: 'deny',
+      scope: 'once',
+      reason: said,
+      parameters: null,
+    } as const
     return printReply(await decide({ ...answer, channel }, project), options.json === true, showOutput)
   })
 }
@@ -78,25 +81,35 @@ async function channelOf(
     return 'terminal'
   }
   if (await questions.isKey(readKey(key))) return 'key'
-  throw new KiwiError('PERMISSION_DENIED', `Cannot ${action} "${id}": "${key}" does not hold the approver's key`, {
-    details: { layer: 'machine', rule: 'person-only', op: 'tool', resource: action },
-  })
+  throw new KiwiError(
+    'PERMISSION_DENIED',
+    `Cannot ${action} "${id}": "${key}" does not hold the approver's key`,
+    {
+      details: { layer: 'machine', rule: 'person-only', op: 'tool', resource: action },
+    },
+  )
 }
 
 /** Whoever answers is a person at a terminal: a program started by an agent has none. */
 export function assertAnswering(action: string, subject: string): void {
   if (canAsk()) return
-  throw new KiwiError('PERMISSION_DENIED', `Cannot ${action} "${subject}": there is no terminal to answer at`, {
-    hint: 'Run it in a terminal of your own, or give --key with the file of the approver key',
-    details: { layer: 'machine', rule: 'person-only', op: 'tool', resource: action },
-  })
+  throw new KiwiError(
+    'PERMISSION_DENIED',
+    `Cannot ${action} "${subject}": there is no terminal to answer at`,
+    {
+      hint: 'Run it in a terminal of your own, or give --key with the file of the approver key',
+      details: { layer: 'machine', rule: 'person-only', op: 'tool', resource: action },
+    },
+  )
 }
 
 function readKey(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw new KiwiError('INVALID_PARAMETERS', `Cannot read --key "${path}": ${messageOf(error)}`, { cause: error })
+    throw new KiwiError('INVALID_PARAMETERS', `Cannot read --key "${path}": ${messageOf(error)}`, {
+      cause: error,
+    })
   }
 }
 

@@ -6,6 +6,7 @@ import type { Kiwi } from '../kiwi.ts'
 import { openKiwi } from '../kiwi.ts'
 import type { MetaTool } from '../meta/arguments.ts'
 import type { Answer } from '../kernel/call.ts'
+import { answerAct } from '../meta/answer-act.ts'
 import type { Act, RollbackOrder } from '../meta/meta.ts'
 import { createIds } from '../shared/ids.ts'
 import type { Report } from '../shared/progress.ts'
@@ -51,7 +52,7 @@ export async function withKiwi<T>(
   } as const
   const cancel = new AbortController()
   process.once('SIGINT', () => cancel.abort())
-  const decide: Decide = (answer, at) => kiwi.decide(answer, at, client)
+  const decide: Decide = (answer, at) => kiwi.act(answerAct(answer, at), client)
   /** A call that asks is answered right here, where a person is there to be asked. */
   const answered = async (send: () => Promise<Reply>): Promise<Reply> => {
     const reply = await send()

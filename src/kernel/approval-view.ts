@@ -96,7 +96,11 @@ export function questionText(approval: Approval, isFull = false): string {
 }
 
 const Command = z
-  .looseObject({ command: z.string().nullable(), args: z.array(z.string()), cwd: z.string().nullable().catch(null) })
+  .looseObject({
+    command: z.string().nullable(),
+    args: z.array(z.string()),
+    cwd: z.string().nullable().catch(null),
+  })
   .catch({ command: null, args: [], cwd: null })
 const Request = z
   .looseObject({ method: z.string().nullable(), url: z.string().nullable() })

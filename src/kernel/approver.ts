@@ -3,7 +3,10 @@ import { canonicalJson } from '../shared/json.ts'
 import { readKeyFile, readOrMakeKeyFile } from '../shared/key-file.ts'
 import type { Approval } from '../store/approvals.ts'
 
-const WORDS = { name: 'approver key', otherwise: 'remove it: a new one is made, and what waits is asked again' }
+const WORDS = {
+  name: 'approver key',
+  otherwise: 'remove it: a new one is made, and what waits is asked again',
+}
 
 /** Holds the key that tells a question and an answer of Kiwi's from a row that somebody wrote into the store. */
 export interface Approver {
@@ -62,10 +65,10 @@ function mac(key: string, statement: string): string {
   return createHmac('sha256', key).update(statement).digest('hex')
 }
 
-/** The state before it was used: using up is bound to this very seal. */
-function statementOf({ state, used_at: _, ...approval }: Omit<Approval, 'mac'> & { mac?: string }): string {
-  const { mac: _mac, ...said } = approval
-  return `kiwi.approval ${canonicalJson({ ...said, state: state === 'used' ? 'approved' : state })}`
+/** As it was before it was used: using up is bound to this very seal. */
+function statementOf(approval: Omit<Approval, 'mac'>): string {
+  const state = approval.state === 'used' ? 'approved' : approval.state
+  return `kiwi.approval ${canonicalJson({ ...approval, state, used_at: null, mac: null })}`
 }
 
 function isEqual(one: string, other: string): boolean {

@@ -73,7 +73,10 @@ export function decisionOf(
   }
 }
 
-function resultOf({ id, tool, state, scope, call_hash, expires_at }: Approval, { decision }: Answer): JsonObject {
+function resultOf(
+  { id, tool, state, scope, call_hash, expires_at }: Approval,
+  { decision }: Answer,
+): JsonObject {
   const until = new Date(expires_at).toISOString()
   const output =
     decision === 'deny'

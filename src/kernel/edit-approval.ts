@@ -32,9 +32,13 @@ export async function approveEdited(
 ): Promise<Approval> {
   const { summary, principal, session, tool } = asked
   if (summary['action'] !== 'run') {
-    throw new KiwiError('INVALID_PARAMETERS', `Cannot change the arguments of "${asked.id}": it runs no tool`, {
-      hint: `Deny it and say why: kiwi deny ${asked.id} REASON`,
-    })
+    throw new KiwiError(
+      'INVALID_PARAMETERS',
+      `Cannot change the arguments of "${asked.id}": it runs no tool`,
+      {
+        hint: `Deny it and say why: kiwi deny ${asked.id} REASON`,
+      },
+    )
   }
   const subject = textOf(summary['subject'] ?? tool)
   const caller = { ...ticket.caller, principal, session, kind: callerKind(summary) }
@@ -61,9 +65,13 @@ export async function approveEdited(
     decided_at: now,
   })
   if (row.call_hash === asked.call_hash) {
-    throw new KiwiError('INVALID_PARAMETERS', `Cannot change "${asked.id}": these are its arguments already`, {
-      hint: `Approve it as it is: kiwi approve ${asked.id}`,
-    })
+    throw new KiwiError(
+      'INVALID_PARAMETERS',
+      `Cannot change "${asked.id}": these are its arguments already`,
+      {
+        hint: `Approve it as it is: kiwi approve ${asked.id}`,
+      },
+    )
   }
   return row
 }

@@ -102,7 +102,16 @@ async function noticeWork(
 }
 
 /** What leaves the machine says what waits, not what is in it: arguments stay here. */
-function payloadOf({ id, tool, layer, rule, principal, project, expires_at, call_hash }: Approval): JsonObject {
+function payloadOf({
+  id,
+  tool,
+  layer,
+  rule,
+  principal,
+  project,
+  expires_at,
+  call_hash,
+}: Approval): JsonObject {
   return {
     event: 'approval_required',
     approval_id: id,
@@ -118,6 +127,10 @@ function payloadOf({ id, tool, layer, rule, principal, project, expires_at, call
 }
 
 function slackText({ id, tool, principal, expires_at }: Approval): string {
-  const plain = (text: string): string => text.replaceAll(/[^\w .:@/-]/g, '?')
   return `${plain(principal)} waits for a person: ${plain(tool)}. Until ${new Date(expires_at).toISOString()}: kiwi approve ${id}`
+}
+
+/** Nothing that Slack would take for a link, a mention or a mark-up. */
+function plain(text: string): string {
+  return text.replaceAll(/[^\w .:/-]/g, '?')
 }

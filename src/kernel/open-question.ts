@@ -41,7 +41,8 @@ function isAsSeen({ seen, decision, channel }: Answer, { mac, state }: Approval)
 }
 
 function answered({ approval: id, decision }: Answer, { state, decided_by }: Approval): KiwiError {
-  const said = { approved: 'has approved it', rejected: 'has said no' }[String(state)] ?? 'has answered it'
+  const said =
+    state === 'approved' ? 'has approved it' : state === 'rejected' ? 'has said no' : 'has answered it'
   return new KiwiError('CONFLICT', `Cannot ${decision} "${id}": ${decided_by ?? 'somebody'} ${said}`, {
     hint: `Look at it again: kiwi approvals ${id}`,
     details: { approval_id: id, state, by: decided_by },

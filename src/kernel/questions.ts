@@ -25,7 +25,11 @@ export interface Questions {
 
 const SHORTEST = 6
 
-export function openQuestions({ store, approver, clock }: Pick<Means, 'store' | 'approver' | 'clock'>): Questions {
+export function openQuestions({
+  store,
+  approver,
+  clock,
+}: Pick<Means, 'store' | 'approver' | 'clock'>): Questions {
   const list: Questions['list'] = async (filter) => {
     const rows = await store.approvals.list(filter)
     return Promise.all(
@@ -44,7 +48,8 @@ export function openQuestions({ store, approver, clock }: Pick<Means, 'store' | 
       const [only] = open
       if (only !== undefined && open.length === 1) return only
       if (only !== undefined) throw severalWait(text, open)
-      const [first, second] = text.length < SHORTEST ? [] : await list({ prefix: text.toLowerCase(), limit: 2 })
+      const [first, second] =
+        text.length < SHORTEST ? [] : await list({ prefix: text.toLowerCase(), limit: 2 })
       if (first !== undefined && second === undefined) return first
       throw new KiwiError(
         'NOT_FOUND',
@@ -63,6 +68,9 @@ function severalWait(session: string, open: readonly Approval[]): KiwiError {
   return new KiwiError(
     'CONFLICT',
     `Cannot tell which question of session "${session}" is meant: ${open.length} wait`,
-    { hint: `Give the id of one: ${open.map(({ id }) => id).join(', ')}`, details: { ids: open.map(({ id }) => id) } },
+    {
+      hint: `Give the id of one: ${open.map(({ id }) => id).join(', ')}`,
+      details: { ids: open.map(({ id }) => id) },
+    },
   )
 }

@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path'
-import type { Answer, Caller, Outcome, Ticket, Wish } from '../kernel/call.ts'
+import type { Caller, Outcome, Ticket, Wish } from '../kernel/call.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import { understand } from '../items/understand.ts'
 import type { Clock } from '../shared/clock.ts'
@@ -39,8 +39,6 @@ export interface Meta {
   trust(projectPath: string, isRevoked: boolean, client: Client): Promise<Reply>
   /** A person's too: what an item was in an earlier version becomes its latest again. */
   rollback(projectPath: string, order: RollbackOrder, client: Client): Promise<Reply>
-  /** A person's answer to a call that waits for it, in the project of that call. No tool leads here. */
-  decide(answer: Answer, projectPath: string | null, client: Client): Promise<Reply>
   /** What waits under this id. */
   question(approvalId: string): ReturnType<Kernel['questions']['find']>
 }
@@ -127,18 +125,6 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
           subject: projectPath,
           // One that is gone can still be taken off the list.
           projectPath: isRevoked ? null : projectPath,
-        },
-        client,
-      ),
-    decide: (answer, projectPath, client) =>
-      act(
-        {
-          wish: () => ({ kind: 'decide', answer }),
-          operation: answer.decision,
-          subject: answer.approval,
-          parameters: { scope: answer.scope, reason: answer.reason, channel: answer.channel },
-          // Only other arguments are worked out in it: no project has a say in what a person answers.
-          projectPath: answer.parameters === null ? null : projectPath,
         },
         client,
       ),

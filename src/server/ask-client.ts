@@ -7,6 +7,7 @@ import {
   inputResponse,
 } from '@modelcontextprotocol/server'
 import { z } from 'zod'
+import { answerAct } from '../meta/answer-act.ts'
 import type { Client } from '../meta/meta.ts'
 import type { Reply } from '../shared/reply.ts'
 import type { Endpoint } from './build-server.ts'
@@ -53,7 +54,7 @@ export function createAsking(endpoint: Endpoint): (occasion: Occasion) => Asked 
     const { decision, reason = null } = form ?? { decision: 'reject' as const }
     const meta = await endpoint.open()
     const { id, mac, project } = await meta.question(approvalId)
-    await meta.decide(
+    const act = answerAct(
       {
         approval: id,
         seen: mac,
@@ -64,8 +65,8 @@ export function createAsking(endpoint: Endpoint): (occasion: Occasion) => Asked 
         channel: 'client',
       },
       project,
-      { ...client, kind: 'person' },
     )
+    await meta.act(act, { ...client, kind: 'person' })
     return true
   }
 

@@ -37,7 +37,8 @@ export function createApprovals(connection: Connection): Approvals {
       }, 'full'),
     decide: (decided, seen, instead) =>
       connection.write(() => {
-        const { state, scope, decided_by, channel, reason, replaced_by, decided_at, expires_at, mac } = decided
+        const { state, scope, decided_by, channel, reason, replaced_by, decided_at, expires_at, mac } =
+          decided
         const said = [state, scope, decided_by, channel, reason, replaced_by, decided_at, expires_at, mac]
         if (update.run(...said, seen.id, seen.mac, seen.state) !== 1) {
           throw new KiwiError('CONFLICT', `Cannot decide "${seen.id}": somebody has answered it meanwhile`, {
@@ -100,8 +101,7 @@ function select({ limit, states, session, call_hash, prefix }: ApprovalFilter): 
     wanted.push({ sql: `state IN (${states.map(() => '?').join(', ')})`, values: states })
   if (session !== undefined) wanted.push({ sql: 'session = ?', values: [session] })
   if (call_hash !== undefined) wanted.push({ sql: 'call_hash = ?', values: [call_hash] })
-  if (prefix !== undefined)
-    wanted.push({ sql: 'substr(id, 1, ?) = ?', values: [prefix.length, prefix] })
+  if (prefix !== undefined) wanted.push({ sql: 'substr(id, 1, ?) = ?', values: [prefix.length, prefix] })
   const where = wanted.length === 0 ? '' : `WHERE ${wanted.map(({ sql }) => sql).join(' AND ')}`
   return {
     sql: `SELECT * FROM approvals ${where} ORDER BY created_at DESC, id LIMIT ?`,

@@ -10,9 +10,13 @@ export function createUseUp(connection: Connection): (claim: Claim) => void {
   )
   return ({ approval, call_hash, mac, used_at }) => {
     if (update.run(Math.trunc(used_at), approval, call_hash, mac) === 1) return
-    throw new KiwiError('APPROVAL_USED', `Cannot use the approval "${approval}": it is used up or withdrawn`, {
-      details: { approval_id: approval, call_hash },
-    })
+    throw new KiwiError(
+      'APPROVAL_USED',
+      `Cannot use the approval "${approval}": it is used up or withdrawn`,
+      {
+        details: { approval_id: approval, call_hash },
+      },
+    )
   }
 }
 
