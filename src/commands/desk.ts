@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { questionText } from '../kernel/approval-view.ts'
 import type { Question } from '../kernel/questions.ts'
 import type { Kiwi } from '../kiwi.ts'
+import { answerAct } from '../meta/answer-act.ts'
 import type { Choice, Desk, Waiting } from '../server/console.ts'
 import type { Ids } from '../shared/ids.ts'
 import { visible } from '../shared/visible.ts'
@@ -34,7 +35,7 @@ export function createDesk(open: () => Promise<Kiwi>, newSession: Ids): Desk {
         defaultProject: () => Promise.resolve(project),
       } as const
       const answer = { ...answerOf(choice), approval: id, seen: mac, parameters: null } as const
-      const { data, error } = await kiwi.decide({ ...answer, channel: 'console' }, project, client)
+      const { data, error } = await kiwi.act(answerAct({ ...answer, channel: 'console' }, project), client)
       if (error !== null) return `${error.message}. ${error.hint}`
       return typeof data === 'object' && data !== null && 'output' in data ? String(data.output) : 'Done'
     },

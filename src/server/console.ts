@@ -101,7 +101,8 @@ export function createConsole(desk: Desk, clock: Clock): Handle {
       response.end(content)
       return
     }
-    if (request.method !== 'POST') return send(response, { status: 405, body: { error: 'Method not allowed' } })
+    if (request.method !== 'POST')
+      return send(response, { status: 405, body: { error: 'Method not allowed' } })
     const body = await readBody(request)
     if ('refusal' in body)
       return send(response, { status: body.refusal.status, body: { error: body.refusal.message } })

@@ -52,7 +52,8 @@ export async function openHttp(
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (!isHostAllowed(request, response) || !isOriginAllowed(request, response)) return
     const [path = ''] = request.url?.split('?', 1) ?? []
-    if (path === CONSOLE_PATH || path.startsWith(`${CONSOLE_PATH}/`)) return answerConsole(request, response, path)
+    if (path === CONSOLE_PATH || path.startsWith(`${CONSOLE_PATH}/`))
+      return answerConsole(request, response, path)
     if (path !== PATH) {
       return refuse(response, {
         status: 404,
