@@ -52,15 +52,12 @@ export async function openHttp(
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (!isHostAllowed(request, response) || !isOriginAllowed(request, response)) return
     const [path = ''] = request.url?.split('?', 1) ?? []
-    if (path === CONSOLE_PATH || path.startsWith(`${CONSOLE_PATH}/`))
-      return answerConsole(request, response, path)
-    if (path !== PATH) {
-      return refuse(response, {
-        status: 404,
-        code: -32_600,
-        message: `Nothing is here; the endpoint is ${PATH}`,
-      })
-    }
+    if (path === PATH) return answer(request, response)
+    if (path.startsWith(CONSOLE_PATH)) return answerConsole(request, response, path)
+    refuse(response, { status: 404, code: -32_600, message: `Nothing is here; the endpoint is ${PATH}` })
+  }
+
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (token !== null && !isAuthorized(request.headers.authorization, token)) {
       response.setHeader('WWW-Authenticate', 'Bearer realm="kiwi"')
       return refuse(response, { status: 401, code: -32_001, message: 'Unauthorized' })
