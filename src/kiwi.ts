@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Config } from './config/config.ts'
 import type { Kernel } from './kernel/kernel.ts'
@@ -30,6 +31,8 @@ export interface Kiwi extends Meta {
   readonly closeRun: Kernel['closeRun']
   /** What waits for a person. */
   readonly questions: Kernel['questions']
+  /** The files of the page where a person answers. */
+  readonly consoleFolder: string
   close(): Promise<void>
 }
 
@@ -73,6 +76,7 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
       openRun: (order) => kernel.openRun(order),
       closeRun: (runId) => kernel.closeRun(runId),
       questions: kernel.questions,
+      consoleFolder: join(BUILTIN, 'console'),
       async close() {
         spaces.close()
         await kernel.close()

@@ -58,7 +58,7 @@ export function timeOf(time: number): string {
 const MOST_LINES = 200
 
 /** The file as it is now against what it would be. */
-function changeLines(question: Question, isFull: boolean): readonly string[] {
+export function changeLines(question: Question, isFull: boolean): readonly string[] {
   const change = changeOf(question)
   if (change === null) return []
   const before = contentOf(change.path)

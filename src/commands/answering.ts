@@ -16,6 +16,7 @@ export function addAnswering({ command, ends }: Program): void {
     .option('--full', 'all of its arguments')
     .option('--all', 'those that were answered too')
     .option('--grants', 'what is allowed for a whole session')
+    .option('--link', 'a way into the page of kiwi serve where you can answer, too')
     .option('--notice-secret', 'what the receiver of a notice checks its signature with')
     .action(async (id, options) => ends((await import('./approvals.ts')).approvalsCommand(id, options)))
   command('approve', 'let a call that waits run, once')

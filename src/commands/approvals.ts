@@ -11,6 +11,7 @@ interface ApprovalsOptions extends CommonOptions {
   readonly all?: boolean
   readonly grants?: boolean
   readonly noticeSecret?: boolean
+  readonly link?: boolean
 }
 
 const MOST = 200
@@ -22,6 +23,13 @@ export function approvalsCommand(id: string | undefined, options: ApprovalsOptio
     if (options.noticeSecret === true) {
       assertAnswering('show the secret of', 'notices')
       terminal.out(await kiwi.questions.noticeSecret())
+      return 0
+    }
+    if (options.link === true) {
+      assertAnswering('make a link for', 'the console')
+      const { port } = kiwi.config
+      terminal.out(`http://127.0.0.1:${port}/console#${await kiwi.questions.makeCode()}`)
+      terminal.note('Open it within five minutes, once, while "kiwi serve" runs.')
       return 0
     }
     if (id !== undefined) {

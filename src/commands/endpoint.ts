@@ -7,26 +7,29 @@ import { VERSION } from '../shared/version.ts'
 /** What a started server holds: the endpoint, and the kernel once a first call opened it. */
 export interface Served {
   readonly endpoint: Endpoint
+  readonly open: () => Promise<Kiwi>
   close(): Promise<void>
 }
 
 /** The kernel is opened by the first call and imported only then. */
 export function createServed(config: () => Config, principal: string): Served {
   let opening: Promise<Kiwi> | null = null
-  const open = async (): Promise<Kiwi> => {
+  const openNow = async (): Promise<Kiwi> => {
     const { openKiwi } = await import('../kiwi.ts')
     return openKiwi(config())
   }
+  const open = (): Promise<Kiwi> => {
+    opening ??= openNow().catch((error: unknown) => {
+      opening = null
+      throw error
+    })
+    return opening
+  }
   return {
+    open,
     endpoint: {
       version: VERSION,
-      open: () => {
-        opening ??= open().catch((error: unknown) => {
-          opening = null
-          throw error
-        })
-        return opening
-      },
+      open,
       principal,
       newSession: createIds(Date.now),
       folder: workingFolder(),

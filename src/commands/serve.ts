@@ -3,6 +3,8 @@ import { readEnvironment } from '../config/environment.ts'
 import { openHttp } from '../server/http.ts'
 import { readOrMakeToken } from '../server/token.ts'
 import { systemClock } from '../shared/clock.ts'
+import { createIds } from '../shared/ids.ts'
+import { createDesk } from './desk.ts'
 import { createServed } from './endpoint.ts'
 import type { Terminal } from './terminal.ts'
 import { openTerminal } from './terminal.ts'
@@ -24,6 +26,7 @@ export async function serveCommand(options: ServeOptions): Promise<number> {
     port: config.port,
     token: token?.token ?? null,
     clock: systemClock,
+    desk: createDesk(served.open, createIds(Date.now)),
   })
   const terminal = openTerminal()
   if (options.json === true)
@@ -59,5 +62,6 @@ Try (in your client, or in another terminal)
 
   node dist/cli.js demo      a real client drives all four tools and prints each exchange
   node dist/cli.js audit     every call is on record
+  node dist/cli.js approvals --link   a page in your browser where you answer what waits for you
 Ctrl-C ends it.`)
 }

@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { canonicalJson } from '../shared/json.ts'
 import { readKeyFile, readOrMakeKeyFile } from '../shared/key-file.ts'
 import type { Approval } from '../store/approvals.ts'
@@ -17,6 +17,9 @@ export interface Approver {
   noticeSecret(): Promise<string>
   /** Whether this is the key itself. */
   isKey(text: string): Promise<boolean>
+  /** A code that opens the console for a few minutes. */
+  makeCode(now: number): Promise<string>
+  isCode(text: string, now: number): Promise<boolean>
 }
 
 export function openApprover(path: string): Approver {
@@ -36,7 +39,26 @@ export function openApprover(path: string): Approver {
       const key = await read()
       return key !== null && isEqual(text.trim(), key)
     },
+    async makeCode(now) {
+      const said = `${now + CODE_MS}.${randomBytes(12).toString('hex')}`
+      return `${said}.${mac(await readOrMake(), codeStatement(said))}`
+    },
+    async isCode(text, now) {
+      const key = await read()
+      const [, said, until, seal] = /^((\d{1,15})\.[0-9a-f]{24})\.([0-9a-f]{64})$/.exec(text) ?? []
+      if (key === null || said === undefined || seal === undefined) return false
+      // One that is good for longer than any was made by a clock that has been set back since.
+      const left = Number(until) - now
+      return left > 0 && left <= CODE_MS && isEqual(mac(key, codeStatement(said)), seal)
+    },
   }
+}
+
+/** From the terminal to the browser. */
+const CODE_MS = 5 * 60 * 1000
+
+function codeStatement(said: string): string {
+  return `kiwi.console ${said}`
 }
 
 function mac(key: string, statement: string): string {

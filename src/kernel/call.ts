@@ -108,8 +108,8 @@ export interface Answer {
   readonly reason: string | null
   /** The arguments it is approved with, when not those it came with. */
   readonly parameters: JsonObject | null
-  /** Where the person said so: at a terminal, in their client, or by a program that holds the approver's key. */
-  readonly channel: 'terminal' | 'client' | 'key'
+  /** Where the person said so: at a terminal, in their client, in the console, or by a program that holds the approver's key. */
+  readonly channel: 'terminal' | 'client' | 'console' | 'key'
 }
 
 export interface Understood {

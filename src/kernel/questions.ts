@@ -18,6 +18,9 @@ export interface Questions {
   isKey(text: string): Promise<boolean>
   /** What the receiver of a notice checks its signature with. */
   noticeSecret(): Promise<string>
+  /** A code that opens the console for a few minutes. */
+  makeCode(): Promise<string>
+  isCode(text: string): Promise<boolean>
 }
 
 const SHORTEST = 6
@@ -56,6 +59,8 @@ export function openQuestions({
     },
     isKey: (text) => approver.isKey(text),
     noticeSecret: () => approver.noticeSecret(),
+    makeCode: () => approver.makeCode(clock.now()),
+    isCode: (text) => approver.isCode(text, clock.now()),
   }
 }
 

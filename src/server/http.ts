@@ -14,6 +14,8 @@ import { buildServer } from './build-server.ts'
 import { openLegacySessions } from './legacy-sessions.ts'
 import type { Refusal } from './read-body.ts'
 import { readBody } from './read-body.ts'
+import type { Desk } from './console.ts'
+import { CONSOLE_PATH, createConsole } from './console.ts'
 import { isAuthorized } from './token.ts'
 
 interface HttpOptions {
@@ -21,6 +23,7 @@ interface HttpOptions {
   /** Null: anybody on this machine may call. */
   readonly token: string | null
   readonly clock: Clock
+  readonly desk: Desk
 }
 
 export interface HttpEndpoint {
@@ -36,24 +39,25 @@ const MOST_CONNECTIONS = 256
 /** The endpoint over streamable HTTP: loopback only, both eras, nothing parsed before its guards have passed. */
 export async function openHttp(
   endpoint: Endpoint,
-  { port, token, clock }: HttpOptions,
+  { port, token, clock, desk }: HttpOptions,
 ): Promise<HttpEndpoint> {
   const build = buildServer(endpoint)
   const modern = createMcpHandler(build, { legacy: 'reject' })
   const answerModern = toNodeHandler(modern)
   const legacy = openLegacySessions(build, clock)
+  const answerConsole = createConsole(desk, clock)
   const isHostAllowed = localhostHostValidation()
   const isOriginAllowed = localhostOriginValidation()
 
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (!isHostAllowed(request, response) || !isOriginAllowed(request, response)) return
-    if (request.url?.split('?', 1)[0] !== PATH) {
-      return refuse(response, {
-        status: 404,
-        code: -32_600,
-        message: `Nothing is here; the endpoint is ${PATH}`,
-      })
-    }
+    const [path = ''] = request.url?.split('?', 1) ?? []
+    if (path === PATH) return answer(request, response)
+    if (path.startsWith(CONSOLE_PATH)) return answerConsole(request, response, path)
+    refuse(response, { status: 404, code: -32_600, message: `Nothing is here; the endpoint is ${PATH}` })
+  }
+
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (token !== null && !isAuthorized(request.headers.authorization, token)) {
       response.setHeader('WWW-Authenticate', 'Bearer realm="kiwi"')
       return refuse(response, { status: 401, code: -32_001, message: 'Unauthorized' })
