@@ -129,6 +129,16 @@ describe('H1: every key of the seeds changes a verdict', () => {
     ])
     expect(approvalTimeoutMs(of('github', 'merge'))).toBe(60_000)
     expect(approvalTimeoutMs(of('supabase', 'x'))).toBe(3_600_000)
+    expect(approvalTimeoutMs(own)).toBe(3_600_000)
+    expect(approvalTimeoutMs({ op: 'net', host: 'a', method: 'GET' })).toBe(3_600_000)
+    temp.write(
+      'user',
+      'internal_tools: { shell: { approval_timeout: 7 }, filesystem: { approval_timeout: 9 } }\n',
+    )
+    const both = await temp.policy()
+    expect(both.approvalTimeoutMs(starts('git'))).toBe(7000)
+    expect(both.approvalTimeoutMs(path('write', '/a'))).toBe(9000)
+    expect(both.approvalTimeoutMs({ op: 'spawn', directive: 'x' })).toBe(3_600_000)
     expect(files.at(-1)).toMatchObject({ mode: 'proxy', allowedMcps: ['kiwi-mcp'] })
   })
 

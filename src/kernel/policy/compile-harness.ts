@@ -26,10 +26,9 @@ export function groupsOf({ internal_tools, mcps, git }: HarnessFile): HarnessFil
  * A file becomes two layers, so that what it asks about or forbids never opens what it does not list: one that lists,
  * and one that limits.
  */
-export function compileHarness(harness: Harness, given: Circumstances): readonly LayerData[] {
+export function compileHarness(harness: ReadHarness, given: Circumstances): readonly LayerData[] {
   const { content, place, path } = harness
-  if (content === null) return []
-  const written: Written = { ...harness, content, groups: groupsOf(content), ...given }
+  const written: Written = { ...harness, groups: groupsOf(content), ...given }
   const base = { name: `${place} harness`, source: { kind: 'harness', file: path, place } } as const
   const listing = listingRules(written)
   const limits = limitRules(written)
@@ -40,8 +39,11 @@ export function compileHarness(harness: Harness, given: Circumstances): readonly
   ]
 }
 
-interface Written extends Omit<Harness, 'content'>, Circumstances {
+interface ReadHarness extends Harness {
   readonly content: HarnessFile
+}
+
+interface Written extends ReadHarness, Circumstances {
   readonly groups: HarnessFile['internal_tools']
 }
 

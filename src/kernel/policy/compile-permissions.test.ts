@@ -44,6 +44,17 @@ describe('D9: every written form equals its row', () => {
         READ,
       ],
     ],
+    [
+      '<write resource="fs"/><write resource="files"/>',
+      [below('write', '/nowhere/p', '**'), WRITE, below('write', '/nowhere/p', '**'), WRITE],
+    ],
+    [
+      '<write resource="network" endpoint="a.org"/><read resource="api" endpoint="b.org"/>',
+      [
+        net({ hosts: ['a.org'], methods: ['POST', 'PUT', 'PATCH', 'DELETE'] }),
+        net({ hosts: ['b.org'], methods: ['GET', 'HEAD', 'OPTIONS'] }),
+      ],
+    ],
     ['<write resource="filesystem" path="dist/*.js"/>', [below('write', '/nowhere/p/dist', '*.js'), WRITE]],
     [
       '<execute resource="shell" commands="git, npm"/>',
@@ -228,6 +239,7 @@ describe('R55: what is not understood grants nothing, and is said', () => {
     '<execute resource="http"/>',
     '<execute resource="http" domains="[a]"/>',
     '<execute resource="registry"/>',
+    '<execute resource="registry" action="fly"/>',
     '<read resource="env"/>',
     '<read resource="filesystem" path="../x"/>',
     '<filesystem/>',
@@ -259,7 +271,7 @@ describe('R55: what is not understood grants nothing, and is said', () => {
   })
 
   test('D9: a directive without permissions may do nothing', () => {
-    expect(compilePermissions(null, CONTEXT)).toEqual({
+    expect(compilePermissions(undefined, CONTEXT)).toEqual({
       permissions: [],
       delegate: null,
       secrets: [],

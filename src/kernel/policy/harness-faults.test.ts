@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { TempPolicy } from '../../../test/fixtures/temp-policy.ts'
-import { openTempPolicy } from '../../../test/fixtures/temp-policy.ts'
+import { layerMeans, openTempPolicy } from '../../../test/fixtures/temp-policy.ts'
+import { openPolicy } from './open-policy.ts'
 import { policyFaultText } from './policy-fault.ts'
 import type { Demand } from './rule.ts'
 
@@ -65,6 +66,10 @@ describe('H1: what could never match, or says two things at once, is refused wit
     const found = await faults(text)
     expect(found).toHaveLength(1)
     expect(found[0]).toMatch(fault)
+  })
+
+  test('a pattern is a name of operations too', async () => {
+    expect(await faults('internal_tools: { filesystem: { require_approval: ["*"] } }\n')).toEqual([])
   })
 
   test('the same said twice is no contradiction', async () => {
@@ -139,7 +144,7 @@ test('PRM-12, H1: a file with a fault counts for nothing but the refusal, which 
   expect(found.map(policyFaultText)).toEqual([
     expect.stringMatching(/^\/.*user\/config\/agent_harness\.yaml:2:9: "rules\.0" must be an object$/),
   ])
-  expect(layers.map(({ name }) => name)).toEqual(['machine'])
+  expect(layers.map(({ name }) => name)).toEqual(['machine', 'builtin harness'])
 })
 
 test('a file is read once, and again when it changed', async () => {
@@ -149,6 +154,22 @@ test('a file is read once, and again when it changed', async () => {
   temp.write('project', 'mode: direct\ninternal_tools: { shell: { enabled: false } }\n')
   const shell: Demand = { op: 'tool', id: 'shell.run', action: 'run', of: { server: 'shell', tool: 'run' } }
   expect(await temp.judge(shell)).toMatchObject({ effect: 'deny' })
+})
+
+test('a fault of something else is no policy, and is tried again', async () => {
+  temp.write('user', 'mode: direct\ninternal_tools: { shell: { blocked_commands: [x] } }\n')
+  let isBroken = true
+  const policyOf = openPolicy({
+    ...layerMeans(),
+    argvPolicies: () =>
+      isBroken ? Promise.reject(new Error('no disk')) : Promise.resolve({ policies: new Map() }),
+    home: temp.folder,
+    places: { builtinFolder: temp.folder, machineHarness: '/nowhere', userSpace: join(temp.folder, 'user') },
+    own: { neverWritten: [], neverRead: [], programs: [] },
+  })
+  await expect(policyOf(null)).rejects.toThrow('no disk')
+  isBroken = false
+  expect(await policyOf(null)).toMatchObject({ faults: [] })
 })
 
 test('many projects are forgotten again', async () => {

@@ -5,7 +5,6 @@ import type { JsonObject } from '../../shared/json.ts'
 import { canonicalJson, deepFreeze, sha256 } from '../../shared/json.ts'
 import { compileMatch } from './match.ts'
 import type { Layer, LayerData, Operation, ReadyRule, Rule } from './rule.ts'
-import { OPERATIONS } from './rule.ts'
 
 /** What the rules of layers are compiled with. */
 export interface LayerMeans {
@@ -51,15 +50,20 @@ async function compileRule(rule: Rule, policies: ArgvPolicies, means: LayerMeans
 
 function assemble(data: LayerData, isBase: boolean, ready: readonly ReadyRule[]): Layer {
   const { name, source, rules } = deepFreeze(data)
-  const byOperation = new Map<Operation, readonly ReadyRule[]>(
-    OPERATIONS.map((op) => [op, ready.filter(({ rule }) => rule.op === op)]),
-  )
+  const of = (op: Operation): readonly ReadyRule[] => ready.filter(({ rule }) => rule.op === op)
   return Object.freeze({
     name,
     source,
     rules,
     isBase,
     hash: sha256(canonicalJson({ name, source, rules })),
-    byOperation,
+    byOperation: {
+      tool: of('tool'),
+      exec: of('exec'),
+      net: of('net'),
+      read: of('read'),
+      write: of('write'),
+      spawn: of('spawn'),
+    },
   })
 }
