@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { decide } from '../../src/kernel/policy/decide.ts'
 import type { Reply } from '../../src/shared/reply.ts'
 import { field, textField } from '../fixtures/field.ts'
 import type { Asking } from '../fixtures/asking.ts'
@@ -274,6 +275,14 @@ describe('who answers', () => {
     )
     expect((await asking.run()).status).toBe('approval_required')
     expect(asking.ran()).toBe(0)
+  })
+
+  test('APR-04: no tool may read or write the key of the approver', async () => {
+    const { layers } = await asking.kiwi.policyOf(asking.temp.project)
+    for (const op of ['read', 'write'] as const) {
+      const demand = { op, path: asking.temp.config.approverKey, isChosen: true }
+      expect(decide(layers, [demand], {})).toMatchObject({ effect: 'deny', layer: 'machine' })
+    }
   })
 
   test('H9: every answer is on record, with who gave it and where', async () => {

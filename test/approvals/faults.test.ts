@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { questionText } from '../../src/kernel/approval-view.ts'
@@ -9,7 +9,7 @@ import { openDatabase } from '../../src/store/sqlite/driver.ts'
 import type { Asking } from '../fixtures/asking.ts'
 import { openAsking, writeAsking } from '../fixtures/asking.ts'
 import { textField } from '../fixtures/field.ts'
-import { openTempKiwi } from '../temp-kiwi.ts'
+import { BASH, openTempKiwi } from '../temp-kiwi.ts'
 
 let asking: Asking
 beforeEach(async () => {
@@ -109,4 +109,30 @@ describe('what a person is shown', () => {
     expect(full).toMatch(/asked by {2}layer .* rule /)
     expect(full).toContain('tester, session session-1')
   })
+})
+
+test('APR-08, ENV-02: a granted value is in no question, reply or copy', async () => {
+  const { temp } = asking
+  const CANARY = 'canary-5d2c9b1e7f'
+  const manifest = {
+    ...BASH,
+    secrets: ['ASK_KEY'],
+    config: { env: { KEY: '${ASK_KEY}' } },
+    parameters: [{ name: 'note' }],
+  }
+  await temp.create('tells', manifest, { 'main.sh': 'true' })
+  const required = (await temp.run('tells')).error?.details['required']
+  writeAsking(temp.config.userSpace, ['tells'])
+  const other = await openTempKiwi({
+    beside: temp,
+    environment: { ASK_KEY: CANARY },
+    settings: { grants: [required] },
+  })
+  const reply = await other.run('tells', { note: `it is ${CANARY}` })
+  expect(reply.status).toBe('approval_required')
+  const rows = await other.kiwi.questions.list({ limit: 9 })
+  expect(JSON.stringify(rows)).toContain('[REDACTED:ASK_KEY]')
+  const copy = readFileSync(join(temp.project, '.ai/checkpoints/session-1.json'), 'utf8')
+  expect(JSON.stringify([reply, rows, copy])).not.toContain(CANARY)
+  await other.close()
 })

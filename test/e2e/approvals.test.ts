@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Client } from '@modelcontextprotocol/client'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/shared/clock.ts'
@@ -238,3 +238,29 @@ describe.each(['legacy', 'auto'] as const)('a client of the %s era that shows fo
     expect(ran()).toBe(0)
   }, 60_000)
 })
+
+test.each(['legacy', 'auto'] as const)(
+  'H9: over HTTP, too, a client of the %s era is asked',
+  async (mode) => {
+    const server = await startServer(place)
+    const negotiation = mode === 'legacy' ? {} : { versionNegotiation: { mode } }
+    const client = new Client(
+      { name: 'test', version: '1' },
+      { capabilities: { elicitation: {} }, ...negotiation },
+    )
+    client.setRequestHandler('elicitation/create', () => ({
+      action: 'accept',
+      content: { decision: 'once' },
+    }))
+    const requestInit = { headers: { Authorization: `Bearer ${server.token}` } }
+    await client.connect(new StreamableHTTPClientTransport(new URL(server.url), { requestInit }))
+    try {
+      expect((await client.callTool(RUN)).structuredContent).toMatchObject({ status: 'success' })
+    } finally {
+      await client.close()
+      await server.stop()
+    }
+    expect(ran()).toBe(1)
+  },
+  60_000,
+)
