@@ -2,6 +2,7 @@ import { copyFileSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, u
 import { writeFileSync } from 'node:fs'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { sha256 } from '../shared/json.ts'
+import { LIMITS } from '../shared/limits.ts'
 import { realPathOf, statOf } from '../spaces/disk.ts'
 
 /** Where git keeps what it knows of a project for us: apart from the project, and apart from the project's own git. */
@@ -29,7 +30,10 @@ export interface Uncovered {
 }
 
 /** Finds what a project is covered by. Reads only: nothing is ever written where the project lies. */
-export function findShadow(project: string, { home, trees }: { home: string; trees: string }): Shadow | Uncovered {
+export function findShadow(
+  project: string,
+  { home, trees }: { home: string; trees: string },
+): Shadow | Uncovered {
   const root = realPathOf(project)
   if (root === null) return { why: `"${project}" is not there` }
   const realHome = realPathOf(home)
@@ -80,7 +84,8 @@ function repositoryIn(git: string): OwnRepository {
 
 /** Makes the folder ready, or brings its settings up to date. */
 export function prepareShadow({ folder, own }: Shadow): void {
-  for (const part of ['objects', 'refs', 'info']) mkdirSync(join(folder, part), { recursive: true, mode: 0o700 })
+  for (const part of ['objects', 'refs', 'info'])
+    mkdirSync(join(folder, part), { recursive: true, mode: 0o700 })
   put(join(folder, 'HEAD'), 'ref: refs/heads/none\n')
   put(join(folder, 'config'), configOf(own?.isSha256 === true))
   put(join(folder, 'info/attributes'), NO_CONVERSION)
@@ -126,13 +131,12 @@ export function copyIndex(from: string, to: string): boolean {
   return true
 }
 
-/** What a shadow grew by since it was made, so that it does not grow for ever. */
-export function grow({ folder }: Shadow, files: number, bytes: number): { files: number; bytes: number } {
+/** Counts what was put into a shadow since it was made. Whether it is enough, so that it does not grow for ever. */
+export function grow({ folder }: Shadow, files: number, bytes: number): boolean {
   const file = join(folder, 'grown')
   const [oldFiles = 0, oldBytes = 0] = read(file).split(' ').map(Number)
-  const grown = { files: oldFiles + files, bytes: oldBytes + bytes }
-  put(file, `${grown.files} ${grown.bytes}`)
-  return grown
+  if (files > 0) put(file, `${oldFiles + files} ${oldBytes + bytes}`)
+  return oldFiles + files > LIMITS.undoFiles || oldBytes + bytes > LIMITS.undoBytes
 }
 
 export function dropShadow({ folder }: Shadow): void {

@@ -70,7 +70,10 @@ async function changesOf(work: () => void, trees = open()): Promise<TreeChanges>
 
 const short = ({ changes }: TreeChanges): Record<string, string> =>
   Object.fromEntries(
-    changes.map(({ path, before, after }) => [path.slice(project.length + 1), `${show(before)} -> ${show(after)}`]),
+    changes.map(({ path, before, after }) => [
+      path.slice(project.length + 1),
+      `${show(before)} -> ${show(after)}`,
+    ]),
   )
 
 function show(entry: PathChange['after']): string {
@@ -183,7 +186,9 @@ test('CMD-04: nothing that a repository configures runs, and bytes are kept as t
     'core.autocrlf': 'true',
   }))
     git('config', key, value)
-  writeFileSync(join(project, '.git/hooks/post-index-change'), `#!/bin/sh\ntouch ${canary}\n`, { mode: 0o755 })
+  writeFileSync(join(project, '.git/hooks/post-index-change'), `#!/bin/sh\ntouch ${canary}\n`, {
+    mode: 0o755,
+  })
   const found = await changesOf(() => write('lines.txt', 'gone'))
   expect(existsSync(canary)).toBe(false)
   expect(short(found)).toEqual({ 'lines.txt': `${file('a\r\nb\n$Id$\n')} -> ${file('gone')}` })
@@ -250,8 +255,12 @@ test('H4: a second work tree and an index in a form of its own are covered too',
 
 test('H4: home and root are refused; without git it is said', async () => {
   expect(await open().begin('/', 'c')).toMatchObject({ why: expect.stringContaining('more than a project') })
-  expect(await open().begin(join(folder, 'home'), 'c')).toMatchObject({ why: expect.stringContaining('home') })
-  expect(await open().begin(folder, 'c')).toMatchObject({ why: expect.stringContaining('more than a project') })
+  expect(await open().begin(join(folder, 'home'), 'c')).toMatchObject({
+    why: expect.stringContaining('home'),
+  })
+  expect(await open().begin(folder, 'c')).toMatchObject({
+    why: expect.stringContaining('more than a project'),
+  })
   expect(await open({ PATH: '/nowhere' }).begin(project, 'c')).toEqual({ why: 'git is not installed' })
 })
 
@@ -262,14 +271,16 @@ test('H4: after a call that was cut off, what is otherwise than before can be to
   disturb()
   const found = await open().recover(project, 'lost')
   if ('why' in found) throw new Error(found.why)
-  expect(Object.keys(short(found))).toEqual(expect.arrayContaining(['src/a.txt', 'made/new.txt', 'src/binary']))
+  expect(Object.keys(short(found))).toEqual(
+    expect.arrayContaining(['src/a.txt', 'made/new.txt', 'src/binary']),
+  )
   expect(found.changes.every(({ after }) => after === null)).toBe(true)
   expect(found.bytes.map(({ bytes }) => Buffer.from(bytes).toString())).toContain('first\n')
   expect(await open().recover(project, 'never')).toHaveProperty('why')
 })
 
 test('H4: names that look like options, globs or two lines are names', async () => {
-  for (const name of ['-rf', '*', 'a\nb', ':(top)x', 'ü'])  write(name, name)
+  for (const name of ['-rf', '*', 'a\nb', ':(top)x', 'ü']) write(name, name)
   const found = await changesOf(() => {
     for (const name of ['-rf', '*', 'a\nb', ':(top)x', 'ü']) write(name, 'changed')
   })

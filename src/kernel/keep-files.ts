@@ -10,7 +10,11 @@ import type { Means } from './means.ts'
 const BOUNDS = { bytes: LIMITS.undoCallBytes, files: LIMITS.undoFiles }
 
 /** Keeps what stands at the paths that a call names, and below them. */
-export async function keepFiles(call: Call, paths: readonly string[], { store, clock }: Means): Promise<Kept> {
+export async function keepFiles(
+  call: Call,
+  paths: readonly string[],
+  { store, clock }: Means,
+): Promise<Kept> {
   const { callId } = call.ticket
   const { entries, bytes } = seeEntries(paths, BOUNDS)
   const before = Array.from(entries, ([path, entry]): PathChange => ({ path, before: entry, after: null }))

@@ -1,5 +1,14 @@
 import type { PathLike } from 'node:fs'
-import { chmodSync, closeSync, constants, existsSync, fchmodSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  fchmodSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+} from 'node:fs'
 import { readlinkSync, realpathSync, renameSync, rmdirSync, rmSync, symlinkSync } from 'node:fs'
 import { unlinkSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -48,7 +57,8 @@ function inFolder<T>(folder: string, work: (held: string) => T): T {
     const held = `/proc/self/fd/${descriptor}`
     const isNamed = existsSync(held)
     const real = isNamed ? readlinkSync(held) : realpathSync.native(folder)
-    if (real !== folder) throw Object.assign(new Error(`"${folder}" leads elsewhere now`), { code: 'ENOTDIR' })
+    if (real !== folder)
+      throw Object.assign(new Error(`"${folder}" leads elsewhere now`), { code: 'ENOTDIR' })
     const done = work(isNamed ? held : folder)
     sync(descriptor)
     return done

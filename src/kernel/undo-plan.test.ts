@@ -1,4 +1,12 @@
-import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, readlinkSync } from 'node:fs'
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+} from 'node:fs'
 import { realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -52,7 +60,11 @@ function state(): readonly string[] {
     .map((name) => {
       const path = join(root, name)
       const stats = lstatSync(path)
-      const content = stats.isFile() ? readFileSync(path, 'latin1') : stats.isSymbolicLink() ? readlinkSync(path) : ''
+      const content = stats.isFile()
+        ? readFileSync(path, 'latin1')
+        : stats.isSymbolicLink()
+          ? readlinkSync(path)
+          : ''
       return `${name} ${stats.mode} ${content}`
     })
 }
@@ -63,7 +75,12 @@ const operations = fc.oneof(
   fc.record({ kind: fc.constant('write'), at: places, text: fc.string({ maxLength: 5 }), to: places }),
   fc.record({ kind: fc.constant('delete'), at: places, text: fc.constant(''), to: places }),
   fc.record({ kind: fc.constant('move'), at: places, text: fc.constant(''), to: places }),
-  fc.record({ kind: fc.constant('link'), at: places, text: fc.string({ minLength: 1, maxLength: 5 }), to: places }),
+  fc.record({
+    kind: fc.constant('link'),
+    at: places,
+    text: fc.string({ minLength: 1, maxLength: 5 }),
+    to: places,
+  }),
   fc.record({ kind: fc.constant('mode'), at: places, text: fc.constant(''), to: places }),
 )
 type Operation = typeof operations extends fc.Arbitrary<infer T> ? T : never
@@ -95,21 +112,25 @@ const emptied = (): void => {
 
 test('H4: whatever calls do to files, undoing all of them gives the first state byte for byte', () => {
   fc.assert(
-    fc.property(fc.array(operations, { maxLength: 4 }), fc.array(operations, { maxLength: 8 }), (first, then) => {
-      emptied()
-      const bytes = new Map<string, Uint8Array>()
-      for (const operation of first) record(bytes)([], () => act(operation))
-      const start = state()
-      const call = record(bytes)
-      const steps = then.map((operation) =>
-        call([join(root, operation.at), join(root, operation.to)], () => act(operation)),
-      )
-      const plan = planUndo(steps.toReversed())
-      expect(plan.left).toEqual([])
-      carryOut(plan, bytes)
-      expect(state()).toEqual(start)
-      expect(planUndo(steps.toReversed()).lines).toEqual([])
-    }),
+    fc.property(
+      fc.array(operations, { maxLength: 4 }),
+      fc.array(operations, { maxLength: 8 }),
+      (first, then) => {
+        emptied()
+        const bytes = new Map<string, Uint8Array>()
+        for (const operation of first) record(bytes)([], () => act(operation))
+        const start = state()
+        const call = record(bytes)
+        const steps = then.map((operation) =>
+          call([join(root, operation.at), join(root, operation.to)], () => act(operation)),
+        )
+        const plan = planUndo(steps.toReversed())
+        expect(plan.left).toEqual([])
+        carryOut(plan, bytes)
+        expect(state()).toEqual(start)
+        expect(planUndo(steps.toReversed()).lines).toEqual([])
+      },
+    ),
     { numRuns: 300 },
   )
 })
@@ -124,7 +145,11 @@ test('H4: what a person wrote in between is kept, and whatever else was there co
       writeFileSync(join(root, 'a'), 'at first')
       const call = record(bytes)
       const steps: UndoStep[] = []
-      const expected = new Map<string, string | null>([['a', 'at first'], ['b', null], ['c', null]])
+      const expected = new Map<string, string | null>([
+        ['a', 'at first'],
+        ['b', null],
+        ['c', null],
+      ])
       for (const [time, { isPerson, isWrite, at }] of all.entries()) {
         const path = join(root, at)
         const work = (): void => (isWrite ? writeFileSync(path, `${time}`) : rmSync(path, { force: true }))
@@ -144,7 +169,7 @@ test('H4: what a person wrote in between is kept, and whatever else was there co
   )
 })
 
-test('H4: after a call that was cut off only what is gone comes back; what is there may be somebody else\'s', () => {
+test("H4: after a call that was cut off only what is gone comes back; what is there may be somebody else's", () => {
   const bytes = new Map<string, Uint8Array>()
   for (const name of ['gone', 'there', 'same']) writeFileSync(join(root, name), name)
   const paths = ['gone', 'there', 'same'].map((name) => join(root, name))
@@ -164,7 +189,16 @@ test('H4: after a call that was cut off only what is gone comes back; what is th
 test('H4: a path that changed between the look and the step is left', () => {
   writeFileSync(join(root, 'a'), 'seen')
   const [line] = planUndo([
-    { callId: 'c', changes: [{ path: join(root, 'a'), before: ABSENT, after: seeEntries([join(root, 'a')], BOUNDS).entries.get(join(root, 'a')) ?? null }] },
+    {
+      callId: 'c',
+      changes: [
+        {
+          path: join(root, 'a'),
+          before: ABSENT,
+          after: seeEntries([join(root, 'a')], BOUNDS).entries.get(join(root, 'a')) ?? null,
+        },
+      ],
+    },
   ]).lines
   if (line === undefined) throw new Error('nothing to do')
   writeFileSync(join(root, 'a'), 'changed')

@@ -75,13 +75,17 @@ function lookAt(path: string): Entry | { readonly reason: string } {
 }
 
 function reasonOf(now: Entry, after: Entry | null): string {
-  if (after === null) return 'the call was cut off, so what is there now may be somebody else\'s'
+  if (after === null) return "the call was cut off, so what is there now may be somebody else's"
   if (now.kind === 'absent') return 'it was removed since'
   return after.kind === 'absent' ? 'something else is there now' : 'it was changed since'
 }
 
 /** What stands in the way of a line besides its own path. */
-function possible(lines: readonly UndoLine[], left: readonly LeftPath[], by: ReadonlyMap<string, string>): UndoPlan {
+function possible(
+  lines: readonly UndoLine[],
+  left: readonly LeftPath[],
+  by: ReadonlyMap<string, string>,
+): UndoPlan {
   const goals = new Map(lines.map(({ path, to }) => [path, to]))
   const refused: LeftPath[] = []
   const refuse = ({ path, to }: UndoLine, isConflict: boolean, reason: string): void => {

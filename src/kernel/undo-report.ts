@@ -92,7 +92,10 @@ function kindOf({ from, to }: UndoLine): Entry['kind'] {
   return to.kind === 'absent' ? from.kind : to.kind
 }
 
-function leftOf({ path, callId, isConflict, reason }: LeftPath, texts: ReadonlyMap<string, string>): JsonValue {
+function leftOf(
+  { path, callId, isConflict, reason }: LeftPath,
+  texts: ReadonlyMap<string, string>,
+): JsonValue {
   const before = texts.get(path)
   return {
     path,
@@ -115,7 +118,9 @@ async function conflictTexts(left: readonly LeftPath[], { store }: Means): Promi
 }
 
 function notCovered(checkpoints: readonly Checkpoint[]): readonly JsonValue[] {
-  const named = checkpoints.flatMap(({ details: { not_covered: paths } }) => (Array.isArray(paths) ? paths : []))
+  const named = checkpoints.flatMap(({ details: { not_covered: paths } }) =>
+    Array.isArray(paths) ? paths : [],
+  )
   const isTree = checkpoints.some(({ tier }) => tier === 'tree')
   return [...(isTree ? ['what .gitignore names'] : []), ...new Set(named)]
 }

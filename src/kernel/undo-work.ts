@@ -121,8 +121,7 @@ async function restore(
 ): Promise<string | null> {
   try {
     if (to.kind !== 'file') return putBack({ path, from, to, bytes: null })
-    const bytes =
-      recovered.find(({ hash }) => hash === to.hash)?.bytes ?? (await store.undo.bytes(to.hash))
+    const bytes = recovered.find(({ hash }) => hash === to.hash)?.bytes ?? (await store.undo.bytes(to.hash))
     if (bytes === null || sha256(bytes) !== to.hash) return 'what was kept of it is gone'
     return putBack({ path, from, to, bytes })
   } catch (error) {

@@ -79,7 +79,8 @@ export function seeEntries(paths: readonly string[], { bytes: mostBytes, files }
 /** Names that are no text cannot be told apart again. */
 function namesIn(folder: string): readonly string[] {
   const names = readdirSync(folder)
-  if (names.some((name) => name.includes('\uFFFD'))) throw new Error(`"${folder}" holds a name that is no text`)
+  if (names.some((name) => name.includes('\uFFFD')))
+    throw new Error(`"${folder}" holds a name that is no text`)
   return names
 }
 

@@ -78,7 +78,9 @@ describe('a session', () => {
     try {
       const first = await write('a.txt', 'of one')
       await other.run('filesystem.write', { path: 'a.txt', content: 'of another' })
-      expect(await undo(textField(first.data, 'undo_id'))).toMatchObject({ data: { totals: { conflict: 1 } } })
+      expect(await undo(textField(first.data, 'undo_id'))).toMatchObject({
+        data: { totals: { conflict: 1 } },
+      })
       expect(read('a.txt')).toBe('of another')
     } finally {
       await other.close()
@@ -106,7 +108,11 @@ describe('who', () => {
     writeFileSync(at('a.txt'), 'first')
     const id = textField((await write('a.txt', 'second')).data, 'undo_id')
     const done = await undo(id)
-    const [decision] = await temp.kiwi.store.records({ limit: 5, call_id: done.metadata.call_id, status: 'allow' })
+    const [decision] = await temp.kiwi.store.records({
+      limit: 5,
+      call_id: done.metadata.call_id,
+      status: 'allow',
+    })
     expect(decision).toMatchObject({
       operation: 'execute.undo',
       body: { demands: ['tool kiwi-mcp', `write ${at('a.txt')}`] },
@@ -208,9 +214,11 @@ describe('a call that was cut off', () => {
   test('H4: what it removed comes back once it is known to have ended', async () => {
     const store = await openSqliteStore({ path: temp.config.store, clock: systemClock })
     const before = { kind: 'file', mode: 0o644, hash: sha256('kept') } as const
-    await store.undo.open({ ...lost, project: temp.project }, [{ path: at('a.txt'), before, after: null }], [
-      { hash: sha256('kept'), bytes: Buffer.from('kept') },
-    ])
+    await store.undo.open(
+      { ...lost, project: temp.project },
+      [{ path: at('a.txt'), before, after: null }],
+      [{ hash: sha256('kept'), bytes: Buffer.from('kept') }],
+    )
     expect(await undo('lost')).toMatchObject({ error: { code: 'CONFLICT', retryable: true } })
     const record = { call_id: 'lost', session: 's', principal: 'tester', operation: 'execute.run', tool: 'x' }
     await store.journal.append(
