@@ -23,6 +23,10 @@ export interface Kiwi extends Meta {
   readonly spaces: Spaces
   /** The links an item would run through, and how far they are trusted. */
   readonly chainOf: Kernel['chainOf']
+  /** What is decided for calls in a project. */
+  readonly policyOf: Kernel['policyOf']
+  readonly openRun: Kernel['openRun']
+  readonly closeRun: Kernel['closeRun']
   close(): Promise<void>
 }
 
@@ -61,6 +65,9 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
       store: view,
       spaces,
       chainOf: (item, lookup) => kernel.chainOf(item, lookup),
+      policyOf: (projectPath) => kernel.policyOf(projectPath),
+      openRun: (order) => kernel.openRun(order),
+      closeRun: (runId) => kernel.closeRun(runId),
       async close() {
         spaces.close()
         await kernel.close()

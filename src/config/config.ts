@@ -73,6 +73,9 @@ export interface Config {
   readonly cache: string
   /** What git knows of projects for us, so that what programs change can be undone. */
   readonly trees: string
+  readonly home: string
+  /** What whoever administers the machine lets agents do. */
+  readonly machineHarness: string
   readonly file: string
   readonly token: string
   /** The person's own signing key, and its public half to hand out. */
@@ -119,6 +122,8 @@ export function loadConfig(environment: Environment, flags: Flags = {}): Config 
     userSpace,
     cache,
     trees: join(cache, 'trees'),
+    home,
+    machineHarness: '/etc/kiwi/agent_harness.yaml',
     file,
     token: join(userSpace, 'kiwi.token'),
     key: join(userSpace, 'kiwi.key'),

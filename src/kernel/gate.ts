@@ -38,7 +38,7 @@ async function performWork({ work, ticket, warnings, seen, policy }: Call): Prom
   if (work === null) throw new TypeError('a call without work came through the gate')
   /** By the same layers that judged the call: nobody is asked once it runs. */
   const mayRead = (path: string): boolean =>
-    decide(policy?.layers ?? [], [{ op: 'read', path, isChosen: true }]).effect === 'allow'
+    decide(policy?.layers ?? [], [{ op: 'read', path, isChosen: true }], null).effect === 'allow'
   const { data, warnings: found } = await work.perform({ ...ticket, seen, mayRead })
   return {
     status: 'success',

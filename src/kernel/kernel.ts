@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { openChain } from '../chain/chain.ts'
 import type { PlanLink } from '../chain/plan.ts'
+import { openSchemas } from '../chain/schemas.ts'
 import { openArgvPolicies } from '../chain/shell/argv-policies.ts'
 import { toLinks, walk } from '../chain/walk.ts'
 import type { Config } from '../config/config.ts'
@@ -10,7 +11,6 @@ import type { Log } from '../shared/log.ts'
 import type { Page } from '../shared/page.ts'
 import type { PackageTable } from '../spaces/imports.ts'
 import type { Item } from '../spaces/item.ts'
-import { openHarness } from '../spaces/harness.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { openOwnKey } from '../spaces/signing-key.ts'
 import type { Store } from '../store/store.ts'
@@ -20,11 +20,17 @@ import { gate } from './gate.ts'
 import { settleLostCalls } from './lost-calls.ts'
 import type { Means } from './means.ts'
 import { newCall } from './new-call.ts'
+import type { LayerMeans } from './policy/layer.ts'
 import { openPolicy } from './policy/open-policy.ts'
 import { readWork } from './read-work.ts'
 import { openOutputs } from './outputs.ts'
 import { openResults } from './results.ts'
 import { rootOf } from './run-work.ts'
+import type { Begun, RunOrder } from './runs.ts'
+import { openRuns } from './runs.ts'
+import type { ItemJudge } from './item-demand.ts'
+import { itemJudge } from './item-demand.ts'
+import type { Policy } from './policy/policy.ts'
 import type { ShownTrust } from './shown-trust.ts'
 import { shownTrust } from './shown-trust.ts'
 import { openSigner } from './signer.ts'
@@ -38,6 +44,14 @@ export interface Kernel {
   read(ticket: Ticket, understand: () => () => Promise<Performed>): Promise<Outcome>
   /** The links an item would run through, how far each is trusted, and the hash a grant for it is bound to. */
   chainOf(item: Item, lookup: Lookup): Promise<ShownChain>
+  /** Begins a run: calls that name it are judged by its layers too. */
+  openRun(order: RunOrder): Promise<Begun>
+  /** Ends it, with all that were begun in it. */
+  closeRun(runId: string): Promise<void>
+  /** What is decided in a project about items before they are run: the same function filters what is shown. */
+  itemJudge(projectPath: string | null): Promise<ItemJudge>
+  /** What is decided in a project. */
+  policyOf(projectPath: string | null): Promise<Policy>
   /** What the reply shows of an answer; what is too large is kept whole for a while. */
   fit(ticket: Ticket, data: JsonObject): Promise<JsonObject>
   /** A page of a result that was too large for its reply. */
@@ -73,10 +87,31 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
   const results = openResults(config.cache)
   const outputs = openOutputs({ settings: config.outputs, userSpace, clock })
   const signer = openSigner(openOwnKey(config), clock)
-  const policyOf = openPolicy(
-    { store: config.store, token, config: config.file, key, publicKey },
-    openHarness(userSpace),
-  )
+  const schemas = openSchemas()
+  const layerMeans: LayerMeans = {
+    argvPolicies,
+    compileSchema: (schema, what) => schemas.compile(schema, what),
+  }
+  const policyOf = openPolicy({
+    ...layerMeans,
+    home: config.home,
+    places: { builtinFolder, machineHarness: config.machineHarness, userSpace },
+    own: {
+      neverWritten: [
+        ...['', '-wal', '-shm', '-journal'].map((end) => config.store + end),
+        token,
+        config.file,
+        key,
+        publicKey,
+        config.trees,
+        join(userSpace, 'config', 'agent_harness.yaml'),
+        config.machineHarness,
+      ],
+      neverRead: [token, key],
+      programs: [join(builtinFolder, '..', 'dist', 'cli.js')],
+    },
+  })
+  const runs = openRuns({ ...layerMeans, store, clock, home: config.home })
   const means: Means = {
     chain,
     store,
@@ -85,6 +120,7 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
     clock,
     log,
     policyOf,
+    runs,
     userSpace,
     signer,
     undo: config.undo,
@@ -106,6 +142,10 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
       const digest = await chain.digest(items, rootOf(item, lookup))
       return { links: toLinks(items), digest, ...shownTrust(trust) }
     },
+    openRun: (order) => runs.open(order),
+    closeRun: (runId) => runs.close(runId),
+    itemJudge: async (projectPath) => itemJudge(await policyOf(projectPath)),
+    policyOf: async (projectPath) => policyOf(projectPath),
     fit: ({ callId, subject }, data) => results.fitAnswer(callId, subject, data),
     resultPage: (callId, offset, limit) => results.page(callId, offset, limit),
     preload: (lookup) => chain.resolver.preload(lookup),

@@ -7,6 +7,7 @@ import type { Store } from '../store/store.ts'
 import type { PolicyOf } from './policy/policy.ts'
 import type { Outputs } from './outputs.ts'
 import type { Results } from './results.ts'
+import type { Runs } from './runs.ts'
 import type { Signer } from './signer.ts'
 
 /** What the stages and the work behind them need. */
@@ -19,6 +20,7 @@ export interface Means {
   readonly log: Log
   /** What is decided for calls in a project. */
   readonly policyOf: PolicyOf
+  readonly runs: Runs
   readonly userSpace: string
   readonly signer: Signer
   readonly undo: Config['undo']

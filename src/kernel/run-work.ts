@@ -7,16 +7,16 @@ import { TRUST_NAMES } from '../chain/trust.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
+import { canonicalJson, sha256 } from '../shared/json.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Link, Ticket, Wish, Work } from './call.ts'
 import { checkpointHint } from './checkpoint-hint.ts'
 import type { Means } from './means.ts'
-import type { Demand } from './policy/rule.ts'
 import type { PathDemands } from './path-demands.ts'
 import { pathDemands } from './path-demands.ts'
-import { lineDemands } from './line-demands.ts'
 import { ruleCheck } from './rule-check.ts'
+import { runDemands } from './run-demands.ts'
 import { saveRun } from './save-run.ts'
 import { undoOf, undoWarnings } from './undo-of.ts'
 
@@ -46,13 +46,14 @@ export async function runWork(
     item: { id: plan.item.id, version: plan.item.manifest.version, space: plan.item.space },
     action: 'run',
     chain: linksOf(plan),
-    demands: [...demandsOf(draft), ...(paths?.demands ?? []), ...rules.demands],
+    demands: [...runDemands(draft), ...(paths?.demands ?? []), ...rules.demands],
     isRepeatable: plan.isRepeatable,
     isReadOnly: plan.isReadOnly,
     parameters: draft.parameters,
     trust: plan.trust.level,
     ...(paths?.change === undefined ? {} : { change: paths.change }),
     ...(undo === undefined ? {} : { undo }),
+    digest: sha256(canonicalJson({ chain: plan.digest, content: plan.item.contentHash })),
     redact: draft.redact,
     preview: () => ({ ...previewOf(draft), ...paths?.preview(), ...rules.preview(), ...hint }),
     warnings: [
@@ -130,33 +131,6 @@ export function rootOf({ space }: Item, { roots }: Lookup): string | null {
 
 export function linksOf({ links }: Plan): readonly Link[] {
   return links.map(({ tool_id, version, space }) => ({ id: tool_id, version, space }))
-}
-
-/** The tool itself, every executor that is not shipped, and what stands at the end: a new name is no new right. */
-function demandsOf({ plan, effect }: Draft): readonly Demand[] {
-  const tools = plan.links
-    .filter(({ space }, at) => at === 0 || space !== 'builtin')
-    .map(({ tool_id }): Demand => ({ op: 'tool', id: tool_id, action: 'run' }))
-  switch (effect.kind) {
-    case 'content':
-      return tools
-    case 'subprocess':
-      return [...tools, ...programsOf(effect).map((program): Demand => ({ op: 'exec', program }))]
-    case 'mcp':
-      return [...tools, { op: 'exec', program: effect.server.command.command }]
-    case 'line':
-      return [...tools, ...lineDemands(effect)]
-    case 'http_client':
-      return [...tools, { op: 'net', host: new URL(effect.request.url).host, method: effect.request.method }]
-  }
-}
-
-/** What runs, and before it whatever has to build what it needs. */
-function programsOf({
-  command,
-  environment,
-}: Extract<Draft['effect'], { kind: 'subprocess' }>): readonly string[] {
-  return [...new Set([...(environment?.builder?.programs ?? []), command.command])]
 }
 
 /** What would happen, without values that could be secret. */

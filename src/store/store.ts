@@ -1,6 +1,7 @@
 import type { JsonObject } from '../shared/json.ts'
 import type { ItemType, ToolType } from '../shared/tool-type.ts'
 import type { UndoLog } from './undo.ts'
+import type { Runs } from './runs.ts'
 
 /**
  * Everything Kiwi keeps that is not a plain file: the registry, the search index of all spaces, whom to trust, the journal.
@@ -12,6 +13,7 @@ export interface Store {
   readonly trust: Trust
   readonly journal: Journal
   readonly undo: UndoLog
+  readonly runs: Runs
   /** Why nothing can be written here, or null. A store that cannot be written still answers what it can. */
   readonly readOnlyReason: string | null
   /** A number that grows when the registry or what is trusted changed, in this process or another. Cheap enough for every call. */

@@ -4,6 +4,7 @@ import { exclusiveCases } from './store-exclusive.cases.ts'
 import { journalCases, tamperCases } from './store-journal.cases.ts'
 import { latestCases, refusalCases, resolveCases, roundTripCases } from './store-registry.cases.ts'
 import { indexCases, rankCases, reachCases } from './store-search.cases.ts'
+import { runCases } from './store-runs.cases.ts'
 import { protectionCases, seedCases } from './store-seed.cases.ts'
 import { trustCases } from './store-trust.cases.ts'
 import { undoCases } from './store-undo.cases.ts'
@@ -25,6 +26,7 @@ export function storeCases(name: string, makeBed: () => Promise<StoreBed>): void
     ...exclusiveCases,
     ...trustCases,
     ...undoCases,
+    ...runCases,
   }
   describe(name, () => {
     for (const [title, run] of Object.entries(cases)) {

@@ -17,6 +17,7 @@ import { fillFromFile, refuseWrites } from './read-only.ts'
 import { createRegistry } from './registry.ts'
 import { createSearchIndex } from './search-index.ts'
 import { createSearchRows } from './search-rows.ts'
+import { createRuns } from './runs.ts'
 import { createTrust } from './trust.ts'
 import { createUndo } from './undo.ts'
 import { createVersions } from './versions.ts'
@@ -83,7 +84,7 @@ async function openReadOnly(file: string, reason: string, options: SqliteOptions
     const said = `"${file}" cannot be written: ${reason}`
     options.log?.warn('store.read_only', { file, reason, is_read: isRead })
     const store = assemble(connection, options, said)
-    const { append, publish, remove, exclusively, undo, ...trust } = refuseWrites(file, said)
+    const { append, publish, remove, exclusively, runs, undo, ...trust } = refuseWrites(file, said)
     return {
       ...store,
       exclusively,
@@ -91,6 +92,7 @@ async function openReadOnly(file: string, reason: string, options: SqliteOptions
       trust: { ...store.trust, ...trust },
       journal: { ...store.journal, append },
       undo: { ...store.undo, ...undo },
+      runs: { ...store.runs, ...runs },
     }
   } catch (error) {
     await connection.close()
@@ -120,6 +122,7 @@ function assemble(connection: Connection, options: SqliteOptions, readOnlyReason
     trust: createTrust(connection, generation),
     journal: createJournal(connection, appender),
     undo: createUndo(connection),
+    runs: createRuns(connection),
     readOnlyReason,
     generation: () => generation.current(),
     async exclusively(work) {

@@ -2,6 +2,7 @@ import { pathToFileURL } from 'node:url'
 import { KiwiError } from '../../shared/errors.ts'
 import type { Journal, Registry, Store, Trust } from '../store.ts'
 import type { UndoLog } from '../undo.ts'
+import type { Runs } from '../runs.ts'
 import type { Connection } from './connection.ts'
 import { isDamaged } from './failure.ts'
 import { migrate, versionOf } from './migrate.ts'
@@ -54,6 +55,7 @@ INSERT INTO main.blobs SELECT * FROM file.blobs;
 INSERT INTO main.tool_version_files SELECT * FROM file.tool_version_files;
 INSERT INTO main.trusted_projects SELECT * FROM file.trusted_projects;
 INSERT INTO main.signatures SELECT * FROM file.signatures;
+INSERT INTO main.runs SELECT * FROM file.runs;
 DELETE FROM main.seeding;
 INSERT INTO main.search_items SELECT * FROM file.search_items WHERE space IN ('builtin', 'registry');
 INSERT INTO main.search_text (rowid, name, description, category, tags, parameters, body)
@@ -84,6 +86,7 @@ export function refuseWrites(file: string, reason: string): RefusedWrites {
       markUndone: refuse('undo the call'),
       trim: refuse('drop what was kept'),
     },
+    runs: { open: refuse('begin the run'), close: refuse('end the run') },
   }
 }
 
@@ -91,5 +94,6 @@ type RefusedWrites = Pick<Registry, 'publish' | 'remove'> &
   Pick<Journal, 'append'> &
   Pick<Trust, 'trustProject' | 'revokeProject' | 'sign'> &
   Pick<Store, 'exclusively'> & {
+    readonly runs: Pick<Runs, 'open' | 'close'>
     readonly undo: Pick<UndoLog, 'open' | 'close' | 'discard' | 'markUndone' | 'trim'>
   }

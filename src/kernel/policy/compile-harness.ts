@@ -1,0 +1,193 @@
+import type { Harness } from '../../spaces/harness.ts'
+import type { HarnessFile, WrittenRule } from '../../spaces/harness-file.ts'
+import type { PathContext } from './expand-path.ts'
+import { expandPath } from './expand-path.ts'
+import { GROUPS, fileOperation } from './groups.ts'
+import { KEEPERS } from './missing-grant.ts'
+import type { Effect, LayerData, Match, Operation, Rule } from './rule.ts'
+import { OPERATIONS } from './rule.ts'
+import { matchesOf } from './written-rule.ts'
+
+interface Circumstances extends PathContext {
+  /** Whether every child is confined at least to its files, by whichever file says so. */
+  readonly isConfined: boolean
+}
+
+/** Groups as they stand in a file, in whichever of the two places. */
+export function groupsOf({ internal_tools, mcps, git }: HarnessFile): HarnessFile['internal_tools'] {
+  return {
+    ...internal_tools,
+    mcps: internal_tools.mcps ?? mcps,
+    git: internal_tools.git ?? git,
+  }
+}
+
+/**
+ * A file becomes two layers, so that what it asks about or forbids never opens what it does not list: one that lists,
+ * and one that limits.
+ */
+export function compileHarness(harness: Harness, given: Circumstances): readonly LayerData[] {
+  const { content, place, path } = harness
+  if (content === null) return []
+  const written: Written = { ...harness, content, groups: groupsOf(content), ...given }
+  const base = { name: `${place} harness`, source: { kind: 'harness', file: path, place } } as const
+  const listing = listingRules(written)
+  const limits = limitRules(written)
+  return [
+    ...(listing === null ? [] : [{ ...base, rules: listing }]),
+    ...(limits.length === 0 ? [] : [{ ...base, rules: [...limits, ...allowed(written, OPERATIONS)] }]),
+  ]
+}
+
+interface Written extends Omit<Harness, 'content'>, Circumstances {
+  readonly content: HarnessFile
+  readonly groups: HarnessFile['internal_tools']
+}
+
+const ANY: Match = { kind: 'any' }
+const FIXED: Match = { kind: 'fixed' }
+
+/** In proxy mode what the file does not list is denied; in hybrid mode so it is in the groups it speaks of. */
+function isClosed({ content: { mode }, groups }: Written, group: keyof Written['groups']): boolean {
+  return mode === 'proxy' || (mode === 'hybrid' && groups[group] !== undefined)
+}
+
+/** What may be used; null when the file closes nothing. What belongs to no server or group stays open. */
+function listingRules(written: Written): readonly Rule[] | null {
+  const { shell, git } = written.groups
+  // Without a word on the shell its own tools are closed; what scripts are started by is no business of it.
+  const isExecClosed =
+    shell?.allowed_commands !== undefined || (shell !== undefined && isClosed(written, 'shell'))
+  const isFilesClosed = isClosed(written, 'filesystem')
+  const isServersClosed = isClosed(written, 'mcps')
+  if (!isExecClosed && !isFilesClosed && !isServersClosed && git?.allowed === undefined) return null
+  return [
+    ...listedTools(written, isServersClosed),
+    ...listedPrograms(written, isExecClosed),
+    ...listedPaths(written, isFilesClosed),
+    ...allowed(written, ['net', 'spawn']),
+    ...writtenRules(written, ({ effect }) => effect !== 'deny', 'allow'),
+  ]
+}
+
+function listedTools(written: Written, isClosedHere: boolean): readonly Rule[] {
+  const { mcps = {}, git } = written.groups
+  const operations = git?.allowed === undefined ? {} : { tools: git.allowed }
+  const servers: readonly Match[] = isClosedHere
+    ? Object.keys(mcps).map((server) => ({ kind: 'tool', server }))
+    : [{ kind: 'tool', server: '*', except: GROUPS }]
+  const matches: readonly (readonly [string, Match])[] = [
+    ['own', { kind: 'tool', server: null }],
+    ['filesystem', { kind: 'tool', server: 'filesystem' }],
+    ['shell', { kind: 'tool', server: 'shell' }],
+    ['git', { kind: 'tool', server: 'git', ...operations }],
+    ...servers.map((match) => ['mcps', match] as const),
+  ]
+  return matches.map(([key, match]) => made(written, key, { op: 'tool', match, effect: 'allow' }))
+}
+
+function listedPrograms(written: Written, isClosedHere: boolean): readonly Rule[] {
+  const names = written.groups.shell?.allowed_commands
+  const allow = (key: string, match: Match): Rule =>
+    made(written, key, { op: 'exec', match, effect: 'allow' })
+  return [
+    allow('fixed', isClosedHere ? FIXED : ANY),
+    ...(names === undefined ? [] : [allow('shell.allowed_commands', { kind: 'program', names })]),
+  ]
+}
+
+function listedPaths(written: Written, isClosedHere: boolean): readonly Rule[] {
+  const { allowed_paths: both, read_only_paths: readOnly } = written.groups.filesystem ?? {}
+  const allow = (op: Operation, key: string, match: Match): Rule =>
+    made(written, key, { op, match, effect: 'allow' })
+  return [
+    ...(['read', 'write'] as const).flatMap((op) => [
+      allow(op, 'fixed', isClosedHere ? FIXED : ANY),
+      ...paths(written, both).map((match) => allow(op, 'filesystem.allowed_paths', match)),
+    ]),
+    ...paths(written, readOnly).map((match) => allow('read', 'filesystem.read_only_paths', match)),
+  ]
+}
+
+/** Those of `rules`, with their own effect or with another. */
+function writtenRules(
+  written: Written,
+  isMeant: (rule: WrittenRule) => boolean,
+  effect?: Effect,
+): readonly Rule[] {
+  return written.content.rules.flatMap((rule, at) =>
+    isMeant(rule)
+      ? matchesOf(rule, written).map((match) => ({
+          ...made(written, `rules/${at + 1}`, { op: rule.op, match, effect: effect ?? rule.effect }),
+          ...(rule.when === undefined ? {} : { when: rule.when }),
+        }))
+      : [],
+  )
+}
+
+/** What is denied or asked about, whatever else is listed. */
+function limitRules(written: Written): readonly Rule[] {
+  const { groups, isConfined } = written
+  const { shell, filesystem, mcps = {} } = groups
+  const limit = (key: string, op: Operation, match: Match, effect: Effect = 'deny'): Rule =>
+    made(written, key, { op, match, effect })
+  const closed = GROUPS.filter((group) =>
+    groups[group] === undefined ? isClosed(written, group) : !groups[group].enabled,
+  )
+  const off = Object.entries(mcps).filter(([, { enabled }]) => !enabled)
+  return [
+    ...closed.map((server) => limit(server, 'tool', { kind: 'tool', server })),
+    ...off.map(([server]) => limit(`mcps.${server}.enabled`, 'tool', { kind: 'tool', server })),
+    ...(shell?.blocked_commands ?? []).map((text) =>
+      limit(`shell.blocked_commands/${text}`, 'exec', { kind: 'command', patterns: [text] }),
+    ),
+    ...(filesystem?.read_only_paths ?? []).flatMap((text) =>
+      paths(written, [text]).map((match) => limit(`filesystem.read_only_paths/${text}`, 'write', match)),
+    ),
+    ...askRules(written),
+    ...(shell?.allowed_commands !== undefined && !isConfined
+      ? [limit('shell.runs_code', 'exec', { kind: 'runs_code' }, 'ask')]
+      : []),
+    ...writtenRules(written, ({ effect }) => effect !== 'allow'),
+  ]
+}
+
+/** `require_approval`: names of tools, of operations, and for the shell of programs. */
+function askRules(written: Written): readonly Rule[] {
+  const { filesystem, shell, git, mcps = {} } = written.groups
+  const ask = (key: string, op: Operation, match: Match): Rule =>
+    made(written, key, { op, match, effect: 'ask' })
+  const groups = Object.entries({ filesystem, git, ...mcps })
+  const tools = groups.flatMap(([server, group]) =>
+    (group?.require_approval ?? []).map((name) => {
+      const isServer = Object.hasOwn(mcps, server)
+      const tool = server === 'filesystem' ? fileOperation(name) : name
+      const key = `${isServer ? 'mcps.' : ''}${server}.require_approval/${name}`
+      return ask(key, 'tool', { kind: 'tool', server, tools: [tool] })
+    }),
+  )
+  const programs = (shell?.require_approval ?? []).flatMap((name) => [
+    ask(`shell.require_approval/${name}`, 'exec', { kind: 'program', names: [name] }),
+    ask(`shell.require_approval/${name}`, 'tool', { kind: 'tool', server: 'shell', tools: [name] }),
+  ])
+  return [...tools, ...programs]
+}
+
+function paths(context: PathContext, texts: readonly string[] = []): readonly Match[] {
+  return texts.flatMap((text) => expandPath(text, context) ?? [])
+}
+
+function allowed(written: Written, ops: readonly Operation[]): readonly Rule[] {
+  return ops.map((op) => made(written, `open-${op}`, { op, match: ANY, effect: 'allow' }))
+}
+
+function made({ place, path }: Written, key: string, rule: Pick<Rule, 'op' | 'match' | 'effect'>): Rule {
+  return {
+    id: `${place}/${key}`,
+    ...rule,
+    remedy:
+      rule.effect === 'ask'
+        ? `A person has to approve it: "${key}" of ${path} asks for that`
+        : `Change "${key}" in ${path}: ${KEEPERS[place]}`,
+  }
+}

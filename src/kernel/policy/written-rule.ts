@@ -1,0 +1,108 @@
+import type { WrittenRule } from '../../spaces/harness-file.ts'
+import type { PathContext } from './expand-path.ts'
+import { expandPath, pathFault } from './expand-path.ts'
+import { globFault } from './glob.ts'
+import { serverFault } from './groups.ts'
+import type { Effect, Match } from './rule.ts'
+
+/** What a rule of a file speaks of: one match for each path, else one. None when it needs a project and there is none. */
+export function matchesOf(rule: WrittenRule, context: PathContext): readonly Match[] {
+  switch (rule.op) {
+    case 'tool':
+      return [toolMatch(rule.match)]
+    case 'exec':
+      return execMatches(rule.match, rule.effect)
+    case 'net': {
+      const { host = ['*'], method } = rule.match
+      const methods = method?.map((name) => name.toUpperCase())
+      return [{ kind: 'host', hosts: host, ...(methods === undefined ? {} : { methods }) }]
+    }
+    case 'read':
+    case 'write': {
+      const path = rule.match.path
+      return path === undefined ? [ANY] : path.flatMap((text) => expandPath(text, context) ?? [])
+    }
+    case 'spawn': {
+      const names = rule.match.directive
+      return [names === undefined ? ANY : { kind: 'directive', names }]
+    }
+  }
+}
+
+const ANY: Match = { kind: 'any' }
+
+type Given<Op extends WrittenRule['op']> = Extract<WrittenRule, { op: Op }>['match']
+
+function toolMatch({ server, tool, actions }: Given<'tool'>): Match {
+  return {
+    kind: 'tool',
+    ...(server === undefined ? {} : { server }),
+    ...(tool === undefined ? {} : { tools: tool }),
+    ...(actions === undefined ? {} : { actions }),
+  }
+}
+
+/** What is let pass is meant as it is written; what is refused is meant in any spelling. */
+function execMatches({ program, command }: Given<'exec'>, effect: Effect): readonly Match[] {
+  if (command === undefined) return [program === undefined ? ANY : { kind: 'program', names: program }]
+  if (effect !== 'allow') return [{ kind: 'command', patterns: command }]
+  return command.map((text) => ({ kind: 'prefix', words: text.trim().split(/\s+/) }))
+}
+
+type Fault = readonly [path: readonly PropertyKey[], reason: string]
+
+/** Why a rule could never match, by the place in it. */
+export function ruleFaults(rule: WrittenRule): readonly Fault[] {
+  switch (rule.op) {
+    case 'tool': {
+      const { server, tool, actions } = rule.match
+      return [
+        ...judge('server', server === undefined ? [] : [server], serverFault),
+        ...judge('tool', tool, globFault),
+        ...judge('actions', actions, (action) => (ACTIONS.has(action) ? null : 'is no action of an item')),
+      ]
+    }
+    case 'exec': {
+      const { program, command } = rule.match
+      const isBoth = program !== undefined && command !== undefined
+      return [
+        ...(isBoth ? [[['match'], 'it has both program and command: write two rules'] as const] : []),
+        ...judge('program', program, programFault),
+        ...judge('command', command, (text) => (text.trim() === '' ? 'is empty' : null)),
+      ]
+    }
+    case 'net':
+      return [
+        ...judge('host', rule.match.host, (host) =>
+          /[/\s]/.test(host) ? 'is no host: leave scheme and path out' : globFault(host),
+        ),
+        ...judge('method', rule.match.method, (name) => (/^[a-z]+$/i.test(name) ? null : 'is no method')),
+      ]
+    case 'read':
+    case 'write':
+      return judge('path', rule.match.path, pathFault)
+    case 'spawn':
+      return judge('directive', rule.match.directive, globFault)
+  }
+}
+
+type FaultOf = (value: string) => string | null
+
+function judge(key: string, values: readonly string[] = [], faultOf: FaultOf): readonly Fault[] {
+  return values.flatMap((value) => {
+    const fault = faultOf(value)
+    return fault === null ? [] : [[['match', key], `"${value}" ${fault}`] as const]
+  })
+}
+
+const ACTIONS: ReadonlySet<string> = new Set(
+  'run create update delete publish sign copy rollback import trust search load help'.split(' '),
+)
+
+/** A program is named by the last part of its path, or by all of it. */
+export function programFault(name: string): string | null {
+  if (/\s/.test(name)) return 'is more than the name of a program: write a rule with match.command'
+  if (name.includes('/') && !name.startsWith('/'))
+    return 'is a path that is not absolute, so it can never match'
+  return globFault(name)
+}
