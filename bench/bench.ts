@@ -18,6 +18,7 @@ import { makePlace } from '../test/fixtures/place.ts'
 import { sandbox } from './sandbox.ts'
 import { spaces } from './spaces.ts'
 import { startUp } from './start-up.ts'
+import { undo } from './undo.ts'
 
 /** What a group of figures is measured on. */
 interface Bed {
@@ -35,6 +36,7 @@ const GROUPS: Readonly<Record<string, (bed: Bed) => Promise<readonly Figure[]>>>
   sandbox: ({ isQuick }) => sandbox(isQuick ? 20 : 200),
   http: ({ isQuick }) => http(isQuick ? 3 : 15),
   spaces: ({ kiwi, client, place, isQuick }) => spaces(kiwi, client, place.project, isQuick ? 5 : 30),
+  undo: ({ kiwi, client, place, isQuick }) => undo(kiwi, client, place.project, isQuick ? 10 : 40),
   journal: ({ kiwi, isQuick }) => journal(kiwi, isQuick ? 500 : 3000),
 }
 

@@ -27,7 +27,9 @@ export async function execute(kiwi: Kiwi, client: Client, rounds: number): Promi
     config: { command: '/bin/true' },
   })
   await create('true_tool', MANIFEST)
-  await create('true_once', { ...MANIFEST, mutates_state: true })
+  // Nothing says that it changes something, so it is not kept for undo; nor that it does not.
+  const { mutates_state: _, ...unsaid } = MANIFEST
+  await create('true_once', unsaid)
   await create(
     'echo_tool',
     {

@@ -2,6 +2,7 @@ import { copyFileSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, u
 import { writeFileSync } from 'node:fs'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { sha256 } from '../shared/json.ts'
+import { LIMITS } from '../shared/limits.ts'
 import { realPathOf, statOf } from '../spaces/disk.ts'
 
 /** Where git keeps what it knows of a project for us: apart from the project, and apart from the project's own git. */
@@ -130,13 +131,12 @@ export function copyIndex(from: string, to: string): boolean {
   return true
 }
 
-/** What a shadow grew by since it was made, so that it does not grow for ever. */
-export function grow({ folder }: Shadow, files: number, bytes: number): { files: number; bytes: number } {
+/** Counts what was put into a shadow since it was made. Whether it is enough, so that it does not grow for ever. */
+export function grow({ folder }: Shadow, files: number, bytes: number): boolean {
   const file = join(folder, 'grown')
   const [oldFiles = 0, oldBytes = 0] = read(file).split(' ').map(Number)
-  const grown = { files: oldFiles + files, bytes: oldBytes + bytes }
-  put(file, `${grown.files} ${grown.bytes}`)
-  return grown
+  if (files > 0) put(file, `${oldFiles + files} ${oldBytes + bytes}`)
+  return oldFiles + files > LIMITS.undoFiles || oldBytes + bytes > LIMITS.undoBytes
 }
 
 export function dropShadow({ folder }: Shadow): void {

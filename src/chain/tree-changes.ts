@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { messageOf } from '../shared/errors.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { statOf } from '../spaces/disk.ts'
@@ -6,7 +6,7 @@ import { ABSENT, entryAt, isSame } from '../spaces/entry.ts'
 import type { Entry, KeptBytes, PathChange } from '../store/undo.ts'
 import type { ShadowGit } from './shadow-git.ts'
 import type { Known } from './tree-standing.ts'
-import { changedPaths, emptyFolders } from './tree-standing.ts'
+import { changedPaths, emptyFolders, foldersAbove } from './tree-standing.ts'
 
 export interface TreeChanges {
   readonly changes: readonly PathChange[]
@@ -49,15 +49,13 @@ export async function changesSince(git: ShadowGit, before: Known, scratch: strin
 async function pathsInQuestion(git: ShadowGit, before: Known): Promise<readonly string[]> {
   const { workTree, prefix } = git.shadow
   const [changed, bare] = await Promise.all([changedPaths(git), emptyFolders(git)])
-  const paths = new Set([...changed.keys()].filter((path) => !path.endsWith('/')))
-  for (const [path, { type, mode }] of before.files) {
-    const stats = type === 'file' ? statOf(join(workTree, path)) : null
+  const paths = new Set([...changed].filter((path) => !path.endsWith('/')))
+  for (const [path, mode] of before.files) {
+    const stats = mode === null || paths.has(path) ? null : statOf(join(workTree, path))
     if (stats !== null && (stats.mode & 0o7777) !== mode) paths.add(path)
   }
-  for (const path of [...paths, ...bare.map((folder) => `${folder}/.`)]) {
-    for (let above = dirname(path); above !== '.' && `${above}/` !== prefix; above = dirname(above))
-      paths.add(above)
-  }
+  for (const path of [...paths, ...bare.map((folder) => `${folder}/.`)])
+    for (const above of foldersAbove(path, prefix)) paths.add(above)
   for (const folder of before.folders.keys()) paths.add(folder)
   return [...paths]
 }
@@ -82,11 +80,12 @@ function stood(
   scratch: string,
   room: number,
 ): { entry: Entry; bytes: Uint8Array | null } {
-  const file = files.get(path)
+  const mode = files.get(path)
   const folder = folders.get(path)
-  if (file === undefined)
+  if (mode === undefined)
     return { entry: folder === undefined ? ABSENT : { kind: 'folder', mode: folder }, bytes: null }
   const { entry, bytes } = entryAt(join(scratch, path), room)
-  if (entry.kind !== file.type) throw new Error('its bytes from before could not be kept')
-  return { entry: entry.kind === 'file' ? { ...entry, mode: file.mode } : entry, bytes }
+  if (entry.kind === 'file') return { entry: { ...entry, mode: mode ?? entry.mode }, bytes }
+  if (entry.kind === 'link') return { entry, bytes }
+  throw new Error('its bytes from before could not be kept')
 }

@@ -4,66 +4,36 @@ import { LIMITS } from '../shared/limits.ts'
 import { statOf } from '../spaces/disk.ts'
 import type { ShadowGit } from './shadow-git.ts'
 
-/** What stands below a project, as git and the system tell. Paths are from the work tree. */
-export interface Standing extends Known {
-  readonly skipped: readonly string[]
-  /** The shadow has grown enough. */
-  readonly isFull: boolean
-}
-
+/** What stands below a project. Paths are from the work tree. */
 export interface Known {
-  /** Files and links, with git's own word for what they are. */
-  readonly files: ReadonlyMap<string, KnownFile>
+  /** Files and links with their modes; null where only git knows. */
+  readonly files: ReadonlyMap<string, number | null>
   /** With their modes. */
   readonly folders: ReadonlyMap<string, number>
 }
 
-interface KnownFile {
-  readonly type: 'file' | 'link'
-  readonly mode: number
-}
-
-/** Paths that are otherwise than the index has them, and whether it has them at all. */
-export async function changedPaths(git: ShadowGit): Promise<ReadonlyMap<string, 'known' | 'new'>> {
-  const { prefix } = git.shadow
-  const listed = await git.run([
-    'ls-files',
-    '-z',
-    '-t',
-    '-m',
-    '-d',
-    '-o',
-    '--exclude-standard',
-    ...within(git),
-  ])
-  const paths = new Map<string, 'known' | 'new'>()
-  for (const line of listed) {
-    const path = line.slice(2)
-    if (isOfKiwi(path, prefix)) continue
-    if (!paths.has(path)) paths.set(path, line.startsWith('?') ? 'new' : 'known')
-  }
-  return paths
+interface Settled extends Known {
+  /** Paths that are not covered, each with its reason. */
+  readonly skipped: readonly string[]
+  /** How much was read to get there. */
+  readonly read: { readonly files: number; readonly bytes: number }
 }
 
 /** Makes the index equal to what lies there, but for what is too large or closed to us. */
-export async function settleIndex(
-  git: ShadowGit,
-): Promise<{ skipped: readonly string[]; files: number; bytes: number }> {
-  const changed = await changedPaths(git)
+export async function settleIndex(git: ShadowGit): Promise<Settled> {
+  const [{ all, changed }, bare] = await Promise.all([listed(git), emptyFolders(git)])
   const { workTree } = git.shadow
   const sizes = new Map([...changed.keys()].map((path) => [path, statOf(join(workTree, path))?.size ?? 0]))
   const large = [...sizes].flatMap(([path, size]) => (size > LIMITS.undoUntrackedBytes ? [path] : []))
-  const tracked = await trackedAmong(git, large)
+  const untracked = await withoutTracked(git, large)
   const skipped: string[] = []
   const added: string[] = []
   const forgotten: string[] = []
   for (const [path, state] of changed) {
-    const fault = faultOf(join(workTree, path), large.includes(path) && !tracked.has(path))
+    const fault = faultOf(join(workTree, path), untracked.has(path))
     if (fault === null) added.push(path)
-    else {
-      skipped.push(`${path}: ${fault}`)
-      if (state === 'known') forgotten.push(path)
-    }
+    else skipped.push(`${path}: ${fault}`)
+    if (fault !== null && state === 'known') forgotten.push(path)
   }
   const bytes = added.reduce((sum, path) => sum + (sizes.get(path) ?? 0), 0)
   if (added.length > LIMITS.undoFiles || bytes > LIMITS.undoBytes)
@@ -71,18 +41,81 @@ export async function settleIndex(
   const update = ['update-index', '-z', '--add', '--remove', '--replace', '--stdin']
   if (added.length > 0) await git.run(update, added)
   if (forgotten.length > 0) await git.run(['update-index', '-z', '--force-remove', '--stdin'], forgotten)
-  return { skipped, files: added.length, bytes }
+  const left = new Set(forgotten)
+  const standing = [...all, ...added].filter((path) => !left.has(path))
+  return { ...standingNow(git, standing, bare), skipped, read: { files: added.length, bytes } }
+}
+
+/** What the index has, though some of it may be changed or gone by now. */
+export async function knownTo(git: ShadowGit): Promise<Known> {
+  const [{ all }, bare] = await Promise.all([listed(git), emptyFolders(git)])
+  const files = new Map(Array.from(all, (path) => [path, null]))
+  return { files, folders: foldersOf(git, [...all, ...bare.map((folder) => `${folder}/.`)]) }
+}
+
+function standingNow(git: ShadowGit, paths: readonly string[], bare: readonly string[]): Known {
+  const files = new Map<string, number>()
+  const there = bare.map((folder) => `${folder}/.`)
+  for (const path of paths) {
+    const stats = statOf(join(git.shadow.workTree, path))
+    if (stats !== null) there.push(path)
+    // What git has as a repository of its own is a folder.
+    if (stats?.isDirectory() === false) files.set(path, stats.mode & 0o7777)
+  }
+  return { files, folders: foldersOf(git, there) }
+}
+
+/** The folders that paths lie in, with the usual mode where one is gone. */
+function foldersOf({ shadow }: ShadowGit, paths: readonly string[]): ReadonlyMap<string, number> {
+  const folders = new Map<string, number>()
+  for (const path of paths) {
+    for (const above of foldersAbove(path, shadow.prefix)) {
+      if (folders.has(above)) break
+      const stats = statOf(join(shadow.workTree, above))
+      folders.set(above, stats === null ? 0o755 : stats.mode & 0o7777)
+    }
+  }
+  return folders
+}
+
+/** From the nearest up to what is covered, that itself left out. */
+export function foldersAbove(path: string, prefix: string): readonly string[] {
+  const folders: string[] = []
+  for (let above = dirname(path); above !== '.' && `${above}/` !== prefix; above = dirname(above))
+    folders.push(above)
+  return folders
+}
+
+/** Paths that the index has, and those that are otherwise than it has them or that it does not have. */
+async function listed(git: ShadowGit): Promise<{ all: Set<string>; changed: Map<string, 'known' | 'new'> }> {
+  const { prefix } = git.shadow
+  const kinds = ['-c', '-m', '-d', '-o', '--exclude-standard']
+  const lines = await git.run(['ls-files', '-z', '-t', ...kinds, ...within(git)])
+  const all = new Set<string>()
+  const changed = new Map<string, 'known' | 'new'>()
+  for (const line of lines) {
+    const path = line.slice(2)
+    if (isOfKiwi(path, prefix)) continue
+    if (line.startsWith('?')) changed.set(path, 'new')
+    else all.add(path)
+    // Cached and as it was is H, or S where a sparse checkout leaves it out.
+    if (/^[^HS?]/.test(line)) changed.set(path, 'known')
+  }
+  return { all, changed }
+}
+
+export async function changedPaths(git: ShadowGit): Promise<Iterable<string>> {
+  return (await listed(git)).changed.keys()
 }
 
 /** Large files are read only where the project's own git tracks them. */
-async function trackedAmong(
+async function withoutTracked(
   { run, shadow: { own } }: ShadowGit,
   paths: readonly string[],
-): Promise<Set<string>> {
-  if (own === null || paths.length === 0) return new Set()
-  return new Set(
-    await run(['ls-files', '-z', '--', ...paths.slice(0, 1000)], undefined, { GIT_INDEX_FILE: own.index }),
-  )
+): Promise<ReadonlySet<string>> {
+  if (own === null || paths.length === 0) return new Set(paths)
+  const tracked = new Set(await run(['ls-files', '-z'], undefined, { GIT_INDEX_FILE: own.index }))
+  return new Set(paths.filter((path) => !tracked.has(path)))
 }
 
 /** Why a path cannot be kept, or null. */
@@ -100,46 +133,11 @@ function faultOf(path: string, isLarge: boolean): string | null {
   }
 }
 
-/** Everything the index has, with the modes as they are now, and the folders it lies in. */
-export async function knownTo(git: ShadowGit): Promise<Known> {
-  const [listed, bare] = await Promise.all([
-    git.run(['ls-files', '-z', '-s', ...within(git)]),
-    emptyFolders(git),
-  ])
-  const { workTree, prefix } = git.shadow
-  const files = new Map<string, KnownFile>()
-  const folders = new Map<string, number>()
-  const addFolders = (path: string): void => {
-    for (let above = dirname(path); above !== '.' && `${above}/` !== prefix; above = dirname(above)) {
-      if (folders.has(above)) return
-      const stats = statOf(join(workTree, above))
-      folders.set(above, stats === null ? 0o755 : stats.mode & 0o7777)
-    }
-  }
-  for (const line of listed) {
-    const path = line.slice(line.indexOf('\t') + 1)
-    const type = TYPES.get(line.slice(0, 6))
-    if (type === undefined || isOfKiwi(path, prefix)) continue
-    const stats = statOf(join(workTree, path))
-    const usual = line.startsWith('100755') ? 0o755 : 0o644
-    files.set(path, { type, mode: stats?.isFile() === true ? stats.mode & 0o7777 : usual })
-    addFolders(path)
-  }
-  for (const path of bare) addFolders(`${path}/.`)
-  return { files, folders }
-}
-
-const TYPES: ReadonlyMap<string, 'file' | 'link'> = new Map([
-  ['100644', 'file'],
-  ['100755', 'file'],
-  ['120000', 'link'],
-])
-
-/** Folders that hold nothing git would track. */
+/** Folders that hold nothing the index has. */
 export async function emptyFolders(git: ShadowGit): Promise<readonly string[]> {
   const { workTree, prefix } = git.shadow
-  const listed = await git.run(['ls-files', '-z', '-o', '--directory', '--exclude-standard', ...within(git)])
-  return listed
+  const lines = await git.run(['ls-files', '-z', '-o', '--directory', '--exclude-standard', ...within(git)])
+  return lines
     .filter((path) => path.endsWith('/') && path !== './' && path !== prefix && !isOfKiwi(path, prefix))
     .map((path) => path.slice(0, -1))
     .filter((path) => statOf(join(workTree, path, '.git')) === null)

@@ -13,7 +13,7 @@ import type { ShadowGit } from './shadow-git.ts'
 import { openShadowGit } from './shadow-git.ts'
 import type { TreeChanges } from './tree-changes.ts'
 import { changesSince } from './tree-changes.ts'
-import type { Standing } from './tree-standing.ts'
+import type { Known } from './tree-standing.ts'
 import { knownTo, settleIndex } from './tree-standing.ts'
 
 /** What stands below a project, before and after a program that may change any of it. */
@@ -79,7 +79,7 @@ export function openTrees({ subprocess, config, clock, isNeeded }: TreeMeans): T
       if ('why' in git) return git
       if (statOf(git.index) === null) return { why: 'what was noted before it is gone' }
       try {
-        const standing = { ...(await knownTo(git)), skipped: [], isFull: false }
+        const standing = await knownTo(git)
         const { changes, ...rest } = await inScratch(git, (scratch) => changesSince(git, standing, scratch))
         return { ...rest, changes: changes.map((change) => ({ ...change, after: null })) }
       } catch (error) {
@@ -91,17 +91,21 @@ export function openTrees({ subprocess, config, clock, isNeeded }: TreeMeans): T
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
+interface Standing extends Known {
+  readonly skipped: readonly string[]
+  /** The shadow has grown enough. */
+  readonly isFull: boolean
+}
+
 /** The index made equal to what lies there: from ours of the last time, else from the project's, else from nothing. */
 async function stand(git: ShadowGit): Promise<Standing> {
   prepareShadow(git.shadow)
   const isOurs = copyIndex(join(git.shadow.folder, 'index'), git.index)
   const settle = async (): Promise<Standing> => {
-    const { skipped, files, bytes } = await settleIndex(git)
-    const grown = files === 0 ? { files: 0, bytes: 0 } : grow(git.shadow, files, bytes)
+    const { read, ...settled } = await settleIndex(git)
     // Nothing was there yet; that too has to be known later.
     if (statOf(git.index) === null) await git.run(['read-tree', '--empty'])
-    const isFull = grown.files > LIMITS.undoFiles || grown.bytes > LIMITS.undoBytes
-    return { ...(await knownTo(git)), skipped, isFull }
+    return { ...settled, isFull: grow(git.shadow, read.files, read.bytes) }
   }
   try {
     if (!isOurs) await git.seed()

@@ -10,7 +10,11 @@ import { openTerminal, printReply, printableText } from './terminal.ts'
 import type { CommonOptions } from './with-kiwi.ts'
 import { withKiwi } from './with-kiwi.ts'
 
-const Result = z.looseObject({ output: z.unknown().optional(), stderr: z.string().optional() })
+const Result = z.looseObject({
+  output: z.unknown().optional(),
+  stderr: z.string().optional(),
+  undo_id: z.string().optional(),
+})
 
 interface RunOptions extends CommonOptions {
   readonly params?: string
@@ -37,9 +41,10 @@ export function runCommand(id: string, pairs: readonly string[], options: RunOpt
     progress.clear()
     const code = printReply(reply, options.json === true, (data, terminal) => {
       if (reply.status === 'dry_run') return terminal.out(printableText(JSON.stringify(data, null, 2)))
-      const { output, stderr } = Result.parse(data)
+      const { output, stderr, undo_id: undoId } = Result.parse(data)
       if (stderr !== undefined) terminal.note(stderr.trimEnd())
       terminal.out(shown(output))
+      if (undoId !== undefined) terminal.note(`Take it back: kiwi undo ${undoId}`)
     })
     if (options.json !== true && reply.error !== null && reply.data !== null) {
       const { output, stderr } = Result.parse(reply.data)

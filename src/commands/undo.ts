@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { KiwiError } from '../shared/errors.ts'
+import { ERRORS, KiwiError } from '../shared/errors.ts'
 import type { Terminal } from './terminal.ts'
 import { printReply, printable, printableText, table } from './terminal.ts'
 import { unifiedDiff } from './unified-diff.ts'
@@ -22,9 +22,11 @@ export function undoCommand(id: string | undefined, options: UndoOptions): Promi
       item_id: readId(id, options.run),
       dry_run: !isDone,
     })
-    return printReply(reply, options.json === true, (data, terminal) =>
+    const code = printReply(reply, options.json === true, (data, terminal) =>
       show(Report.parse(data), isDone, terminal),
     )
+    const isPart = isDone && reply.error === null && Report.parse(reply.data).totals.conflict > 0
+    return isPart ? ERRORS.CONFLICT.exit : code
   })
 }
 
@@ -49,6 +51,7 @@ const Report = z.object({
       before: z.string().optional(),
     }),
   ),
+  totals: z.object({ conflict: z.number() }),
   not_covered: z.array(z.string()),
   denied_by: z.object({ layer: z.string(), remedy: z.string() }).nullable().optional(),
   undo_id: z.string().optional(),

@@ -23,14 +23,14 @@ export function nothingKept(why: string): Kept {
 
 /** What a checkpoint says of its call. */
 export function newCheckpoint(
-  { ticket: { callId, subject, caller }, projectPath, work }: Call,
+  { ticket: { callId, subject, caller, runId }, projectPath, work }: Call,
   tier: NewCheckpoint['tier'],
   wall: number,
 ): NewCheckpoint {
   const { session, principal } = caller
   return {
     call_id: callId,
-    run: null,
+    run: runId ?? null,
     session,
     principal,
     project: projectPath,

@@ -114,6 +114,7 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
         key,
         publicKey,
         config.approverKey,
+        config.trees,
         join(userSpace, 'config', 'agent_harness.yaml'),
         config.machineHarness,
       ],

@@ -14,22 +14,19 @@ export function runDemands({ plan, effect }: Draft): readonly Demand[] {
   switch (effect.kind) {
     case 'content':
       return tools
+    case 'mcp':
     case 'subprocess': {
-      const { command, args } = effect.command
+      const started = effect.kind === 'mcp' ? effect.server : effect
+      const { command, args } = started.command
       // Of what nobody vouches for, the program is as good as the code it is given.
       const trait = isVouched ? {} : { isChosen: true, runsCode: true }
-      const builders = new Set(effect.environment?.builder?.programs)
+      const builders = new Set(started.environment?.builder?.programs)
       builders.delete(command)
       return [
         ...tools,
         ...[...builders].map((program): Demand => ({ op: 'exec', program, ...trait })),
         { op: 'exec', program: command, argv: [command, ...args], ...trait },
       ]
-    }
-    case 'mcp': {
-      const { command, args } = effect.server.command
-      const trait = isVouched ? {} : { isChosen: true, runsCode: true }
-      return [...tools, { op: 'exec', program: command, argv: [command, ...args], ...trait }]
     }
     case 'line':
       return [...tools, ...lineDemands(effect)]

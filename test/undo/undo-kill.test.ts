@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { CLI, kiwi } from '../e2e/temp-server.ts'
 import { textField } from '../fixtures/field.ts'
@@ -17,7 +17,7 @@ beforeEach(() => {
 afterEach(() => place.remove())
 
 const FILES = 400
-const KILLS = 6
+const KILLS = 4
 const at = (name: string): string => join(place.project, 'many', name)
 const names = Array.from({ length: FILES }, (_, n) => `f${n}.txt`)
 const isHidden = (name: string): boolean => name.startsWith('.')
@@ -25,16 +25,20 @@ const isHidden = (name: string): boolean => name.startsWith('.')
 const json = async (...args: string[]): Promise<unknown> =>
   JSON.parse((await kiwi(place, [...args, '--json'])).stdout)
 
-async function killed(args: readonly string[], afterMs: number): Promise<void> {
+/** Kills it in the middle: when so many files are there again. Says how many there were. */
+async function killed(args: readonly string[], files: number): Promise<number> {
   const child = spawn(process.execPath, [CLI, ...args], {
     cwd: place.project,
     env: place.env,
     stdio: 'ignore',
   })
   const gone = once(child, 'exit')
-  await Promise.race([gone, sleep(afterMs)])
+  const count = (): number =>
+    readdirSync(join(place.project, 'many')).filter((name) => !isHidden(name)).length
+  while (child.exitCode === null && count() < files) await nextTurn()
   child.kill('SIGKILL')
   await gone
+  return count()
 }
 
 test('H4: killed during an undo, every file is what it was or what it becomes, and the next try finishes', async () => {
@@ -54,13 +58,15 @@ test('H4: killed during an undo, every file is what it was or what it becomes, a
   await kiwi(place, ['create', folder])
   const id = textField(await json('run', 'change'), 'data', 'undo_id')
   expect(readdirSync(join(place.project, 'many'))).toHaveLength(FILES / 2 + 1)
+  const counts: number[] = []
   for (let round = 0; round < KILLS; round++) {
-    await killed(['undo', id, '--yes'], 150 + round * 80)
+    counts.push(await killed(['undo', id, '--yes'], FILES / 2 + 10 + round * 45))
     for (const name of readdirSync(join(place.project, 'many')).filter((each) => !isHidden(each))) {
       const text = readFileSync(at(name), 'utf8')
       if (name !== 'new.txt') expect([`before ${name}\n`, `after ${name}\n`]).toContain(text)
     }
   }
+  expect(counts.some((count) => count < FILES)).toBe(true)
   // It may have come to its end before it was killed.
   const last = await json('undo', id, '--yes')
   expect([null, 'CONFLICT']).toContain((last as { error: { code: string } | null }).error?.code ?? null)

@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, lstatSync, mkdirSync, readFileSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+} from 'node:fs'
 import { statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -171,10 +180,11 @@ describe('programs', () => {
   })
 
   test('H4: a command that only reads is not covered, and costs nothing', async () => {
-    put('a.txt', 'first')
-    const reply = await use('shell.run', { command: 'cat a.txt' })
-    expect(reply.data).not.toHaveProperty('undo_id')
-    expect(reply.metadata.warnings ?? []).not.toContainEqual(expect.stringContaining('undo'))
+    execFileSync('git', ['init', '-q'], { cwd: temp.project })
+    expect(await use('shell.run', { command: 'git status' })).toMatchObject({ status: 'success' })
+    expect(existsSync(temp.config.trees)).toBe(false)
+    await use('shell.run', { command: 'true' })
+    expect(existsSync(temp.config.trees)).toBe(true)
   })
 
   test('H4: a tool that says it changes things is covered; when it fails, the error has the undo id', async () => {
