@@ -71,7 +71,7 @@ export function openShadowGit(shadow: Shadow, index: string, means: GitMeans): S
       if (own === null || !copyIndex(own.index, index)) return
       const settings = ['config', '--get-regexp', '^core\\.(autocrlf|attributesfile)$']
       const { stdout } = await start(settings, { PATH, HOME, LC_ALL: 'C' }, null)
-      const isSet = stdout.split('\n').some((line) => line !== '' && !/ false$/.test(line))
+      const isSet = stdout.split('\n').some((line) => line !== '' && !line.endsWith(' false'))
       const attributes = (await run(['ls-files', '-z'])).filter((path) => ATTRIBUTES.test(path))
       const files = [own.attributes, ...attributes.map((path) => join(workTree, path))]
       const converts =

@@ -16,7 +16,7 @@ export interface Shadow {
   readonly own: OwnRepository | null
 }
 
-export interface OwnRepository {
+interface OwnRepository {
   readonly index: string
   readonly objects: string
   readonly exclude: string

@@ -109,12 +109,10 @@ export async function changedPaths(git: ShadowGit): Promise<Iterable<string>> {
 }
 
 /** Large files are read only where the project's own git tracks them. */
-async function withoutTracked(
-  { run, shadow: { own } }: ShadowGit,
-  paths: readonly string[],
-): Promise<ReadonlySet<string>> {
+async function withoutTracked(git: ShadowGit, paths: readonly string[]): Promise<ReadonlySet<string>> {
+  const { own } = git.shadow
   if (own === null || paths.length === 0) return new Set(paths)
-  const tracked = new Set(await run(['ls-files', '-z'], undefined, { GIT_INDEX_FILE: own.index }))
+  const tracked = new Set(await git.run(['ls-files', '-z'], undefined, { GIT_INDEX_FILE: own.index }))
   return new Set(paths.filter((path) => !tracked.has(path)))
 }
 

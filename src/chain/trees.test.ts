@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { loadConfig } from '../config/config.ts'
+import { readEnvironment } from '../config/environment.ts'
 import { openSubprocess } from '../primitives/subprocess/subprocess.ts'
 import { systemClock } from '../shared/clock.ts'
 import { sha256 } from '../shared/json.ts'
@@ -14,6 +15,7 @@ import { openTrees } from './trees.ts'
 
 let folder: string
 let project: string
+const { PATH = '' } = readEnvironment()
 const subprocess = openSubprocess({ clock: systemClock })
 
 beforeEach(() => {
@@ -27,7 +29,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 const open = (environment: Readonly<Record<string, string>> = {}) =>
   openTrees({
     subprocess,
-    config: loadConfig({ PATH: process.env['PATH'] ?? '', HOME: join(folder, 'home'), ...environment }),
+    config: loadConfig({ PATH, HOME: join(folder, 'home'), ...environment }),
     clock: systemClock,
     isNeeded: () => Promise.resolve(false),
   })
@@ -40,7 +42,7 @@ function write(path: string, text: string | Uint8Array, mode = 0o644): void {
 }
 
 function git(...args: readonly string[]): void {
-  const env = { PATH: process.env['PATH'], HOME: join(folder, 'home') }
+  const env = { PATH, HOME: join(folder, 'home') }
   execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], { cwd: project, env })
 }
 
@@ -277,6 +279,23 @@ test('H4: after a call that was cut off, what is otherwise than before can be to
   expect(found.changes.every(({ after }) => after === null)).toBe(true)
   expect(found.bytes.map(({ bytes }) => Buffer.from(bytes).toString())).toContain('first\n')
   expect(await open().recover(project, 'never')).toHaveProperty('why')
+})
+
+test('H4: a shadow that has grown enough is made anew', async () => {
+  prepare()
+  const trees = open()
+  await changesOf(() => undefined, trees)
+  const place = join(folder, 'home/.cache/kiwi/trees')
+  const [shadow = ''] = readdirSync(place)
+  writeFileSync(join(place, shadow, 'grown'), '30000 1000')
+  expect(short(await changesOf(() => write('same.txt', 'x'), trees))).toHaveProperty(['same.txt'])
+  expect(readdirSync(place)).toEqual([])
+  expect(short(await changesOf(() => write('same.txt', 'y'), trees))).toHaveProperty(['same.txt'])
+})
+
+test('H4: more than is kept is refused before the call, and the project is left as it is', async () => {
+  for (let n = 0; n < 20_001; n++) write(`many/${n}`, '')
+  expect(await open().begin(project, 'call')).toMatchObject({ why: expect.stringContaining('20000 files') })
 })
 
 test('H4: names that look like options, globs or two lines are names', async () => {

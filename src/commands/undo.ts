@@ -65,9 +65,12 @@ const WORDS: Readonly<Record<string, string>> = { bring_back: 'bring back' }
 
 function show(report: Report, isDone: boolean, terminal: Terminal): void {
   const { calls, makes_calls: makes, paths, not_covered: uncovered } = report
-  const time = (text: string): string => text.replace('T', ' ').slice(0, 19)
   terminal.out(isDone ? (report.output ?? '') : 'Would undo')
-  terminal.out(table(calls.map(({ call_id, tool, time: when }) => ['', call_id, time(when), tool])))
+  terminal.out(
+    table(
+      calls.map(({ call_id, tool, time: when }) => ['', call_id, when.replace('T', ' ').slice(0, 19), tool]),
+    ),
+  )
   const rows = [
     ...makes.map(({ tool, for: of }) => ['', 'call', tool, `takes back ${of}`]),
     ...paths.map(({ path, action, reason = '' }) => ['', WORDS[action] ?? action, path, reason]),

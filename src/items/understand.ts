@@ -29,14 +29,14 @@ export async function understand(order: Order): Promise<Wish> {
   if (itemId === undefined) throw wrong(`Cannot ${action}: "item_id" is missing`, ['item_id'], [])
   if (action === 'undo') return { kind: 'undo', id: readUndo(itemId, parameters) }
   const itemType = kind === 'thread' ? 'tool' : kind
-  if (action === 'sign' && isGlob(itemId)) {
-    return { kind: 'sign', target: { pattern: itemId }, itemType, ...readSign(itemId, parameters) }
+  if (action === 'sign') {
+    const target = isGlob(itemId) ? { pattern: itemId } : parseItemRef(itemId, version)
+    return { kind: 'sign', target, itemType, ...readSign(itemId, parameters) }
   }
   if (action === 'run') return { kind: 'run', ref: parseItemRef(itemId, version), itemType, parameters }
   // Whoever makes a version may say which beside the id; it is never one that is there.
   const isMade = action === 'update' || action === 'publish'
   const ref = parseItemRef(itemId, isMade ? undefined : version)
-  if (action === 'sign') return { kind: 'sign', target: ref, itemType, ...readSign(itemId, parameters) }
   if (ref.version !== null) {
     throw wrong(
       `Cannot ${action} "${itemId}": versions stay as they are; name the item alone`,

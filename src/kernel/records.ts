@@ -31,7 +31,7 @@ export function decisionRecord(call: Call, wall: number, refusal?: KiwiError): N
   }
 }
 
-function workBody({ item, chain, demands, redact, trust }: Work): JsonObject {
+function workBody({ item, chain, demands, redact, trust, undo }: Work): JsonObject {
   const { id, version, space } = item
   return {
     tool: id,
@@ -40,6 +40,7 @@ function workBody({ item, chain, demands, redact, trust }: Work): JsonObject {
     chain: chain.map((link) => `${link.id}${link.version === null ? '' : `@${link.version}`} ${link.space}`),
     demands: redact(demands.map((demand) => `${demand.op} ${resourceOf(demand)}`)),
     ...(trust === undefined ? {} : { trust }),
+    ...(undo === undefined ? {} : { undo: undo.tier }),
   }
 }
 

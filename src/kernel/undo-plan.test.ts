@@ -10,7 +10,7 @@ import {
 import { realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ABSENT, isSame, seeEntries } from '../spaces/entry.ts'
 import type { PathChange } from '../store/undo.ts'
@@ -101,7 +101,7 @@ function act({ kind, at, text, to }: Operation): void {
       prepare()
       // It leads nowhere: calls name paths with links followed, so none writes through one.
       return symlinkSync(`/nowhere/${text.length}`, path)
-    default:
+    case 'mode':
       return chmodSync(path, lstatSync(path).isDirectory() ? 0o700 : 0o600)
   }
 }

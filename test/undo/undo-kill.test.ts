@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { CLI, kiwi } from '../e2e/temp-server.ts'
-import { textField } from '../fixtures/field.ts'
+import { field, textField } from '../fixtures/field.ts'
 import type { Place } from '../fixtures/place.ts'
 import { makePlace } from '../fixtures/place.ts'
 
@@ -69,7 +69,7 @@ test('H4: killed during an undo, every file is what it was or what it becomes, a
   expect(counts.some((count) => count < FILES)).toBe(true)
   // It may have come to its end before it was killed.
   const last = await json('undo', id, '--yes')
-  expect([null, 'CONFLICT']).toContain((last as { error: { code: string } | null }).error?.code ?? null)
+  expect([null, 'CONFLICT']).toContain(field(last, 'error', 'code') ?? null)
   expect(readdirSync(join(place.project, 'many')).toSorted()).toEqual(names.toSorted())
   for (const name of names) expect(readFileSync(at(name), 'utf8')).toBe(`before ${name}\n`)
 })

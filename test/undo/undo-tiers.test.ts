@@ -7,7 +7,7 @@ import { sha256 } from '../../src/shared/json.ts'
 import type { Reply } from '../../src/shared/reply.ts'
 import { openSqliteStore } from '../../src/store/sqlite/open.ts'
 import type { NewCheckpoint } from '../../src/store/undo.ts'
-import { listField, textField } from '../fixtures/field.ts'
+import { field, listField, textField } from '../fixtures/field.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
 import { BASH, openTempKiwi } from '../temp-kiwi.ts'
 
@@ -24,6 +24,17 @@ const undo = (id: string, more: object = {}): Promise<Reply> =>
 const write = (path: string, content: string): Promise<Reply> =>
   temp.run('filesystem.write', { path, content })
 const warningsOf = ({ metadata }: Reply): readonly string[] => metadata.warnings ?? []
+
+const LOST: NewCheckpoint = {
+  call_id: 'lost',
+  run: null,
+  session: 's',
+  principal: 'tester',
+  project: null,
+  tool: 'filesystem.delete',
+  tier: 'files',
+  wall: Date.now(),
+}
 
 /** A script that changes things, in the project. */
 const changing = (more: object = {}): object => ({
@@ -119,6 +130,21 @@ describe('who', () => {
     })
   })
 
+  test('H4: what is kept cannot be turned against Kiwi: its own files are never written, by undo neither', async () => {
+    const store = await openSqliteStore({ path: temp.config.store, clock: systemClock })
+    const before = { kind: 'file', mode: 0o644, hash: sha256('{}') } as const
+    const change = { path: temp.config.file, before, after: { kind: 'absent' } as const }
+    await store.undo.open({ ...LOST, call_id: 'forged' }, [], [])
+    await store.undo.close('forged', [change], { bytes: [{ hash: sha256('{}'), bytes: Buffer.from('{}') }] })
+    await store.close()
+    expect(await undo('forged')).toMatchObject({
+      error: { code: 'PERMISSION_DENIED', details: { rule: 'machine/own-files' } },
+    })
+    expect(existsSync(temp.config.file)).toBe(false)
+    const path = join(temp.config.trees, 'x')
+    expect(await write(path, 'x')).toMatchObject({ error: { code: 'PERMISSION_DENIED' } })
+  })
+
   test.each(['nothing', '../../etc/passwd', ''])('H4: %j is no call', async (id) => {
     expect((await undo(id)).error?.code).toMatch(/^(?:NOT_FOUND|INVALID_PARAMETERS)$/)
   })
@@ -200,22 +226,11 @@ describe('what cannot be looked at', () => {
 })
 
 describe('a call that was cut off', () => {
-  const lost: NewCheckpoint = {
-    call_id: 'lost',
-    run: null,
-    session: 's',
-    principal: 'tester',
-    project: null,
-    tool: 'filesystem.delete',
-    tier: 'files',
-    wall: Date.now(),
-  }
-
   test('H4: what it removed comes back once it is known to have ended', async () => {
     const store = await openSqliteStore({ path: temp.config.store, clock: systemClock })
     const before = { kind: 'file', mode: 0o644, hash: sha256('kept') } as const
     await store.undo.open(
-      { ...lost, project: temp.project },
+      { ...LOST, project: temp.project },
       [{ path: at('a.txt'), before, after: null }],
       [{ hash: sha256('kept'), bytes: Buffer.from('kept') }],
     )
@@ -233,7 +248,7 @@ describe('a call that was cut off', () => {
 
 describe('C11: a checkpoint is recommended', () => {
   const hints = async (kiwi: TempKiwi, id: string): Promise<unknown> =>
-    ((await kiwi.run(id)).data as { checkpoint_hint?: unknown } | null)?.checkpoint_hint
+    field((await kiwi.run(id)).data, 'checkpoint_hint')
 
   test('C11: for a tool that changes things, in a git work tree, and only there', async () => {
     await temp.create('changes', changing(), { 'main.sh': 'true' })
