@@ -143,8 +143,17 @@ describe('three identical calls ask', () => {
 describe('denials park', () => {
   const refused: Given = { refusedBy: 'PERMISSION_DENIED', parameters: { no: 1 } }
 
-  test('after three in a row everything that is not read-only is asked about, until a person approves one', async () => {
-    await many(3, refused)
+  test('after three in a row in a run everything that is not read-only is asked about', async () => {
+    await many(2, { ...refused, runId: 'r' })
+    expect(await made({ ...refused, runId: 'r' })).toBeNull()
+    expect(await made({ runId: 'r', parameters: { a: 1 } })).toBe(DENIALS)
+    expect(await made({ runId: 'r', work: { isReadOnly: true } })).toBeNull()
+  })
+
+  test('after ten in a row in a session too, until a person approves one', async () => {
+    await many(9, refused)
+    expect(await made({ session: 'fewer', parameters: { a: 1 } })).toBeNull()
+    await made(refused)
     expect(await made({ parameters: { a: 1 } })).toBe(DENIALS)
     expect(await made({ work: { isReadOnly: true } })).toBeNull()
     expect(await made({ session: 'another' })).toBeNull()
@@ -153,16 +162,18 @@ describe('denials park', () => {
   })
 
   test('a call that runs between them ends the row; questions do not, nor does what was wrong by itself', async () => {
-    await many(2, refused)
+    await many(9, refused)
     await made({ parameters: { a: 1 } })
-    await many(2, refused)
+    await many(5, refused)
     await made({ work: { isReadOnly: true } })
     await made({ refusedBy: 'RATE_LIMITED' })
     expect(await made({ parameters: { a: 2 } })).toBeNull()
-    await many(2, refused)
-    await made({ work: { isReadOnly: true } })
-    await made({ refusedBy: 'APPROVAL_REJECTED' })
-    expect(await made({ parameters: { a: 3 } })).toBe(DENIALS)
+    await many(4, refused)
+    await many(5, { session: 'row', ...refused })
+    await many(4, { session: 'row', ...refused })
+    await made({ session: 'row', work: { isReadOnly: true } })
+    await made({ session: 'row', refusedBy: 'APPROVAL_REJECTED' })
+    expect(await made({ session: 'row', parameters: { a: 3 } })).toBe(DENIALS)
   })
 
   test('twenty in all park too, in a run as well, and a new server does not forget those of a run', async () => {

@@ -21,7 +21,7 @@ interface Settled extends Known {
 
 /** Makes the index equal to what lies there, but for what is too large or closed to us. */
 export async function settleIndex(git: ShadowGit): Promise<Settled> {
-  const [{ all, changed }, bare] = await Promise.all([listed(git), emptyFolders(git)])
+  const [{ all, changed }, early] = await Promise.all([listed(git), emptyFolders(git)])
   const { workTree } = git.shadow
   const sizes = new Map([...changed.keys()].map((path) => [path, statOf(join(workTree, path))?.size ?? 0]))
   const large = [...sizes].flatMap(([path, size]) => (size > LIMITS.undoUntrackedBytes ? [path] : []))
@@ -41,6 +41,8 @@ export async function settleIndex(git: ShadowGit): Promise<Settled> {
   const update = ['update-index', '-z', '--add', '--remove', '--replace', '--stdin']
   if (added.length > 0) await git.run(update, added)
   if (forgotten.length > 0) await git.run(['update-index', '-z', '--force-remove', '--stdin'], forgotten)
+  // A folder of which nothing was known is told as one, whatever empty ones are in it.
+  const bare = added.length > 0 ? await emptyFolders(git) : early
   const left = new Set(forgotten)
   const standing = [...all, ...added].filter((path) => !left.has(path))
   return { ...standingNow(git, standing, bare), skipped, read: { files: added.length, bytes } }

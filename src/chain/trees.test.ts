@@ -156,6 +156,16 @@ test('H4: the same in a folder that is no repository, and again the next time', 
   })
 })
 
+test('H4: empty folders in one of which nothing was known before are not taken for new ones', async () => {
+  write('known.txt', 'known')
+  commitAll()
+  write('fresh/config/a.txt', 'a')
+  mkdirSync(join(project, 'fresh/empty'), { mode: 0o755 })
+  expect(short(await changesOf(() => write('fresh/b.txt', 'b')))).toEqual({
+    'fresh/b.txt': `absent -> ${file('b')}`,
+  })
+})
+
 test('H4: what was staged, changed or new before counts as it lay there, not as git has it', async () => {
   prepare()
   commitAll()

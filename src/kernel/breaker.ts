@@ -16,13 +16,15 @@ export const breaker: Stage = async (call, next, { streaks }) => {
 
 /** The third of its kind is asked about. */
 const MOST_REPEATS = 2
-const MOST_DENIALS = 3
+/** In a row: a person who tries things out is close by, a run is left to itself. */
+const MOST_DENIALS = { run: 3, session: 10 }
 const MOST_DENIALS_IN_ALL = 20
 
 type Finding = Pick<Verdict, 'rule' | 'reason' | 'remedy'>
 
 function findingOf(call: Call, work: Work, streak: Streak): Finding | null {
-  if (streak.denials >= MOST_DENIALS || streak.allDenials >= MOST_DENIALS_IN_ALL) {
+  const isRun = call.ticket.runId !== undefined
+  if (streak.denials >= MOST_DENIALS[isRun ? 'run' : 'session'] || streak.allDenials >= MOST_DENIALS_IN_ALL) {
     return {
       rule: 'breaker/denials',
       reason: `${streak.allDenials} calls were refused`,
@@ -30,7 +32,7 @@ function findingOf(call: Call, work: Work, streak: Streak): Finding | null {
     }
   }
   // Outside of a run nobody expects an order of calls: only what comes to the same end again and again is stuck.
-  const times = call.ticket.runId === undefined ? streak.sameEnds : streak.repeats
+  const times = isRun ? streak.repeats : streak.sameEnds
   if (times < MOST_REPEATS || work.isRepeatable || streak.hash !== callHash(call)) return null
   return {
     rule: 'breaker/repeated',

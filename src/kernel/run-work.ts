@@ -44,14 +44,16 @@ export async function runWork(
   const paths = pathDemands(plan.item.manifest, { parameters: draft.parameters, projectPath })
   const hint = checkpointHint(plan.item.manifest, projectPath)
   const undo = undoOf(draft, { projectPath, paths: paths?.demands ?? [], cover: means.undo.cover })
+  // What is shipped tells of every command of it that it changes nothing.
+  const isReadingLine = draft.effect.kind === 'line' && draft.isReadOnly
   const rules = await ruleCheck(plan, { action: 'run', ticket, lookup, means, redact: draft.redact })
   return {
     item: { id: plan.item.id, version: plan.item.manifest.version, space: plan.item.space },
     action: 'run',
     chain: linksOf(plan),
     demands: [...runDemands(draft), ...(paths?.demands ?? []), ...heldPaths(draft), ...rules.demands],
-    isRepeatable: plan.isRepeatable,
-    isReadOnly: plan.isReadOnly,
+    isRepeatable: plan.isRepeatable || isReadingLine,
+    isReadOnly: plan.isReadOnly || isReadingLine,
     parameters: draft.parameters,
     trust: plan.trust.level,
     digest: sha256(canonicalJson({ chain: draft.digest, content: plan.item.contentHash })),
