@@ -153,7 +153,10 @@ describe('with git and npm allowed by name', () => {
     const reply = await shell({ command: 'git status; rm -rf x' })
     expect(reply).toMatchObject({
       data: null,
-      error: { code: 'PERMISSION_DENIED', details: { op: 'exec', resource: expect.stringMatching(/\/rm -rf x$/) } },
+      error: {
+        code: 'PERMISSION_DENIED',
+        details: { op: 'exec', resource: expect.stringMatching(/\/rm -rf x$/) },
+      },
     })
     expect(existsSync(join(temp.project, 'x'))).toBe(true)
   })

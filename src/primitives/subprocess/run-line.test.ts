@@ -22,8 +22,18 @@ function program(command: string, ...args: readonly string[]): Program {
 const sh = (script: string): Program => program('/bin/sh', '-c', script)
 const node = (script: string): Program => program(process.execPath, '-e', script)
 
-function run(steps: LineCommand['steps'], more: Partial<LineCommand> = {}, signal?: AbortSignal): Promise<LineResult> {
-  const terms = { input: null, timeoutMs: 20_000, killGraceMs: 100, maxOutputBytes: 1_000_000, captureOutput: true }
+function run(
+  steps: LineCommand['steps'],
+  more: Partial<LineCommand> = {},
+  signal?: AbortSignal,
+): Promise<LineResult> {
+  const terms = {
+    input: null,
+    timeoutMs: 20_000,
+    killGraceMs: 100,
+    maxOutputBytes: 1_000_000,
+    captureOutput: true,
+  }
   return subprocess.runLine({ ...terms, steps, ...more }, signal)
 }
 
@@ -38,7 +48,9 @@ test('H5: 30 MB go through a pipeline byte for byte', async () => {
     ),
   )
   const { createHash } = await import('node:crypto')
-  const expected = createHash('sha256').update(Buffer.alloc(30_000_000, Buffer.from([0, 255, 10, 13]))).digest('hex')
+  const expected = createHash('sha256')
+    .update(Buffer.alloc(30_000_000, Buffer.from([0, 255, 10, 13])))
+    .digest('hex')
   expect(result).toMatchObject({ stdout: `${expected}\n`, return_codes: [[0, 0, 0]] })
 })
 
@@ -71,7 +83,8 @@ test('CMD-07 H5: when the time is over, every process of every stage is gone', a
   expect(result.stderr).toContain('Process timed out after 0.7 s')
   const pids = result.stderr.split('\n').filter((line) => /^\d+$/.test(line))
   expect(pids).toHaveLength(2)
-  for (const pid of pids) expect(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').length > 0).toThrow('ENOENT')
+  for (const pid of pids)
+    expect(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').length > 0).toThrow('ENOENT')
 })
 
 test('H5: a cancelled line starts nothing more', async () => {
@@ -95,7 +108,10 @@ test('H5: a program that cannot be started ends those before it', async () => {
 
 test('N14: the output of a whole line keeps one cap', async () => {
   const step = { joint: ';', programs: [sh('printf 123456')] } as const
-  expect(await run([step, step, step], { maxOutputBytes: 8 })).toMatchObject({ stdout: '12345612', truncated: true })
+  expect(await run([step, step, step], { maxOutputBytes: 8 })).toMatchObject({
+    stdout: '12345612',
+    truncated: true,
+  })
 })
 
 test('CMD-04: a program whose guard does not pass is not started', async () => {
