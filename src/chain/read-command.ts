@@ -32,7 +32,11 @@ export function readCommand(
   const { code, reason } = failureOf(shown, result)
   throw new KiwiError(code, `Cannot run "${plan.item.id}": ${reason}`, {
     partial: data,
-    details: { command: shown.program },
+    details: {
+      command: shown.program,
+      ...(result.failure === 'guarded' ? { layer: 'argv', rule: null } : {}),
+    },
+    ...(result.failure === 'guarded' ? { hint: AFTER_GUARD } : {}),
     ...hintFor(plan, result.stderr),
     // What was ended half-way and may have changed something must not invite a second time.
     ...(code === 'TIMEOUT' && !plan.isRepeatable ? { retryable: false, hint: AFTER_TIMEOUT } : {}),
@@ -62,6 +66,9 @@ function hintFor({ config }: Plan, stderr: string): { hint?: string } {
   const known = hints.find((hint: JsonValue) => isJsonObject(hint) && stderr.includes(textOf(hint['when'])))
   return known !== undefined && isJsonObject(known) ? { hint: textOf(known['say']) } : {}
 }
+
+const AFTER_GUARD =
+  'Ask the person to look at what is named: it goes from the config, or the command is run outside of Kiwi'
 
 const AFTER_TIMEOUT =
   'Check what it did before you send it again; config.timeout in the manifest gives it longer'

@@ -201,6 +201,8 @@ describe('CMD-04: what a repository names is never run', () => {
     expect(await temp.run('git.status')).toMatchObject({
       error: {
         code: 'PERMISSION_DENIED',
+        hint: expect.stringContaining('Ask the person'),
+        details: { layer: 'argv', rule: null },
         message:
           'Cannot run "git.status": the config of the repository names programs that git would run: filter.evil.clean',
       },

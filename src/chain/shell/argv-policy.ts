@@ -26,9 +26,17 @@ const Terms = z.strictObject({
   guards: z.array(Guard).default([]),
   read_only: z.boolean().default(false),
   runs_code: z.boolean().default(false),
-  /** Arguments that are paths, from the given one on; from the first where one of `all_with` is among the options. */
+  /**
+   * Arguments that are paths, from the given one on; from the first where one of `all_with` is among the options.
+   * The last may be used in another way than the others.
+   */
   paths: z
-    .strictObject({ use: PathUse, from: z.int().min(0).default(0), all_with: Options })
+    .strictObject({
+      use: PathUse,
+      last: PathUse.optional(),
+      from: z.int().min(0).default(0),
+      all_with: Options,
+    })
     .nullable()
     .default(null),
   /** Options whose value is a path. */

@@ -27,7 +27,7 @@ export interface LineDraft {
   readonly isReadOnly: boolean
 }
 
-export interface LineCommandDraft extends Pick<JudgedArgv, 'fault' | 'runsCode' | 'isReadOnly'> {
+interface LineCommandDraft extends Pick<JudgedArgv, 'fault' | 'runsCode' | 'isReadOnly'> {
   /** As it was written. */
   readonly argv: readonly string[]
   /** The absolute path of what is started, or `shell:raw`. */
@@ -37,7 +37,7 @@ export interface LineCommandDraft extends Pick<JudgedArgv, 'fault' | 'runsCode' 
 }
 
 /** The name under which a script that only a shell can read is judged. */
-export const RAW = 'shell:raw'
+const RAW = 'shell:raw'
 
 type LineMeans = Pick<DraftMeans, 'childEnvironment' | 'argv'> & {
   readonly find: (name: string) => string

@@ -3,7 +3,7 @@ import { LIMITS } from '../../shared/limits.ts'
 /** A command line compiled: pipelines of argv, each with what joins it to the one before. */
 export type Line = readonly Step[]
 
-export interface Step {
+interface Step {
   /** The first has `;`. */
   readonly joint: '&&' | '||' | ';'
   readonly pipeline: readonly (readonly string[])[]

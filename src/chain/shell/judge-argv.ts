@@ -148,7 +148,11 @@ function pathsIn({ paths, path_options: options }: Terms, words: readonly string
   if (paths === null) return values
   const isAll = paths.all_with.some((option) => words.some((word) => givesOption(word, option, plain)))
   const operands = words.filter((word) => word === '-' || !word.startsWith('-')).slice(isAll ? 0 : paths.from)
-  return [...values, ...operands.map((path) => ({ use: paths.use, path }))]
+  const last = operands.length - 1
+  return [
+    ...values,
+    ...operands.map((path, at) => ({ use: at === last ? (paths.last ?? paths.use) : paths.use, path })),
+  ]
 }
 
 /** `-F file`, `-Ffile`, `--file file`, `--file=file`. */

@@ -3,7 +3,7 @@ import type { PipelineResult, RunMeans, RunTerms } from './run-pipeline.ts'
 import { runPipeline } from './run-pipeline.ts'
 
 /** When a pipeline is started: after a success, after a failure, or in any case. */
-export type Joint = '&&' | '||' | ';'
+type Joint = '&&' | '||' | ';'
 
 /** Pipelines one after the other. The input goes to the first; the time is for all of them together. */
 export interface LineCommand extends RunTerms {
