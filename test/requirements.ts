@@ -54,6 +54,7 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   C15: 'import of older folders: idempotent, in batches that can be taken back',
   E2: 'one index of all items, fresh in the next search',
   H2: 'recorded before the effect, judged before it is recorded',
+  D9: 'each operation on files needs its own grant, a move at both ends',
   H3: 'files behind the gate: judged by where a path leads, and used as exactly that',
   L1: 'spaces: project, user, builtin, registry; names and category paths',
   L2: 'what a script says of itself is read without running it',
