@@ -63,6 +63,7 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   H5: 'shell.run: a closed grammar, run as parsed, every command judged by argv',
   H6: 'git.*: each a grant of its own, nothing that a repository names is run',
   H2: 'recorded before the effect, judged before it is recorded',
+  D9: 'each operation on files needs its own grant, a move at both ends',
   H3: 'files behind the gate: judged by where a path leads, and used as exactly that',
   L1: 'spaces: project, user, builtin, registry; names and category paths',
   L2: 'what a script says of itself is read without running it',
