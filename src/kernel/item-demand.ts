@@ -13,6 +13,7 @@ export interface JudgedItem {
   readonly space: SpaceName
   readonly executor: string | null
   readonly config: JsonObject
+  readonly category: string | null
 }
 
 /** Running an item, as layers judge it: a tool of a server, or of a group that is shipped, by its name there. */
@@ -22,8 +23,9 @@ export function itemDemand({
   space,
   executor,
   config,
+  category,
 }: JudgedItem): Extract<Demand, { op: 'tool' }> {
-  const demand = { op: 'tool', id, action: 'run', type } as const
+  const demand = { op: 'tool', id, action: 'run', type, ...(category === null ? {} : { category }) } as const
   const dot = id.indexOf('.')
   const group = space === 'builtin' ? GROUPS.find((name) => name === id.slice(0, dot)) : undefined
   if (group !== undefined) return { ...demand, of: { server: group, tool: id.slice(dot + 1) } }
@@ -59,7 +61,7 @@ export function itemJudge({ layers, faults }: Policy): ItemJudge {
 }
 
 function refusesTools({ byOperation }: Layer): boolean {
-  const rules = (byOperation.get('tool') ?? []).map(({ rule }) => rule)
+  const rules = byOperation.tool.map(({ rule }) => rule)
   return (
     rules.some(({ effect, when }) => effect === 'deny' && when === undefined) ||
     !rules.some(({ effect, match }) => effect === 'allow' && match.kind === 'any')

@@ -31,7 +31,7 @@ import { readWork } from './read-work.ts'
 import { openOutputs } from './outputs.ts'
 import { openResults } from './results.ts'
 import { rootOf } from './run-work.ts'
-import type { RunOrder } from './runs.ts'
+import type { Begun, RunOrder } from './runs.ts'
 import { openRuns } from './runs.ts'
 import type { ItemJudge } from './item-demand.ts'
 import { itemJudge } from './item-demand.ts'
@@ -51,7 +51,7 @@ export interface Kernel {
   /** The links an item would run through, how far each is trusted, and the hash a grant for it is bound to. */
   chainOf(item: Item, lookup: Lookup): Promise<ShownChain>
   /** Begins a run: calls that name it are judged by its layers too. */
-  openRun(order: RunOrder): Promise<string>
+  openRun(order: RunOrder): Promise<Begun>
   /** Ends it, with all that were begun in it. */
   closeRun(runId: string): Promise<void>
   /** What is decided in a project about items before they are run: the same function filters what is shown. */
@@ -121,7 +121,7 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
       programs: [join(builtinFolder, '..', 'dist', 'cli.js')],
     },
   })
-  const runs = openRuns({ ...layerMeans, store, clock })
+  const runs = openRuns({ ...layerMeans, store, clock, home: config.home })
   const approver = openApprover(config.approverKey)
   const notices = openNotices({ approver, chain, clock, log, pass: (ticket, work) => pass(ticket, work) })
   const means: Means = {

@@ -21,7 +21,10 @@ export interface Permissions {
 }
 
 /** The `<permissions>` of a directive as rules. What is not understood grants nothing, and is said. */
-export function compilePermissions(block: PermissionElement | null, context: PermissionContext): Permissions {
+export function compilePermissions(
+  block: PermissionElement | undefined,
+  context: PermissionContext,
+): Permissions {
   const delegates = block?.children.filter(({ name }) => name === 'delegate') ?? []
   const rest = block?.children.filter(({ name }) => name !== 'delegate') ?? []
   const own = compileAll(rest, 'allow', context)
@@ -40,23 +43,6 @@ export function compilePermissions(block: PermissionElement | null, context: Per
     secrets: [...new Set(all.flatMap(({ secrets }) => secrets))],
     reports: all.flatMap(({ reports }) => reports),
   }
-}
-
-/** What another system declares as texts: `ryeos.execute.tool.a/b`. */
-export function compileCapabilities(texts: readonly string[], context: PermissionContext): Permissions {
-  const elements = texts.map((text, at): PermissionElement => {
-    const [, verb = '', kind = '', id = ''] = /^[a-z]+\.([a-z]+)\.([a-z]+)\.(.+)$/.exec(text) ?? []
-    const inner = { name: kind, attributes: {}, children: [], text: id, line: at + 1 }
-    return {
-      name: verb || text,
-      attributes: {},
-      children: kind === '' ? [] : [inner],
-      text: '',
-      line: at + 1,
-    }
-  })
-  const block = { name: 'permissions', attributes: {}, children: elements, text: '', line: 1 }
-  return compilePermissions(block, context)
 }
 
 type Found = Omit<Rule, 'id' | 'remedy'>

@@ -19,11 +19,6 @@ export function machineLayer(files: OwnFiles): Layer {
   const programs = bothWays(files.programs)
   const written = 'Only a person changes these files, outside of Kiwi'
   const started = 'Call search, load, execute or help instead of starting kiwi from a tool'
-  const own = (id: string, rule: Omit<Rule, 'id' | 'effect'>): Rule => ({
-    id: `machine/${id}`,
-    effect: 'deny',
-    ...rule,
-  })
   const rules = [
     own('own-files', { op: 'write', match: { kind: 'under', paths: neverWritten }, remedy: written }),
     own('own-files', { op: 'write', match: { kind: 'around', paths: neverWritten }, remedy: written }),
@@ -55,6 +50,10 @@ export function machineLayer(files: OwnFiles): Layer {
     }),
   ]
   return plainLayer({ name: 'machine', source: { kind: 'machine' }, rules }, true)
+}
+
+function own(id: string, rule: Omit<Rule, 'id' | 'effect'>): Rule {
+  return { id: `machine/${id}`, effect: 'deny', ...rule }
 }
 
 /** As they are written, and with their links followed: a demand may say either. */

@@ -7,7 +7,7 @@ import { listOf } from './permission-element.ts'
 import type { Match, Operation } from './rule.ts'
 
 /** What one written form grants. */
-export interface Grant {
+interface Grant {
   readonly op: Operation
   readonly match: Match
   /** It only opens the way to what the others are about: a form that denies does without it. */
@@ -62,7 +62,7 @@ export function commandPattern(pattern: string): Granted {
   return { grants: [{ op: 'exec', match: { kind: 'prefix', words } }, SHELL] }
 }
 
-export function serverTools(name: string, tools: readonly string[] | null): Granted {
+function serverTools(name: string, tools: readonly string[] | null): Granted {
   const server = serverName(name)
   const fault =
     serverFault(server) ?? (tools ?? []).map((tool) => globFault(tool)).find((found) => found !== null)

@@ -9,6 +9,7 @@ export type Demand =
       /** The server or group it belongs to, and its name there: two fields, because an id may hold any dot. */
       readonly of?: { readonly server: string; readonly tool: string }
       readonly type?: string
+      readonly category?: string
       /** False for an executor that a trusted manifest fixes. */
       readonly isChosen?: boolean
     }
@@ -113,7 +114,7 @@ export interface Layer extends LayerData {
   readonly isBase: boolean
   /** Of all that it says. */
   readonly hash: string
-  readonly byOperation: ReadonlyMap<Operation, readonly ReadyRule[]>
+  readonly byOperation: Readonly<Record<Operation, readonly ReadyRule[]>>
 }
 
 export interface ReadyRule {
