@@ -4,24 +4,25 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { makePartStore } from '../../test/fixtures/part-store.ts'
 import type { TempChain } from '../../test/fixtures/temp-chain.ts'
 import { openTempChain } from '../../test/fixtures/temp-chain.ts'
+import { readEnvironment } from '../config/environment.ts'
 import type { JsonObject } from '../shared/json.ts'
 
 let temp: TempChain
 let home: string
 beforeAll(async () => {
   temp = await openTempChain()
-  home = process.env['HOME'] ?? '/'
+  home = readEnvironment()['HOME'] ?? '/'
 })
 afterAll(() => temp.close())
 
 /** What a shell script held like this prints. */
-async function printed(id: string, sandbox: JsonObject, script: string): Promise<string> {
+async function printed(id: string, sandbox: JsonObject, script: string): Promise<unknown> {
   temp.tool(
     id,
     { tool_type: 'script', executor: 'bash_runtime', sandbox },
     { 'main.sh': `#!/bin/bash\n${script}` },
   )
-  return String((await temp.run(id)).data['output'])
+  return (await temp.run(id)).data['output']
 }
 
 test.each(['fs', 'strict'])(

@@ -50,7 +50,7 @@ let asked = 0
 const ownSleep = (): string => `${90_000 + process.pid}.${++asked}`
 
 describe.each(SANDBOX_LEVELS)('level %s', (level) => {
-  test(`CMD-07: after a timeout nothing is left of a tree held by ${level}, in the group or out of it`, async () => {
+  test(`CMD-07 N14: after a timeout nothing is left of a tree held by ${level}, in the group or out of it`, async () => {
     const sleep = ownSleep()
     const command = await held(
       level,
@@ -80,7 +80,7 @@ describe.each(SANDBOX_LEVELS)('level %s', (level) => {
 })
 
 describe('CMD-09: what runs away in a strict sandbox', () => {
-  test('CMD-09: it has bounds of memory and processes, and goes first when memory is short', async () => {
+  test('CMD-09 N14: it has bounds of memory and processes, and goes first when memory is short', async () => {
     const limits = await subprocess.run(
       await held('strict', 'cat /proc/self/limits /proc/self/oom_score_adj'),
     )
