@@ -81,13 +81,18 @@ function faultOf(demand: Demand): { readonly reason: string; readonly remedy: st
 }
 
 function toVerdict({ effect, layer, demand, ready }: Found, demands: readonly Demand[]): Verdict {
-  const base = { effect, layer: layer.name, demand }
-  if (ready === null) return { ...base, ...missingGrant(layer, demand, demands), reason: null }
+  const { name } = layer
+  if (ready === null) {
+    const { rule, remedy, required } = missingGrant(layer, demand, demands)
+    return { effect, layer: name, rule, demand, remedy, required, reason: null }
+  }
   const { rule } = ready
   const fault = rule.effect === effect ? null : faultOf(demand)
   return {
-    ...base,
+    effect,
+    layer: name,
     rule: rule.id,
+    demand,
     remedy: fault?.remedy ?? rule.remedy,
     required: null,
     reason: fault?.reason ?? null,
