@@ -22,7 +22,15 @@ function question(more: object): Question {
     parameters: { path: 'a.txt' },
     would: {},
     undo: null,
-    asks: [{ layer: 'user harness', rule: 'user/filesystem', op: 'tool', resource: 'filesystem.write' }],
+    asks: [
+      {
+        layer: 'user harness',
+        rule: 'user/filesystem',
+        op: 'tool',
+        resource: 'filesystem.write',
+        reason: 'thrice',
+      },
+    ],
     ...more,
   }
   return { ...sampleApproval({ summary }), isOurs: true }
@@ -37,7 +45,7 @@ test('H9, APR-08: what would become of a file is shown against what it is now, w
   expect(shown).toContain(`changes   "${file}"`)
   expect(shown).toContain(String.raw`-two "2"
 +\u{1b}[2Jtwo`)
-  expect(shown).toContain('layer user harness rule user/filesystem: tool filesystem.write')
+  expect(shown).toContain('layer user harness rule user/filesystem: tool filesystem.write (thrice)')
 })
 
 test('H9: a new file is all new, and a link, a folder or a large file is not read', () => {
@@ -69,4 +77,11 @@ test('H9: whether it can be undone, what it starts and what it sends are said', 
   expect(shown).toContain('sends     POST https://example.com/')
   expect(shown).toContain('undo      cannot be undone: it sends')
   expect(shown).toContain('it cannot be approved')
+  const commands = [
+    ['/usr/bin/git', 'commit', '-m', 'a; b'],
+    ['/usr/bin/git', 'push'],
+  ]
+  expect(shownQuestion(question({ would, commands }), false)).toContain(
+    'starts    "/usr/bin/git" "commit" "-m" "a; b"\n          "/usr/bin/git" "push"\n',
+  )
 })

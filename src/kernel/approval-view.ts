@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { visible, visibleJson } from '../shared/visible.ts'
 import type { Approval } from '../store/approvals.ts'
 import type { Call, Undo } from './call.ts'
-import type { Verdict } from './policy/rule.ts'
+import type { Demand, Verdict } from './policy/rule.ts'
 import { resourceOf } from './policy/rule.ts'
 
 /** Bytes of the arguments that are shown unless all are asked for. */
@@ -12,7 +12,7 @@ const SHOWN_CHARACTERS = 4096
 /** What is kept of a call for the person who is asked about it: all of its arguments, live secrets taken out. */
 export function summaryOf({ work, ticket, projectPath }: Call, asks: readonly Verdict[]): JsonObject {
   if (work === null) throw new TypeError('nobody is asked about a call before it was worked out')
-  const { item, action, parameters, redact, preview, change, undo } = work
+  const { item, action, demands, parameters, redact, preview, change, undo } = work
   return {
     tool: item.id,
     version: item.version,
@@ -22,17 +22,24 @@ export function summaryOf({ work, ticket, projectPath }: Call, asks: readonly Ve
     // Not by their names, as in the journal: a person must see what an agent calls a secret.
     parameters: redact(parameters ?? asJson(ticket.parameters)),
     would: redact(preview()),
+    commands: redact(demands.flatMap(commandOf)),
     ...(change === undefined ? {} : { change: redact({ path: change.path, content: change.content }) }),
     undo: undo === undefined ? null : undoText(undo),
-    asks: asks.map(({ layer, rule, demand }) => ({
+    asks: asks.map(({ layer, rule, demand, reason }) => ({
       layer,
       rule,
       op: demand.op,
       resource: redact(resourceOf(demand)),
+      reason: redact(reason),
     })),
     caller: ticket.caller.kind,
     project: projectPath,
   }
+}
+
+/** What is judged as a command is shown as one, argument by argument. */
+function commandOf(demand: Demand): readonly (readonly string[])[] {
+  return demand.op === 'exec' && demand.argv !== undefined ? [[demand.program, ...demand.argv.slice(1)]] : []
 }
 
 /** What came over the wire, or nothing. */
@@ -53,17 +60,23 @@ function undoText(undo: Undo): string {
   }
 }
 
+const Ask = z.looseObject({
+  layer: z.string(),
+  rule: z.string().nullable(),
+  op: z.string(),
+  resource: z.string(),
+  reason: z.string().nullable().catch(null),
+})
 const Summary = z.looseObject({
   tool: z.string(),
   version: z.string().nullable().catch(null),
   action: z.string(),
   parameters: z.json(),
+  commands: z.array(z.array(z.string())).catch([]),
   would: z.record(z.string(), z.json()).catch({}),
   change: z.looseObject({ path: z.string(), content: z.string() }).optional(),
   undo: z.string().nullable().catch(null),
-  asks: z.array(
-    z.looseObject({ layer: z.string(), rule: z.string().nullable(), op: z.string(), resource: z.string() }),
-  ),
+  asks: z.array(Ask),
 })
 
 /** The file a call would write, as it would be; null when that was not known before. */
@@ -73,14 +86,15 @@ export function changeOf({ summary }: Approval): { readonly path: string; readon
 
 /** The question in words: every character of the call can be told, and none passes for one of ours. */
 export function questionText(approval: Approval, isFull = false): string {
-  const { tool, version, action, parameters, would, undo, asks } = Summary.parse(approval.summary)
+  const { tool, version, action, parameters, would, commands, undo, asks } = Summary.parse(approval.summary)
   const { command, args, cwd } = Command.parse(would['would_run'])
   const { method, url } = Request.parse(would['would_send'])
   const bounded = (text: string): string => bound(text, approval.id, isFull)
+  const starts = commands.length > 0 || command === null ? commands : [[command, ...args]]
   const lines: readonly (readonly [string, string | null])[] = [
     ['call', `${visible(action)} ${visible(tool)}${version === null ? '' : `@${visible(version)}`}`],
     ['with', bounded(visibleJson(parameters))],
-    ['starts', command === null ? null : bounded([command, ...args].map(quoted).join(' '))],
+    ['starts', bounded(starts.map((argv) => argv.map(quoted).join(' ')).join('\n'))],
     ['in', cwd === null ? null : quoted(cwd)],
     ['sends', url === null ? null : bounded(`${visible(method ?? '')} ${visible(url)}`)],
     ['undo', undo === null ? null : visible(undo)],
@@ -106,9 +120,10 @@ const Request = z
   .looseObject({ method: z.string().nullable(), url: z.string().nullable() })
   .catch({ method: null, url: null })
 
-function askText(ask: { layer: string; rule: string | null; op: string; resource: string }): string {
-  const rule = ask.rule === null ? '' : ` rule ${visible(ask.rule)}`
-  return `layer ${visible(ask.layer)}${rule}: ${ask.op} ${visible(ask.resource).slice(0, 200)}`
+function askText({ layer, rule, op, resource, reason }: z.infer<typeof Ask>): string {
+  const by = rule === null ? '' : ` rule ${visible(rule)}`
+  const why = reason === null ? '' : ` (${visible(reason)})`
+  return `layer ${visible(layer)}${by}: ${op} ${visible(resource).slice(0, 200)}${why}`
 }
 
 function forWhom({ principal, session, run, project }: Approval): string {
