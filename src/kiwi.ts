@@ -23,6 +23,8 @@ export interface Kiwi extends Meta {
   readonly spaces: Spaces
   /** The links an item would run through, and how far they are trusted. */
   readonly chainOf: Kernel['chainOf']
+  /** Whether the journal is what was written. */
+  readonly verifyJournal: Kernel['verifyJournal']
   close(): Promise<void>
 }
 
@@ -39,7 +41,7 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
   // Of older days, when there were two ways to run a tool.
   if (config.environment['KIWI_USE_PRIMITIVES'] !== undefined)
     log.warn('setting.without_effect', { name: 'KIWI_USE_PRIMITIVES' })
-  const store = await openSqliteStore({ path: config.store, clock, log })
+  const store = await openSqliteStore({ path: config.store, clock, log, journalSync: config.audit.sync })
   const view = viewOf(store)
   try {
     const { userSpace } = config
@@ -54,6 +56,7 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
       store: view,
       spaces,
       chainOf: (item, lookup) => kernel.chainOf(item, lookup),
+      verifyJournal: () => kernel.verifyJournal(),
       async close() {
         spaces.close()
         await kernel.close()

@@ -38,6 +38,7 @@ describe('settings', () => {
       key: join(space, 'kiwi.key'),
       publicKey: join(space, 'kiwi.pub'),
       store: join(space, 'kiwi.db'),
+      heads: join(space, 'kiwi.heads.jsonl'),
       port: 7717,
       logLevel: 'warn',
       allowHosts: [],
@@ -46,7 +47,9 @@ describe('settings', () => {
       publishers: [],
       outputs: { keep: 10, minBytes: 0 },
       packages: {},
+      audit: { mirror: true, sync: 'normal' },
       sources: {
+        audit: 'default',
         store: 'default',
         port: 'default',
         log_level: 'default',
@@ -136,6 +139,7 @@ describe('settings', () => {
       publishers: 'default',
       outputs: 'default',
       packages: 'default',
+      audit: 'default',
       user_space: 'default',
     })
   })

@@ -40,6 +40,12 @@ const Outputs = z.strictObject({
   min_bytes: z.number().int().min(0),
 })
 
+/** Whether a project's records are mirrored in its `.ai/logs`, and whether all of them survive a power cut. */
+const Audit = z.strictObject({
+  mirror: z.boolean(),
+  sync: z.enum(['normal', 'full']),
+})
+
 /** Where packages come from, by language: what each setting becomes is data of the runtime. */
 const Packages = z.record(
   z.string().min(1),
@@ -57,6 +63,7 @@ const Settings = z.strictObject({
   publishers: z.array(Publisher),
   outputs: Outputs.partial(),
   packages: Packages,
+  audit: Audit.partial(),
 })
 type Settings = z.infer<typeof Settings>
 
@@ -73,6 +80,8 @@ export interface Config {
   readonly key: string
   readonly publicKey: string
   readonly store: string
+  /** Beside the store: signed heads of its journal. */
+  readonly heads: string
   readonly port: number
   readonly logLevel: LogLevel
   readonly allowHosts: readonly string[]
@@ -82,6 +91,7 @@ export interface Config {
   readonly publishers: readonly Publisher[]
   readonly outputs: OutputSettings
   readonly packages: z.infer<typeof Packages>
+  readonly audit: z.infer<typeof Audit>
   /** Where each setting came from, for `kiwi doctor`. */
   readonly sources: Readonly<Sources & Record<'user_space', Source>>
   readonly environment: Environment
@@ -107,6 +117,7 @@ export function loadConfig(environment: Environment, flags: Flags = {}): Config 
     ['environment', readVariables(environment)],
     ['flag', check(flags, 'the flags')],
   ])
+  const store = resolve(userSpace, expandHome(settings.store, home))
   return {
     userSpace,
     cache: join(cacheHome(environment) ?? join(home, '.cache'), 'kiwi'),
@@ -114,7 +125,8 @@ export function loadConfig(environment: Environment, flags: Flags = {}): Config 
     token: join(userSpace, 'kiwi.token'),
     key: join(userSpace, 'kiwi.key'),
     publicKey: join(userSpace, 'kiwi.pub'),
-    store: resolve(userSpace, expandHome(settings.store, home)),
+    store,
+    heads: `${store.replace(/\.db$/, '')}.heads.jsonl`,
     port: settings.port,
     logLevel: settings.log_level,
     allowHosts: settings.allow_hosts,
@@ -123,6 +135,7 @@ export function loadConfig(environment: Environment, flags: Flags = {}): Config 
     publishers: settings.publishers,
     outputs: { keep: settings.outputs.keep ?? 10, minBytes: settings.outputs.min_bytes ?? 0 },
     packages: settings.packages,
+    audit: { mirror: settings.audit.mirror ?? true, sync: settings.audit.sync ?? 'normal' },
     sources: { ...sources, user_space: named === null ? 'default' : 'environment' },
     environment,
   }
@@ -152,6 +165,7 @@ function settle(
     publishers: [],
     outputs: {},
     packages: {},
+    audit: {},
     watch: false,
   }
   let sources: Sources = {
@@ -164,6 +178,7 @@ function settle(
     publishers: 'default',
     outputs: 'default',
     packages: 'default',
+    audit: 'default',
   }
   for (const [source, layer] of layers) {
     settings = { ...settings, ...layer }

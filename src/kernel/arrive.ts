@@ -2,7 +2,7 @@ import type { Stage } from './gate.ts'
 
 /** Works out what a request means and would do. Every fault of the request itself ends here. */
 export const arrive: Stage = async (call, next) => {
-  const { work, projectPath, isDryRun } = await call.workOut()
+  const { work, projectPath, isDryRun } = await call.workOut(call)
   call.isDryRun = isDryRun
   call.work = work
   call.projectPath = projectPath

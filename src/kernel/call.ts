@@ -17,6 +17,8 @@ import type { Demand, Verdict } from './policy/rule.ts'
 export interface Caller {
   readonly principal: string
   readonly session: string
+  /** The session this one came from, if it did. */
+  readonly parentSession?: string | undefined
   /** An agent, or a person at the command line. */
   readonly kind: 'agent' | 'person'
 }
@@ -90,6 +92,8 @@ export type Wish =
       readonly category: string | null
     }
   | { readonly kind: 'trust'; readonly project: string; readonly isRevoked: boolean }
+  /** Of one call the journal forgets what it was made with. */
+  | { readonly kind: 'erase'; readonly callId: string }
 
 export interface Understood {
   readonly wish: Wish
@@ -163,7 +167,7 @@ export interface Arrival {
 /** One call on its way through the gate. The stages fill in what they find out. */
 export interface Call {
   readonly ticket: Ticket
-  readonly workOut: () => Promise<Arrival>
+  readonly workOut: (call: Call) => Promise<Arrival>
   work: Work | null
   projectPath: string | null
   /** What is decided for calls in its project. */

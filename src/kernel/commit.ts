@@ -7,7 +7,7 @@ export const commit: Stage = async (call, next, { store, clock }) => {
   const { work, ticket } = call
   if (work === null) throw new TypeError('a call came to be committed before it was worked out')
   try {
-    await store.journal.append([decisionRecord(call, clock.now())], work.isRepeatable ? 'normal' : 'full')
+    await store.journal.append([decisionRecord(call, clock)], work.isRepeatable ? 'normal' : 'full')
     call.decision = 'recorded'
   } catch (error) {
     if (!work.isReadOnly) {

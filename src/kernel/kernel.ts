@@ -13,8 +13,11 @@ import type { Lookup } from '../spaces/lookup.ts'
 import { openOwnKey } from '../spaces/signing-key.ts'
 import type { Store } from '../store/store.ts'
 import type { Performed } from '../chain/perform.ts'
-import type { Arrival, Outcome, Ticket, Understood } from './call.ts'
+import type { Call, Outcome, Ticket, Understood } from './call.ts'
+import { followedJournal } from './followed-journal.ts'
 import { gate } from './gate.ts'
+import { openHeads } from './heads.ts'
+import { openMirror } from './journal-mirror.ts'
 import { settleLostCalls } from './lost-calls.ts'
 import type { Means } from './means.ts'
 import { newCall } from './new-call.ts'
@@ -26,6 +29,8 @@ import { rootOf } from './run-work.ts'
 import type { ShownTrust } from './shown-trust.ts'
 import { shownTrust } from './shown-trust.ts'
 import { openSigner } from './signer.ts'
+import type { JournalReport } from './verify-journal.ts'
+import { verifyWithHeads } from './verify-journal.ts'
 import { workOut } from './work-out.ts'
 
 /** What stands between a wish and its effect. Nobody outside holds a handle that leads past it. */
@@ -44,6 +49,8 @@ export interface Kernel {
   preload(lookup: Lookup): Promise<void>
   /** Gives calls that were cut off with their process the end they will not get otherwise. */
   settle(): Promise<void>
+  /** Whether the journal is what was written, as far as that can be told. */
+  verifyJournal(): Promise<JournalReport>
   close(): Promise<void>
 }
 
@@ -65,14 +72,19 @@ export function openKernel({ config, store, clock, log, packageTable }: KernelMe
   const results = openResults(config.cache)
   const { token, key, publicKey, userSpace } = config
   const outputs = openOutputs({ settings: config.outputs, userSpace, clock })
-  const signer = openSigner(openOwnKey(config), clock)
+  const ownKey = openOwnKey(config)
+  const signer = openSigner(ownKey, clock)
+  const followers = [
+    ...(config.audit.mirror ? [openMirror(log)] : []),
+    openHeads({ file: config.heads, ownKey, clock, log }),
+  ]
   const policyOf = openPolicy(
     { store: config.store, token, config: config.file, key, publicKey },
     openHarness(userSpace),
   )
   const means: Means = {
     chain,
-    store,
+    store: { ...store, journal: followedJournal(store.journal, followers) },
     results,
     outputs,
     clock,
@@ -82,10 +94,15 @@ export function openKernel({ config, store, clock, log, packageTable }: KernelMe
     signer,
     packageTable,
   }
-  const pass = (ticket: Ticket, workOutHere: () => Promise<Arrival>): Promise<Outcome> =>
+  const pass = (ticket: Ticket, workOutHere: Call['workOut']): Promise<Outcome> =>
     gate(newCall(ticket, workOutHere), means)
   return {
-    admit: (ticket, understand) => pass(ticket, async () => workOut(await understand(), ticket, means)),
+    admit: (ticket, understand) => pass(ticket, async (call) => {
+        const understood = await understand()
+        // Known from here on, also to the record of what cannot be worked out.
+        call.projectPath = understood.lookup.projectPath
+        return workOut(understood, ticket, means)
+      }),
     read: (ticket, understand) =>
       pass(ticket, async () => ({
         work: readWork(ticket, understand()),
@@ -102,9 +119,11 @@ export function openKernel({ config, store, clock, log, packageTable }: KernelMe
     resultPage: (callId, offset, limit) => results.page(callId, offset, limit),
     preload: (lookup) => chain.resolver.preload(lookup),
     settle: () => settleLostCalls(means),
+    verifyJournal: () => verifyWithHeads({ journal: store.journal, file: config.heads, ownKey }),
     async close() {
       await chain.close()
       outputs.close()
+      await Promise.all(followers.map((follower) => follower.close()))
     },
   }
 }

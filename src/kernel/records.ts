@@ -1,8 +1,10 @@
 import type { ErrorCode, KiwiError } from '../shared/errors.ts'
-import type { JsonObject } from '../shared/json.ts'
+import type { Clock } from '../shared/clock.ts'
+import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { canonicalJson, sha256 } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { hideBySecretKey } from '../shared/redact.ts'
+import { textOf } from '../shared/template.ts'
 import type { NewRecord } from '../store/store.ts'
 import type { Call, Outcome, Work } from './call.ts'
 import { OWN_PROCESS, tagText } from '../shared/own-process.ts'
@@ -10,68 +12,116 @@ import { resourceOf } from './policy/rule.ts'
 
 const OWN_TAG = tagText(OWN_PROCESS)
 
-/** That a call is about to happen, or that it was refused and why. */
-export function decisionRecord(call: Call, wall: number, refusal?: KiwiError): NewRecord {
-  const { ticket, work, verdict } = call
+/** That a call is about to happen; with its end, that it was refused and why, or waits for a person. */
+export function decisionRecord(call: Call, clock: Clock, end?: Outcome | KiwiError): NewRecord {
+  const { ticket, work, verdict, approval } = call
   const isRequest = work === null || work.parameters === null
+  const refusal = end instanceof Error ? end : null
   return {
-    ...common(call, wall),
+    ...common(call, clock),
     kind: 'decision',
-    status: refusal === undefined ? 'allow' : 'deny',
+    status: end === undefined ? 'allow' : refusal === null ? 'ask' : 'deny',
     body: {
+      ...placeOf(call),
       ...parametersOf(isRequest ? ticket.parameters : work.redact(work.parameters)),
       ...(work === null ? {} : workBody(work)),
       ...(verdict === null ? {} : { layer: verdict.layer, rule: verdict.rule }),
+      ...(approval === null ? {} : { approval_id: approval.id }),
       caller: ticket.caller.kind,
       process: OWN_TAG,
-      ...(refusal === undefined ? {} : { code: refusal.code, message: refusal.message }),
+      ...(refusal === null ? {} : failureOf(refusal, work)),
     },
   }
 }
 
-function workBody({ item, chain, demands, redact, trust }: Work): JsonObject {
+function workBody({ item, chain, demands, redact, trust, digest }: Work): JsonObject {
   const { id, version, space } = item
+  const reached = demands.find((demand) => demand.op === 'read' || demand.op === 'write')
   return {
     tool: id,
     version,
     space,
     chain: chain.map((link) => `${link.id}${link.version === null ? '' : `@${link.version}`} ${link.space}`),
-    demands: redact(demands.map((demand) => `${demand.op} ${resourceOf(demand)}`)),
+    // Cut only when the secrets are out: half of one would not be found.
+    demands: demands
+      .slice(0, MOST_DEMANDS)
+      .map((demand) => textOf(redact(`${demand.op} ${resourceOf(demand)}`)).slice(0, LONGEST_DEMAND)),
+    ...(reached === undefined ? {} : { path: redact(resourceOf(reached)) }),
+    ...(digest === undefined ? {} : { digest }),
     ...(trust === undefined ? {} : { trust }),
   }
 }
 
+const MOST_DEMANDS = 100
+const LONGEST_DEMAND = 1000
+
 /** How it ended. Denials, failures, timeouts and cancelled calls have one too. */
 export function outcomeRecord(
   call: Call,
-  wall: number,
+  clock: Clock,
   durationMs: number,
   end: Outcome | KiwiError,
 ): NewRecord {
   const isError = end instanceof Error
-  const body: JsonObject = isError
-    ? { code: end.code, message: end.message, duration_ms: durationMs }
-    : { duration_ms: durationMs, result_hash: sha256(canonicalJson(end.data)) }
+  const undo = call.work?.undo?.tier
   return {
-    ...common(call, wall),
+    ...common(call, clock),
     kind: 'outcome',
-    status: isError ? (STATUSES[end.code] ?? 'error') : 'success',
-    body,
+    status: isError ? (STATUSES[end.code] ?? 'error') : (ENDS[end.status] ?? end.status),
+    body: {
+      ...placeOf(call),
+      duration_ms: durationMs,
+      ...(isError ? failureOf(end, call.work) : resultOf(end)),
+      ...(undo === undefined ? {} : { undo }),
+    },
   }
 }
 
-function common(
-  { ticket }: Call,
-  wall: number,
-): Pick<NewRecord, 'call_id' | 'session' | 'principal' | 'operation' | 'tool' | 'wall'> {
+/** A call that waits for a person has ended; what the person says is carried out by another. */
+const ENDS: Readonly<Record<string, string>> = { approval_required: 'parked' }
+
+function resultOf({ data }: Outcome): JsonObject {
+  const text = canonicalJson(data)
+  const { sandbox } = data
+  return {
+    result_hash: sha256(text),
+    bytes: Buffer.byteLength(text),
+    ...(sandbox === undefined ? {} : { sandbox }),
+  }
+}
+
+/** What a tool or a service said may be part of the message, so it is as little trusted as a result. */
+function failureOf({ code, message }: KiwiError, work: Work | null): JsonObject {
+  const told = work === null ? message : textOf(work.redact(message))
+  return { code, message: told.slice(0, LIMITS.messageCharacters) }
+}
+
+function common({ ticket }: Call, clock: Clock): Omit<NewRecord, 'kind' | 'status' | 'body'> {
+  const { principal, session, parentSession = null } = ticket.caller
   return {
     call_id: ticket.callId,
-    session: ticket.caller.session,
-    principal: ticket.caller.principal,
+    session,
+    parent_session: parentSession,
+    principal,
     operation: ticket.operation,
     tool: ticket.subject.slice(0, 256),
-    wall,
+    wall: clock.now(),
+    mono: clock.monotonic(),
   }
+}
+
+/** Where it belongs: the project it works in, and the file of it that mirrors the record. */
+function placeOf({ projectPath, work }: Call): JsonObject {
+  return { project: projectPath, group: groupOf(work) }
+}
+
+const GROUPS: ReadonlySet<string> = new Set(['filesystem', 'shell', 'git'])
+
+function groupOf(work: Work | null): string {
+  const [first] = work?.demands ?? []
+  if (first?.op === 'spawn') return 'thread'
+  if (first?.op !== 'tool' || first.of === undefined) return 'tool'
+  return GROUPS.has(first.of.server) ? first.of.server : 'mcp'
 }
 
 /** Codes whose calls ended otherwise than in plain failure. */
@@ -101,10 +151,11 @@ const STATUSES: Partial<Record<ErrorCode, string>> = {
 function parametersOf(parameters: unknown): JsonObject {
   try {
     const text = JSON.stringify(parameters ?? {}, hideBySecretKey)
-    const isShort = text.length <= LIMITS.journalCharacters
+    const shown: JsonValue = JSON.parse(text)
     return {
-      parameters: isShort ? JSON.parse(text) : text.slice(0, LIMITS.journalCharacters),
-      params_hash: sha256(canonicalJson(parameters ?? {})),
+      parameters: text.length <= LIMITS.journalCharacters ? shown : text.slice(0, LIMITS.journalCharacters),
+      // Of what is shown: a hash of a short secret would tell it to whoever tries all of them.
+      params_hash: sha256(canonicalJson(shown)),
     }
   } catch {
     // Nested deeper than can be written down. The refusal of such a call must be on record all the same.

@@ -28,6 +28,8 @@ export interface SqliteOptions {
   readonly busyLimit?: number
   /** Records that may wait for the store. */
   readonly queueLimit?: number
+  /** What every record is given at least. */
+  readonly journalSync?: 'normal' | 'full'
   /** Pages of the file at most. */
   readonly pageLimit?: number
 }
@@ -82,13 +84,13 @@ async function openReadOnly(file: string, reason: string, options: SqliteOptions
     const said = `"${file}" cannot be written: ${reason}`
     options.log?.warn('store.read_only', { file, reason, is_read: isRead })
     const store = assemble(connection, options, said)
-    const { append, publish, remove, exclusively, ...trust } = refuseWrites(file, said)
+    const { append, erase, publish, remove, exclusively, ...trust } = refuseWrites(file, said)
     return {
       ...store,
       exclusively,
       registry: { ...store.registry, publish, remove },
       trust: { ...store.trust, ...trust },
-      journal: { ...store.journal, append },
+      journal: { ...store.journal, append, erase },
     }
   } catch (error) {
     await connection.close()
@@ -111,7 +113,10 @@ function assemble(connection: Connection, options: SqliteOptions, readOnlyReason
   const versions = createVersions(connection, files)
   const searchRows = createSearchRows(connection)
   const generation = createGeneration(connection)
-  const appender = createAppender(connection, options.queueLimit ?? QUEUE_LIMIT)
+  const appender = createAppender(connection, {
+    queueLimit: options.queueLimit ?? QUEUE_LIMIT,
+    sync: options.journalSync ?? 'normal',
+  })
   return {
     registry: createRegistry({ connection, clock, log, generation, searchRows, versions, files }),
     index: createSearchIndex(connection, searchRows),
