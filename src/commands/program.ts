@@ -3,6 +3,7 @@ import { readWholeNumber } from '../config/whole-number.ts'
 import { errorReply } from '../meta/reply.ts'
 import { KiwiError } from '../shared/errors.ts'
 import { VERSION } from '../shared/version.ts'
+import { addAudit } from './audit-options.ts'
 import { addAuthoring, addImport } from './authoring.ts'
 import { printReply } from './terminal.ts'
 
@@ -113,14 +114,9 @@ function createProgram(ends: (run: Promise<number>) => Promise<void>): Command {
   inProject('init', 'make the .ai folder of this project, and trust it')
     .option('--yes', 'without asking about items that are already there')
     .action(async (options) => ends((await import('./init.ts')).initCommand(options)))
-  inProject('audit', 'show the record of calls, newest first')
-    .option('--limit <number>', 'how many records', wholeNumber('--limit'), 20)
-    .option('--tool <id>', 'only of this item')
-    .option('--session <id>', 'only of this session')
-    .option('--call <id>', 'only of this call')
-    .option('--status <status>', 'allow, deny, success, error, denied, timeout, cancelled or unknown')
-    .option('--verify', 'check that no record was changed, removed or moved')
-    .action(async (options) => ends((await import('./audit.ts')).auditCommand(options)))
+  addAudit(inProject('audit', 'show the record of calls, newest first'), wholeNumber('--limit')).action(
+    async (options) => ends((await import('./audit.ts')).auditCommand(options)),
+  )
   inProject('doctor', 'what works here, what does not, and where each setting came from').action(
     async (options) => ends((await import('./doctor.ts')).doctorCommand(options)),
   )

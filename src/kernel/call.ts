@@ -21,6 +21,8 @@ export interface Caller {
   readonly parentSession?: string | undefined
   /** An agent, or a person at the command line. */
   readonly kind: 'agent' | 'person'
+  /** The revision of the protocol it speaks; none at the command line. */
+  readonly protocol?: string | undefined
 }
 
 /** A request as it came in: enough to record it, whatever becomes of it. */

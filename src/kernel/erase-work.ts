@@ -15,7 +15,6 @@ export async function eraseWork(
   if (records.length === 0) {
     throw new KiwiError('NOT_FOUND', `Cannot erase "${callId}": no record has this call id`, {
       hint: 'kiwi audit --json shows the call ids',
-      fix: { call: 'help', arguments: { topic: 'kiwi-audit' } },
     })
   }
   return {

@@ -18,6 +18,7 @@ const Head = z.object({
   signature: z.string(),
 })
 export type Head = z.infer<typeof Head>
+type Said = Pick<Head, 'size' | 'hash' | 'time'>
 
 interface HeadMeans {
   /** Where they are kept. */
@@ -42,16 +43,16 @@ export function openHeads({ file, ownKey, clock, log }: HeadMeans): Follower {
     if (last === null || last.size === written) return
     const { size, hash } = last
     written = size
-    const time = new Date(clock.now()).toISOString()
-    writing = writing.then(async () => {
-      try {
-        const { fingerprint, sign } = await ownKey.readOrMake()
-        const head: Head = { size, hash, time, key: fingerprint, signature: sign(statementOf({ size, hash, time })) }
-        await append(file, head)
-      } catch (error) {
-        log.warn('head.unwritten', { file, reason: messageOf(error) })
-      }
-    })
+    writing = keep({ size, hash, time: new Date(clock.now()).toISOString() }, writing)
+  }
+  const keep = async (said: Said, before: Promise<void>): Promise<void> => {
+    await before
+    try {
+      const key = await ownKey.readOrMake()
+      await append(file, { ...said, key: key.fingerprint, signature: key.sign(statementOf(said)) })
+    } catch (error) {
+      log.warn('head.unwritten', { file, reason: messageOf(error) })
+    }
   }
   return {
     add(records) {
@@ -70,7 +71,7 @@ export function openHeads({ file, ownKey, clock, log }: HeadMeans): Follower {
 }
 
 /** What is signed: a signature for an item is never one for a head. */
-export function statementOf({ size, hash, time }: Pick<Head, 'size' | 'hash' | 'time'>): string {
+export function statementOf({ size, hash, time }: Said): string {
   return `kiwi journal head\n${canonicalJson({ size, hash, time })}`
 }
 

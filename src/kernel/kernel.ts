@@ -97,7 +97,8 @@ export function openKernel({ config, store, clock, log, packageTable }: KernelMe
   const pass = (ticket: Ticket, workOutHere: Call['workOut']): Promise<Outcome> =>
     gate(newCall(ticket, workOutHere), means)
   return {
-    admit: (ticket, understand) => pass(ticket, async (call) => {
+    admit: (ticket, understand) =>
+      pass(ticket, async (call) => {
         const understood = await understand()
         // Known from here on, also to the record of what cannot be worked out.
         call.projectPath = understood.lookup.projectPath

@@ -21,7 +21,10 @@ export async function settleLostCalls({
   }
 }
 
-async function settle(decision: JournalRecord, { store, clock }: Pick<Means, 'store' | 'clock'>): Promise<void> {
+async function settle(
+  decision: JournalRecord,
+  { store, clock }: Pick<Means, 'store' | 'clock'>,
+): Promise<void> {
   const { call_id, session, parent_session, principal, operation, tool, body } = decision
   const { project = null, group = null } = body
   const outcome: NewRecord = {

@@ -28,6 +28,7 @@ export function decisionRecord(call: Call, clock: Clock, end?: Outcome | KiwiErr
       ...(verdict === null ? {} : { layer: verdict.layer, rule: verdict.rule }),
       ...(approval === null ? {} : { approval_id: approval.id }),
       caller: ticket.caller.kind,
+      ...(ticket.caller.protocol === undefined ? {} : { protocol: ticket.caller.protocol }),
       process: OWN_TAG,
       ...(refusal === null ? {} : failureOf(refusal, work)),
     },

@@ -25,7 +25,10 @@ export async function verifyWithHeads({ journal, file, ownKey }: VerifyMeans): P
   // Read before the walk: a head that is written meanwhile may count records the walk has not seen.
   const { heads, notes } = await headsOf(file)
   const { clockBack, ...walked } = await journal.verify()
-  const told = [...notes, ...clockBack.map(({ seq, ms }) => `the clock went back by ${ms / 1000} s before record ${seq}`)]
+  const told = [
+    ...notes,
+    ...clockBack.map(({ seq, ms }) => `the clock went back by ${ms / 1000} s before record ${seq}`),
+  ]
   const report = { ...walked, clockBack, head: null, heads: heads.length, notes: told }
   if (walked.brokenAt !== null) return report
   const { isForged, isForeign } = judgeOf(ownKey)

@@ -135,7 +135,8 @@ function createWriter(connection: Connection): (entries: readonly Entry[]) => re
       seq += 1
       const prev = prev_hash
       const hash = hashOf({ ...record, seq, prev_hash, body_hash })
-      const { kind, call_id, session, principal, operation, tool, status, wall, mono, parent_session } = record
+      const { kind, call_id, session, principal, operation, tool, status, wall, mono, parent_session } =
+        record
       const said = [kind, call_id, session, principal, operation, tool, status, wall] as const
       insert.run(seq, ...said, salt, body, body_hash, prev_hash, hash, mono, parent_session)
       prev_hash = hash

@@ -26,7 +26,7 @@ export const RecordRow = z.object({
 export type RecordRow = z.infer<typeof RecordRow>
 
 export function toRecord(row: unknown): JournalRecord {
-  const { salt, body, body_hash, prev_hash: prev, ...said } = readRow(RecordRow, row)
+  const { salt: _salt, body, body_hash: _bodyHash, prev_hash: prev, ...said } = readRow(RecordRow, row)
   return { ...said, prev, body: body === null ? {} : bodyOf(body) }
 }
 
