@@ -32,7 +32,7 @@ function faultText({ fault, brokenAt, records, head }: JournalReport): string {
     case 'cut':
       return `${at}: the end is missing; there are ${records} records, and ${signed}`
     case 'rewritten':
-      return `${at}: the chain up to it was written anew; ${signed} and another hash`
+      return `${at}: records up to it were removed or written anew; ${signed} with another hash`
     case 'forged':
     case null:
       return `A head is forged: ${signed}, and its signature does not fit`

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, renameSync, statSync, writeSync } from 'node:fs'
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, renameSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf } from '../shared/errors.ts'
 import { jsonLine } from '../shared/json-line.ts'
@@ -87,8 +87,12 @@ function append(path: string, text: string): void {
   try {
     const before = fstatSync(file)
     if (!before.isFile()) throw new Error(`"${path}" is no plain file`)
-    writeSync(file, text)
-    const isFull = before.size + text.length > LIMITS.mirrorBytes
+    const bytes = Buffer.from(text)
+    if (writeSync(file, bytes) < bytes.length) {
+      ftruncateSync(file, before.size)
+      throw new Error('the disk is full')
+    }
+    const isFull = before.size + bytes.length > LIMITS.mirrorBytes
     // Unless another process has done so a moment ago.
     if (isFull && statSync(path, { throwIfNoEntry: false })?.ino === before.ino) renameSync(path, `${path}.1`)
   } finally {

@@ -63,6 +63,16 @@ test('H7: a store from before the steady clock keeps its records, and its chain 
   ])
 })
 
+test('AUD-01, AUD-11: a record stands in one place of the file, also when its table has grown', async () => {
+  const store = await place.open()
+  const canaries = Array.from({ length: 30 }, (_, n) => `canary-number-${n}.`)
+  for (const canary of canaries)
+    await store.journal.append([sampleRecord(canary, { body: { canary, text: 'x'.repeat(500) } })], 'normal')
+  await store.close()
+  const bytes = readFileSync(place.path, 'latin1')
+  for (const canary of canaries) expect(bytes.split(`"canary":"${canary}"`), canary).toHaveLength(2)
+})
+
 test('AUD-11: an erased body is found nowhere in the files of the store', async () => {
   const { journal } = await place.open()
   await journal.append([sampleRecord('c1', { body: { text: 'erase-me-canary' } })], 'normal')
