@@ -23,6 +23,12 @@ export interface Kiwi extends Meta {
   readonly spaces: Spaces
   /** The links an item would run through, and how far they are trusted. */
   readonly chainOf: Kernel['chainOf']
+  /** What is decided for calls in a project. */
+  readonly policyOf: Kernel['policyOf']
+  readonly openRun: Kernel['openRun']
+  readonly closeRun: Kernel['closeRun']
+  /** What waits for a person. */
+  readonly questions: Kernel['questions']
   /** Whether the journal is what was written. */
   readonly verifyJournal: Kernel['verifyJournal']
   close(): Promise<void>
@@ -47,7 +53,14 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
     const { userSpace } = config
     const watchLog = config.watch ? log : undefined
     const spaces = await openSpaces({ store, clock, userSpace, builtinFolder: BUILTIN, watchLog })
-    const kernel = openKernel({ config, store, clock, log, packageTable: openPackageTable(BUILTIN) })
+    const kernel = openKernel({
+      config,
+      store,
+      clock,
+      log,
+      packageTable: openPackageTable(BUILTIN),
+      builtinFolder: BUILTIN,
+    })
     await kernel.preload(spaces.at(null))
     await kernel.settle()
     return {
@@ -56,6 +69,10 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
       store: view,
       spaces,
       chainOf: (item, lookup) => kernel.chainOf(item, lookup),
+      policyOf: (projectPath) => kernel.policyOf(projectPath),
+      openRun: (order) => kernel.openRun(order),
+      closeRun: (runId) => kernel.closeRun(runId),
+      questions: kernel.questions,
       verifyJournal: () => kernel.verifyJournal(),
       async close() {
         spaces.close()

@@ -12,6 +12,8 @@ import { digestOf } from './compile-plan.ts'
 import type { Draft } from './draft.ts'
 import { draftCall } from './draft.ts'
 import type { Request } from './draft-means.ts'
+import type { Post } from './post.ts'
+import { post } from './post.ts'
 import { openEnvironments } from './environments.ts'
 import type { Bundle } from './files-as-read.ts'
 import { createFindImports } from './find-imports.ts'
@@ -25,6 +27,7 @@ import type { Requirement } from './requirements.ts'
 import type { Resolver } from './resolve.ts'
 import { openResolver } from './resolve.ts'
 import { openSchemas } from './schemas.ts'
+import type { LoadArgvPolicies } from './shell/argv-policies.ts'
 import { createFindSiblings } from './siblings.ts'
 import type { Validate } from './validate.ts'
 import { openValidate } from './validate.ts'
@@ -49,6 +52,8 @@ export interface Chain {
   validate: Validate
   /** Makes it. */
   perform(draft: Draft, watch?: Watch): Promise<Performed>
+  /** Sends what Kiwi itself has to say, behind the same guards as a tool; gives the status it was answered with. */
+  post(message: Post, watch?: Watch): Promise<number>
   close(): Promise<void>
 }
 
@@ -57,6 +62,7 @@ interface ChainMeans {
   readonly clock: Clock
   readonly store: Store
   readonly packageTable: PackageTable
+  readonly argvPolicies: LoadArgvPolicies
 }
 
 export function openChain({ config, clock, store, packageTable }: ChainMeans): Chain {
@@ -99,6 +105,7 @@ export function openChain({ config, clock, store, packageTable }: ChainMeans): C
     digest: async (items, spaceRoot) => grantDigest(digestOf(items), await findLibrary(items, spaceRoot)),
     validate: openValidate({ clock, config, subprocess, schemas }),
     perform: (draft, watch) => perform(draft, means, watch),
+    post: (message, watch) => post(message, httpClient, watch),
     async close() {
       await Promise.all([subprocess.close(), httpClient.close()])
       await environments.close()

@@ -7,9 +7,15 @@ export function canAsk(): boolean {
 
 /** Asks for a yes. Anything else is a no. */
 export async function isAgreed(question: string): Promise<boolean> {
+  return /^y(?:es)?$/i.test(await typed(`${question} [y/N] `))
+}
+
+/** What the person types; empty when they end the input. */
+export async function typed(question: string): Promise<string> {
   const prompt = createInterface({ input: process.stdin, output: process.stderr })
+  const ended = new Promise<string>((resolve) => prompt.once('close', () => resolve('')))
   try {
-    return /^y(?:es)?$/i.test((await prompt.question(`${question} [y/N] `)).trim())
+    return (await Promise.race([prompt.question(question), ended])).trim()
   } finally {
     prompt.close()
   }

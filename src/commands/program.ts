@@ -3,6 +3,7 @@ import { readWholeNumber } from '../config/whole-number.ts'
 import { errorReply } from '../meta/reply.ts'
 import { KiwiError } from '../shared/errors.ts'
 import { VERSION } from '../shared/version.ts'
+import { addAnswering } from './answering.ts'
 import { addAudit } from './audit-options.ts'
 import { addAuthoring, addImport } from './authoring.ts'
 import { printReply } from './terminal.ts'
@@ -114,6 +115,7 @@ function createProgram(ends: (run: Promise<number>) => Promise<void>): Command {
   inProject('init', 'make the .ai folder of this project, and trust it')
     .option('--yes', 'without asking about items that are already there')
     .action(async (options) => ends((await import('./init.ts')).initCommand(options)))
+  addAnswering({ command, ends })
   addAudit(inProject('audit', 'show the record of calls, newest first'), wholeNumber('--limit')).action(
     async (options) => ends((await import('./audit.ts')).auditCommand(options)),
   )

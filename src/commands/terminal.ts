@@ -1,4 +1,5 @@
 import { styleText } from 'node:util'
+import { z } from 'zod'
 import { ERRORS } from '../shared/errors.ts'
 import type { Reply, ReplyError } from '../shared/reply.ts'
 import { commandOf } from './command-of.ts'
@@ -34,11 +35,22 @@ export function printReply(
 ): number {
   const terminal = openTerminal()
   if (isJson) terminal.out(JSON.stringify(reply, null, 2))
+  else if (reply.status === 'approval_required') printWaiting(reply.data, terminal)
   else if (reply.error === null) show(reply.data, terminal)
   else printError(reply.error, terminal)
   if (!isJson)
     for (const warning of reply.metadata.warnings ?? []) terminal.note(`note: ${printable(warning)}`)
+  if (reply.status === 'approval_required') return ERRORS.APPROVAL_TIMEOUT.exit
   return reply.error === null ? 0 : ERRORS[reply.error.code].exit
+}
+
+const Waiting = z.looseObject({ approval_id: z.string(), summary: z.string(), how: z.array(z.string()) })
+
+/** Nothing was done yet: what waits, and who can go on with it. */
+function printWaiting(data: unknown, terminal: Terminal): void {
+  const { approval_id, summary, how } = Waiting.parse(data)
+  terminal.note(`${terminal.red('approval_required')} ${approval_id}\n${printableText(summary)}`)
+  for (const step of how) terminal.note(`  ${printable(step)}`)
 }
 
 /** What happened, what to do, and the very next call. */

@@ -5,10 +5,13 @@ import { readEnvironment } from '../config/environment.ts'
 import type { Kiwi } from '../kiwi.ts'
 import { openKiwi } from '../kiwi.ts'
 import type { MetaTool } from '../meta/arguments.ts'
+import type { Answer } from '../kernel/call.ts'
+import { answerAct } from '../meta/answer-act.ts'
 import type { Act, RollbackOrder } from '../meta/meta.ts'
 import { createIds } from '../shared/ids.ts'
 import type { Report } from '../shared/progress.ts'
 import type { Reply } from '../shared/reply.ts'
+import { answerHere } from './answer.ts'
 import { findProject } from './find-project.ts'
 
 /** Options every command takes. */
@@ -27,10 +30,15 @@ export interface Session {
   /** The person's word for the project, or its end. */
   readonly trust: (isRevoked: boolean) => Promise<Reply>
   readonly rollback: (order: RollbackOrder) => Promise<Reply>
+  /** The person's answer to a call that waits for it. */
+  readonly decide: Decide
 }
 
+/** Answers a question that was seen. */
+export type Decide = (answer: Answer, project: string | null) => Promise<Reply>
+
 export async function withKiwi<T>(
-  { project }: CommonOptions,
+  { project, json }: CommonOptions,
   use: (session: Session) => Promise<T>,
 ): Promise<T> {
   const config = loadConfig(readEnvironment())
@@ -44,14 +52,22 @@ export async function withKiwi<T>(
   } as const
   const cancel = new AbortController()
   process.once('SIGINT', () => cancel.abort())
+  const decide: Decide = (answer, at) => kiwi.act(answerAct(answer, at), client)
+  /** A call that asks is answered right here, where a person is there to be asked. */
+  const answered = async (send: () => Promise<Reply>): Promise<Reply> => {
+    const reply = await send()
+    return json !== true && (await answerHere(reply, kiwi, decide)) ? send() : reply
+  }
   try {
     return await use({
       kiwi,
       project: folder,
-      call: (tool, args, report) => kiwi.call(tool, args, { ...client, report }, cancel.signal),
-      act: (act) => kiwi.act(act, client, cancel.signal),
-      trust: (isRevoked) => kiwi.trust(folder, isRevoked, client),
-      rollback: (order) => kiwi.rollback(folder, order, client),
+      call: (tool, args, report) =>
+        answered(() => kiwi.call(tool, args, { ...client, report }, cancel.signal)),
+      act: (act) => answered(() => kiwi.act(act, client, cancel.signal)),
+      trust: (isRevoked) => answered(() => kiwi.trust(folder, isRevoked, client)),
+      rollback: (order) => answered(() => kiwi.rollback(folder, order, client)),
+      decide,
     })
   } finally {
     await kiwi.close()

@@ -74,11 +74,16 @@ export interface Config {
   readonly userSpace: string
   /** Environments, work folders and kept results: everything here can be made again. */
   readonly cache: string
+  readonly home: string
+  /** What whoever administers the machine lets agents do. */
+  readonly machineHarness: string
   readonly file: string
   readonly token: string
   /** The person's own signing key, and its public half to hand out. */
   readonly key: string
   readonly publicKey: string
+  /** Seals what a person has decided. No tool may read it. */
+  readonly approverKey: string
   readonly store: string
   /** Beside the store: signed heads of its journal. */
   readonly heads: string
@@ -121,10 +126,13 @@ export function loadConfig(environment: Environment, flags: Flags = {}): Config 
   return {
     userSpace,
     cache: join(cacheHome(environment) ?? join(home, '.cache'), 'kiwi'),
+    home,
+    machineHarness: '/etc/kiwi/agent_harness.yaml',
     file,
     token: join(userSpace, 'kiwi.token'),
     key: join(userSpace, 'kiwi.key'),
     publicKey: join(userSpace, 'kiwi.pub'),
+    approverKey: join(userSpace, 'kiwi.approver'),
     store,
     heads: `${store.replace(/\.db$/, '')}.heads.jsonl`,
     port: settings.port,

@@ -9,9 +9,11 @@ import type { Change } from '../spaces/change-item.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { WrittenItem } from '../spaces/written-item.ts'
+import type { Claim } from '../store/approvals.ts'
 import type { SpaceName } from '../store/store.ts'
 import type { Policy } from './policy/policy.ts'
 import type { Demand, Verdict } from './policy/rule.ts'
+import type { Run } from './runs.ts'
 
 /** Who calls, and from where. */
 export interface Caller {
@@ -34,6 +36,8 @@ export interface Ticket {
   readonly subject: string
   readonly parameters: unknown
   readonly caller: Caller
+  /** The run it says it belongs to; left out for a call without a directive. */
+  readonly runId?: string
   readonly signal?: AbortSignal
   /** Hears what the call is busy with. */
   readonly report?: Report
@@ -96,6 +100,21 @@ export type Wish =
   | { readonly kind: 'trust'; readonly project: string; readonly isRevoked: boolean }
   /** Of one call the journal forgets what it was made with. */
   | { readonly kind: 'erase'; readonly callId: string }
+  | { readonly kind: 'decide'; readonly answer: Answer }
+
+/** What a person says about a call that waits for them. */
+export interface Answer {
+  readonly approval: string
+  /** The seal of the question as it was shown: another one since is a conflict. */
+  readonly seen: string
+  readonly decision: 'approve' | 'deny'
+  readonly scope: 'once' | 'run'
+  readonly reason: string | null
+  /** The arguments it is approved with, when not those it came with. */
+  readonly parameters: JsonObject | null
+  /** Where the person said so: at a terminal, in their client, or by a program that holds the approver's key. */
+  readonly channel: 'terminal' | 'client' | 'key'
+}
 
 export interface Understood {
   readonly wish: Wish
@@ -128,6 +147,8 @@ export interface Work {
   readonly demands: readonly Demand[]
   /** A call that was cut off may be made again, so its record need not survive a power cut. */
   readonly isRepeatable: boolean
+  /** Search, load or help: answered even where nothing may run. */
+  readonly isQuestion?: boolean
   /** It changes nothing and is shipped with Kiwi, so it may go on when the journal cannot be written. */
   readonly isReadOnly: boolean
   /** What it was asked to do it with; null when that is what the request says. */
@@ -138,6 +159,8 @@ export interface Work {
   readonly digest?: string
   /** How what it changes can be taken back; left out where nothing is changed. */
   readonly undo?: Undo
+  /** A part of asking itself: where a layer says ask about it, nobody is asked. */
+  readonly ifAsked?: 'pass' | 'refuse'
   /** A file as it would be, where that is known before: a person is shown the difference. */
   readonly change?: { readonly path: string; readonly content: string }
   /** Takes live secrets out of what is recorded and shown of it. */
@@ -172,11 +195,13 @@ export interface Call {
   readonly workOut: (call: Call) => Promise<Arrival>
   work: Work | null
   projectPath: string | null
-  /** What is decided for calls in its project. */
+  /** The run it belongs to; null for a call without a directive. */
+  run: Run | null
+  /** What is decided for calls in its project, the layers of its run among it. */
   policy: Policy | null
   verdict: Verdict | null
-  /** The yes of a person that this call uses up. */
-  approval: { readonly id: string } | null
+  /** The person's yes that lets it through, with the claim that uses it up; or the question it waits for. */
+  approval: { readonly id: string; readonly claim: Claim | null } | null
   /** What the checkpoint saw before the effect: the hash of each path it may change, null for none there. */
   seen: ReadonlyMap<string, string | null>
   isDryRun: boolean
@@ -186,7 +211,7 @@ export interface Call {
 }
 
 export interface Outcome {
-  readonly status: Extract<Status, 'success' | 'dry_run'>
+  readonly status: Extract<Status, 'success' | 'dry_run' | 'approval_required'>
   readonly data: JsonObject
   readonly itemId: string
   readonly action: string

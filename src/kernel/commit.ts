@@ -4,13 +4,16 @@ import type { Stage } from './gate.ts'
 
 /** The decision is on disk before the effect happens. Without a record there is no effect. */
 export const commit: Stage = async (call, next, { store, clock }) => {
-  const { work, ticket } = call
+  const { work, ticket, approval } = call
+  const claim = approval?.claim ?? undefined
   if (work === null) throw new TypeError('a call came to be committed before it was worked out')
   try {
-    await store.journal.append([decisionRecord(call, clock)], work.isRepeatable ? 'normal' : 'full')
+    const sync = work.isRepeatable && approval === null ? 'normal' : 'full'
+    await store.journal.append([decisionRecord(call, clock)], sync, claim)
     call.decision = 'recorded'
   } catch (error) {
-    if (!work.isReadOnly) {
+    if (error instanceof KiwiError && error.code === 'APPROVAL_USED') throw error
+    if (!work.isReadOnly || approval !== null) {
       const why = messageOf(error).replace(/^Cannot /, 'cannot ')
       throw new KiwiError(
         'AUDIT_UNAVAILABLE',

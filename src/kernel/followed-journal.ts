@@ -10,8 +10,8 @@ export interface Follower {
 export function followedJournal(journal: Journal, followers: readonly Follower[]): Journal {
   return {
     ...journal,
-    async append(records, sync) {
-      const placed = await journal.append(records, sync)
+    async append(records, sync, claim) {
+      const placed = await journal.append(records, sync, claim)
       for (const follower of followers) follower.add(placed)
       return placed
     },

@@ -1,5 +1,8 @@
+import { join } from 'node:path'
 import { openChain } from '../chain/chain.ts'
 import type { PlanLink } from '../chain/plan.ts'
+import { openSchemas } from '../chain/schemas.ts'
+import { openArgvPolicies } from '../chain/shell/argv-policies.ts'
 import { toLinks, walk } from '../chain/walk.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../shared/clock.ts'
@@ -8,12 +11,12 @@ import type { Log } from '../shared/log.ts'
 import type { Page } from '../shared/page.ts'
 import type { PackageTable } from '../spaces/imports.ts'
 import type { Item } from '../spaces/item.ts'
-import { openHarness } from '../spaces/harness.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { openOwnKey } from '../spaces/signing-key.ts'
 import type { Store } from '../store/store.ts'
 import type { Performed } from '../chain/perform.ts'
 import type { Call, Outcome, Ticket, Understood } from './call.ts'
+import { openApprover } from './approver.ts'
 import { followedJournal } from './followed-journal.ts'
 import { gate } from './gate.ts'
 import { openHeads } from './heads.ts'
@@ -21,11 +24,20 @@ import { openMirror } from './journal-mirror.ts'
 import { settleLostCalls } from './lost-calls.ts'
 import type { Means } from './means.ts'
 import { newCall } from './new-call.ts'
+import { openNotices } from './notices.ts'
+import type { Questions } from './questions.ts'
+import { openQuestions } from './questions.ts'
+import type { LayerMeans } from './policy/layer.ts'
 import { openPolicy } from './policy/open-policy.ts'
 import { readWork } from './read-work.ts'
 import { openOutputs } from './outputs.ts'
 import { openResults } from './results.ts'
 import { rootOf } from './run-work.ts'
+import type { RunOrder } from './runs.ts'
+import { openRuns } from './runs.ts'
+import type { ItemJudge } from './item-demand.ts'
+import { itemJudge } from './item-demand.ts'
+import type { Policy } from './policy/policy.ts'
 import type { ShownTrust } from './shown-trust.ts'
 import { shownTrust } from './shown-trust.ts'
 import { openSigner } from './signer.ts'
@@ -41,8 +53,18 @@ export interface Kernel {
   read(ticket: Ticket, understand: () => () => Promise<Performed>): Promise<Outcome>
   /** The links an item would run through, how far each is trusted, and the hash a grant for it is bound to. */
   chainOf(item: Item, lookup: Lookup): Promise<ShownChain>
+  /** Begins a run: calls that name it are judged by its layers too. */
+  openRun(order: RunOrder): Promise<string>
+  /** Ends it, with all that were begun in it. */
+  closeRun(runId: string): Promise<void>
+  /** What is decided in a project about items before they are run: the same function filters what is shown. */
+  itemJudge(projectPath: string | null): Promise<ItemJudge>
+  /** What is decided in a project. */
+  policyOf(projectPath: string | null): Promise<Policy>
   /** What the reply shows of an answer; what is too large is kept whole for a while. */
   fit(ticket: Ticket, data: JsonObject): Promise<JsonObject>
+  /** What waits for a person, and what was answered. */
+  readonly questions: Questions
   /** A page of a result that was too large for its reply. */
   resultPage(callId: string, offset: number, limit: number): Promise<Page>
   /** Brings what nearly every chain ends in into memory. */
@@ -65,12 +87,17 @@ interface KernelMeans {
   readonly clock: Clock
   readonly log: Log
   readonly packageTable: PackageTable
+  /** Where what is shipped with Kiwi lies. */
+  readonly builtinFolder: string
 }
 
-export function openKernel({ config, store, clock, log, packageTable }: KernelMeans): Kernel {
-  const chain = openChain({ config, clock, store, packageTable })
-  const results = openResults(config.cache)
+export function openKernel({ config, store, clock, log, packageTable, builtinFolder }: KernelMeans): Kernel {
   const { token, key, publicKey, userSpace } = config
+  const argvPolicies = openArgvPolicies(
+    ...[builtinFolder, userSpace].map((root) => join(root, 'config', 'argv')),
+  )
+  const chain = openChain({ config, clock, store, packageTable, argvPolicies })
+  const results = openResults(config.cache)
   const outputs = openOutputs({ settings: config.outputs, userSpace, clock })
   const ownKey = openOwnKey(config)
   const signer = openSigner(ownKey, clock)
@@ -78,10 +105,31 @@ export function openKernel({ config, store, clock, log, packageTable }: KernelMe
     ...(config.audit.mirror ? [openMirror(log)] : []),
     openHeads({ file: config.heads, ownKey, clock, log }),
   ]
-  const policyOf = openPolicy(
-    { store: config.store, token, config: config.file, key, publicKey },
-    openHarness(userSpace),
-  )
+  const schemas = openSchemas()
+  const layerMeans: LayerMeans = { argvPolicies, compileSchema: (schema, what) => schemas.compile(schema, what) }
+  const policyOf = openPolicy({
+    ...layerMeans,
+    home: config.home,
+    places: { builtinFolder, machineHarness: config.machineHarness, userSpace },
+    own: {
+      neverWritten: [
+        ...['', '-wal', '-shm', '-journal'].map((end) => config.store + end),
+        config.heads,
+        token,
+        config.file,
+        key,
+        publicKey,
+        config.approverKey,
+        join(userSpace, 'config', 'agent_harness.yaml'),
+        config.machineHarness,
+      ],
+      neverRead: [token, key, config.approverKey],
+      programs: [join(builtinFolder, '..', 'dist', 'cli.js')],
+    },
+  })
+  const runs = openRuns({ ...layerMeans, store, clock })
+  const approver = openApprover(config.approverKey)
+  const notices = openNotices({ approver, chain, clock, log, pass: (ticket, work) => pass(ticket, work) })
   const means: Means = {
     chain,
     store: { ...store, journal: followedJournal(store.journal, followers) },
@@ -90,6 +138,9 @@ export function openKernel({ config, store, clock, log, packageTable }: KernelMe
     clock,
     log,
     policyOf,
+    runs,
+    approver,
+    notify: (question, to) => notices.notify(question, to),
     userSpace,
     signer,
     packageTable,
@@ -116,12 +167,18 @@ export function openKernel({ config, store, clock, log, packageTable }: KernelMe
       const digest = await chain.digest(items, rootOf(item, lookup))
       return { links: toLinks(items), digest, ...shownTrust(trust) }
     },
+    openRun: (order) => runs.open(order),
+    closeRun: (runId) => runs.close(runId),
+    itemJudge: async (projectPath) => itemJudge(await policyOf(projectPath)),
+    policyOf: async (projectPath) => policyOf(projectPath),
     fit: ({ callId, subject }, data) => results.fitAnswer(callId, subject, data),
+    questions: openQuestions(means),
     resultPage: (callId, offset, limit) => results.page(callId, offset, limit),
     preload: (lookup) => chain.resolver.preload(lookup),
     settle: () => settleLostCalls(means),
     verifyJournal: () => verifyWithHeads({ journal: store.journal, file: config.heads, ownKey }),
     async close() {
+      await notices.drain()
       await chain.close()
       outputs.close()
       await Promise.all(followers.map((follower) => follower.close()))

@@ -2,10 +2,13 @@ import type { Chain } from '../chain/chain.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Log } from '../shared/log.ts'
 import type { PackageTable } from '../spaces/imports.ts'
+import type { Approval } from '../store/approvals.ts'
 import type { Store } from '../store/store.ts'
-import type { PolicyOf } from './policy/policy.ts'
+import type { Approver } from './approver.ts'
+import type { Notice, PolicyOf } from './policy/policy.ts'
 import type { Outputs } from './outputs.ts'
 import type { Results } from './results.ts'
+import type { Runs } from './runs.ts'
 import type { Signer } from './signer.ts'
 
 /** What the stages and the work behind them need. */
@@ -18,6 +21,10 @@ export interface Means {
   readonly log: Log
   /** What is decided for calls in a project. */
   readonly policyOf: PolicyOf
+  readonly runs: Runs
+  readonly approver: Approver
+  /** Tells people that one of them is waited for; what cannot be told is logged. */
+  readonly notify: (question: Approval, notices: readonly Notice[]) => void
   readonly userSpace: string
   readonly signer: Signer
   readonly packageTable: PackageTable

@@ -56,8 +56,11 @@ test('H7: an entry has every field, of a decision and of an outcome', () => {
       rule: 'user/fs/1',
       demand: { op: 'tool', id: 'deploy', action: 'run' },
       remedy: '',
+      required: null,
+      reason: null,
     },
-    approval: { id: 'a1' },
+    approval: { id: 'a1', claim: null },
+    run: { id: 'r1', parent: null, root: 'r1', directive: 'deploy_feature', layers: [] },
   })
   const decision = placed(decisionRecord(call, clock))
   expect(Object.keys(decision)).toEqual(expect.arrayContaining(H7))
@@ -71,8 +74,9 @@ test('H7: an entry has every field, of a decision and of an outcome', () => {
     path: '/p/a.txt',
     parameters: { to: 'staging' },
     params_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
-    agent_session: 's2',
-    parent_session: 's1',
+    directive: 'deploy_feature',
+    agent_session: 'r1',
+    parent_session: 's2',
     principal: 'ada',
     decision: 'allow',
     layer: 'user',
@@ -145,7 +149,8 @@ describe('RED-01: a live secret is in no record, in no encoding', () => {
         redact,
         parameters: { plain: look, nested: [{ [look]: 1 }] },
         demands: [
-          { op: 'exec', program: '/bin/sh', argv: ['sh', '-c', `${'x'.repeat(995)}${look}`] },
+          { op: 'exec', program: '/bin/sh', argv: ['sh', '-c', `${'x'.repeat(475)}${look}`] },
+          { op: 'read', path: `${'x'.repeat(980)}${look}` },
           { op: 'read', path: `/p/${look}` },
         ],
       }),

@@ -3,11 +3,13 @@ import type { Clock } from '../shared/clock.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { canonicalJson, sha256 } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
+import type { Redact } from '../shared/redact.ts'
 import { hideBySecretKey } from '../shared/redact.ts'
 import { textOf } from '../shared/template.ts'
 import type { NewRecord } from '../store/store.ts'
 import type { Call, Outcome, Work } from './call.ts'
 import { OWN_PROCESS, tagText } from '../shared/own-process.ts'
+import type { Demand } from './policy/rule.ts'
 import { resourceOf } from './policy/rule.ts'
 
 const OWN_TAG = tagText(OWN_PROCESS)
@@ -30,6 +32,7 @@ export function decisionRecord(call: Call, clock: Clock, end?: Outcome | KiwiErr
       caller: ticket.caller.kind,
       ...(ticket.caller.protocol === undefined ? {} : { protocol: ticket.caller.protocol }),
       process: OWN_TAG,
+      ...(call.run === null ? {} : { directive: call.run.directive }),
       ...(refusal === null ? {} : failureOf(refusal, work)),
     },
   }
@@ -43,10 +46,7 @@ function workBody({ item, chain, demands, redact, trust, digest }: Work): JsonOb
     version,
     space,
     chain: chain.map((link) => `${link.id}${link.version === null ? '' : `@${link.version}`} ${link.space}`),
-    // Cut only when the secrets are out: half of one would not be found.
-    demands: demands
-      .slice(0, MOST_DEMANDS)
-      .map((demand) => textOf(redact(`${demand.op} ${resourceOf(demand)}`)).slice(0, LONGEST_DEMAND)),
+    demands: demands.slice(0, MOST_DEMANDS).map((demand) => demandText(demand, redact)),
     ...(reached === undefined ? {} : { path: redact(resourceOf(reached)) }),
     ...(digest === undefined ? {} : { digest }),
     ...(trust === undefined ? {} : { trust }),
@@ -55,6 +55,13 @@ function workBody({ item, chain, demands, redact, trust, digest }: Work): JsonOb
 
 const MOST_DEMANDS = 100
 const LONGEST_DEMAND = 1000
+
+/** Cut only when the secrets are out: half of one would not be found. */
+function demandText(demand: Demand, redact: Redact): string {
+  const words = demand.op === 'exec' ? demand.argv?.map((word) => textOf(redact(word))) : undefined
+  const clean = demand.op === 'exec' && words !== undefined ? { ...demand, argv: words } : demand
+  return textOf(redact(`${demand.op} ${resourceOf(clean)}`)).slice(0, LONGEST_DEMAND)
+}
 
 /** How it ended. Denials, failures, timeouts and cancelled calls have one too. */
 export function outcomeRecord(
@@ -68,7 +75,7 @@ export function outcomeRecord(
   return {
     ...common(call, clock),
     kind: 'outcome',
-    status: isError ? (STATUSES[end.code] ?? 'error') : (ENDS[end.status] ?? end.status),
+    status: isError ? (STATUSES[end.code] ?? 'error') : end.status === 'success' ? 'success' : 'parked',
     body: {
       ...placeOf(call),
       duration_ms: durationMs,
@@ -78,31 +85,30 @@ export function outcomeRecord(
   }
 }
 
-/** A call that waits for a person has ended; what the person says is carried out by another. */
-const ENDS: Readonly<Record<string, string>> = { approval_required: 'parked' }
-
 function resultOf({ data }: Outcome): JsonObject {
   const text = canonicalJson(data)
-  const { sandbox } = data
-  return {
-    result_hash: sha256(text),
-    bytes: Buffer.byteLength(text),
-    ...(sandbox === undefined ? {} : { sandbox }),
-  }
+  return { result_hash: sha256(text), bytes: Buffer.byteLength(text), ...heldBy(data) }
+}
+
+/** What really held the program, where one was asked for. */
+function heldBy(data: JsonObject | null | undefined): JsonObject {
+  const sandbox = data?.['sandbox']
+  return sandbox === undefined ? {} : { sandbox }
 }
 
 /** What a tool or a service said may be part of the message, so it is as little trusted as a result. */
-function failureOf({ code, message }: KiwiError, work: Work | null): JsonObject {
+function failureOf({ code, message, partial }: KiwiError, work: Work | null): JsonObject {
   const told = work === null ? message : textOf(work.redact(message))
-  return { code, message: told.slice(0, LIMITS.messageCharacters) }
+  return { code, message: told.slice(0, LIMITS.messageCharacters), ...heldBy(partial) }
 }
 
-function common({ ticket }: Call, clock: Clock): Omit<NewRecord, 'kind' | 'status' | 'body'> {
+/** A run is a session of its own, below the one that sends it or the run that began it. */
+function common({ ticket, run }: Call, clock: Clock): Omit<NewRecord, 'kind' | 'status' | 'body'> {
   const { principal, session, parentSession = null } = ticket.caller
   return {
     call_id: ticket.callId,
-    session,
-    parent_session: parentSession,
+    session: run?.id ?? session,
+    parent_session: run === null ? parentSession : (run.parent ?? session),
     principal,
     operation: ticket.operation,
     tool: ticket.subject.slice(0, 256),

@@ -1,6 +1,7 @@
 import type { Arrival, Ticket, Understood, Work } from './call.ts'
 import { copyWork } from './copy-work.ts'
 import { createWork } from './create-work.ts'
+import { decideWork } from './decide-work.ts'
 import { deleteWork } from './delete-work.ts'
 import { eraseWork } from './erase-work.ts'
 import { importWork } from './import-work.ts'
@@ -45,5 +46,7 @@ function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Pro
       return eraseWork(wish, ticket, means)
     case 'trust':
       return trustWork(wish, lookup, ticket, means)
+    case 'decide':
+      return decideWork(wish, lookup, ticket, means)
   }
 }

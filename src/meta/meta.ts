@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path'
-import type { Caller, Ticket, Wish } from '../kernel/call.ts'
+import type { Caller, Outcome, Ticket, Wish } from '../kernel/call.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import { understand } from '../items/understand.ts'
 import type { Clock } from '../shared/clock.ts'
@@ -39,6 +39,8 @@ export interface Meta {
   trust(projectPath: string, isRevoked: boolean, client: Client): Promise<Reply>
   /** A person's too: what an item was in an earlier version becomes its latest again. */
   rollback(projectPath: string, order: RollbackOrder, client: Client): Promise<Reply>
+  /** What waits under this id. */
+  question(approvalId: string): ReturnType<Kernel['questions']['find']>
 }
 
 export interface RollbackOrder {
@@ -126,6 +128,7 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
         },
         client,
       ),
+    question: (approvalId) => kernel.questions.find(approvalId),
     rollback: (projectPath, { itemType, itemId, version, isDryRun }, client) =>
       act(
         {
@@ -152,7 +155,9 @@ function callerOf({ principal, session, parentSession, kind, protocol }: Client)
 async function answer(tool: string, args: unknown, call: MetaCall, stamp: () => Stamp): Promise<Reply> {
   if (tool === 'execute') return outcomeReply(await execute(args, call), stamp())
   const isCopy = tool === 'load' && isObject(args) && args['destination'] !== undefined
-  const { data, warnings } = await (isCopy ? copy(args, call) : read(tool, args, call))
+  const outcome = await (isCopy ? copy(args, call) : read(tool, args, call))
+  if (outcome.status === 'approval_required') return outcomeReply(outcome, stamp())
+  const { data, warnings } = outcome
   // A page is bounded by what was asked for, and must not lose a part.
   const isPage = isObject(args) && args['path'] !== undefined
   return successReply(isPage ? data : await call.kernel.fit(call.ticket, data), stamp(), warnings)
@@ -179,15 +184,15 @@ function read(tool: string, given: unknown, call: MetaCall): ReturnType<Kernel['
     switch (tool) {
       case 'search': {
         const args = readArguments(tool, given)
-        return () => search(args, call)
+        return warned(() => search(args, call), args, call)
       }
       case 'load': {
         const args = readArguments(tool, given)
-        return () => load(args, call)
+        return warned(() => load(args, call), args, call)
       }
       case 'help': {
         const args = readArguments(tool, given)
-        return () => help(args, call)
+        return warned(() => help(args, call), args, call)
       }
       default:
         throw unknownTool(tool)
@@ -195,15 +200,30 @@ function read(tool: string, given: unknown, call: MetaCall): ReturnType<Kernel['
   })
 }
 
+/** An answer, and what is wrong with the policy of its project. */
+function warned(
+  answerIt: () => Promise<Loaded>,
+  { project_path: projectPath }: { readonly project_path?: string | undefined },
+  { kernel, lookupAt }: MetaCall,
+): () => Promise<Loaded> {
+  return async () => {
+    const { data, warnings } = await answerIt()
+    const judge = await kernel.itemJudge((await lookupAt(projectPath)).projectPath)
+    return { data, warnings: [...warnings, ...judge.warnings] }
+  }
+}
+
 /** `load` with a destination: the item is shown as it was found, and then copied. */
-async function copy(given: unknown, call: MetaCall): Promise<Loaded> {
+async function copy(given: unknown, call: MetaCall): Promise<Outcome> {
   let shown: Loaded = { data: {}, warnings: [] }
   const outcome = await call.kernel.admit({ ...call.ticket, operation: 'load.copy' }, async () => {
     const { understood, ...loaded } = await loadForCopy(readArguments('load', given), call)
     shown = loaded
     return understood
   })
+  if (outcome.status === 'approval_required') return outcome
   return {
+    ...outcome,
     data: { ...shown.data, destination: outcome.data },
     warnings: [...shown.warnings, ...outcome.warnings],
   }
@@ -227,6 +247,9 @@ function ticketOf(given: {
     subject: typeof subject === 'string' ? subject.slice(0, 256) : '',
     parameters: name === 'execute' ? fields['parameters'] : fields,
     caller: callerOf(client),
+    ...(name === 'execute' && typeof fields['run_id'] === 'string'
+      ? { runId: fields['run_id'].slice(0, 64) }
+      : {}),
     ...(signal === undefined ? {} : { signal }),
     ...(client.report === undefined ? {} : { report: client.report }),
   }

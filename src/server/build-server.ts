@@ -5,6 +5,7 @@ import { errorReply } from '../meta/reply.ts'
 import { INSTRUCTIONS, TOOLS } from '../meta/tools.ts'
 import type { Report } from '../shared/progress.ts'
 import type { Reply } from '../shared/reply.ts'
+import { createAsking } from './ask-client.ts'
 import { createRoot } from './client-root.ts'
 
 /** What the endpoint needs to know besides the protocol. */
@@ -25,6 +26,7 @@ const TOOL_NAMES: ReadonlySet<string> = new Set(TOOLS.map(({ name }) => name))
 export function buildServer(endpoint: Endpoint): McpServerFactory {
   /** Requests of the newer era stand alone; together they are one session. */
   const shared = endpoint.newSession()
+  const asking = createAsking(endpoint)
   return ({ era }) => {
     const server = new Server(
       { name: 'kiwi', version: endpoint.version },
@@ -48,7 +50,9 @@ export function buildServer(endpoint: Endpoint): McpServerFactory {
         defaultProject: () => (hasRoots() ? root.of(ctx) : Promise.resolve(endpoint.folder)),
         report: reporterOf(ctx),
       }
-      const reply = await answer(endpoint, params, client, ctx)
+      const asked = asking({ ctx, era, client, capabilities: server.getClientCapabilities() })
+      const reply = await asked(() => answer(endpoint, params, client, ctx))
+      if ('resultType' in reply) return reply
       if (!TOOL_NAMES.has(params.name))
         throw new ProtocolError(INVALID_PARAMS, reply.error?.message ?? 'Unknown tool', reply.error)
       return {

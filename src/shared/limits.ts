@@ -43,6 +43,9 @@ export const LIMITS = {
   /** Records, and seconds with records, after which the length of the journal is signed. */
   headRecords: 1000,
   headSeconds: 60,
+  /** Questions to a person that one session may have open, and ended ones that are kept. */
+  openApprovals: 20,
+  keptApprovals: 1000,
   /** Cost of a JSON Schema that comes from data. */
   schemaCost: 20_000,
   /** Parts such a schema is written in: schemas and lists of them. */

@@ -1,5 +1,7 @@
 import type { JsonObject } from '../shared/json.ts'
 import type { ItemType, ToolType } from '../shared/tool-type.ts'
+import type { Runs } from './runs.ts'
+import type { Approvals, Claim } from './approvals.ts'
 
 /**
  * Everything Kiwi keeps that is not a plain file: the registry, the search index of all spaces, whom to trust, the journal.
@@ -10,6 +12,8 @@ export interface Store {
   readonly index: SearchIndex
   readonly trust: Trust
   readonly journal: Journal
+  readonly runs: Runs
+  readonly approvals: Approvals
   /** Why nothing can be written here, or null. A store that cannot be written still answers what it can. */
   readonly readOnlyReason: string | null
   /** A number that grows when the registry or what is trusted changed, in this process or another. Cheap enough for every call. */
@@ -258,7 +262,7 @@ export interface NewRecord {
   readonly operation: string
   /** The item as it was asked for. */
   readonly tool: string
-  /** Decision: allow, deny or ask. Outcome: success, error, denied, rejected, parked, timeout, cancelled, unknown. */
+  /** Decision: allow, ask or deny. Outcome: success, parked, error, denied, rejected, timeout, cancelled, unknown. */
   readonly status: string
   readonly wall: number
   /** Of the clock that never goes back; two of them compare within one process. */
@@ -310,8 +314,14 @@ export interface Journal {
   /**
    * Resolves when the records are committed: they then survive the death of this process and, when `sync` is
    * 'full', of the machine. Records given in one turn of the loop share a transaction. Gives them back as they stand.
+   * With a claim the approval is used up in the same transaction: APPROVAL_USED when it cannot be any more, and then
+   * nothing is recorded.
    */
-  append(records: readonly NewRecord[], sync: 'normal' | 'full'): Promise<readonly JournalRecord[]>
+  append(
+    records: readonly NewRecord[],
+    sync: 'normal' | 'full',
+    claim?: Claim,
+  ): Promise<readonly JournalRecord[]>
   read(filter: JournalFilter): Promise<readonly JournalRecord[]>
   /** Calls among the newest that were let through and have no outcome: they are under way, or were cut off. */
   unfinished(): Promise<readonly JournalRecord[]>

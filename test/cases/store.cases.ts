@@ -1,9 +1,11 @@
 import { describe, test } from 'vitest'
+import { approvalCases } from './store-approvals.cases.ts'
 import type { StoreBed } from './store-bed.ts'
 import { exclusiveCases } from './store-exclusive.cases.ts'
 import { journalCases, tamperCases } from './store-journal.cases.ts'
 import { latestCases, refusalCases, resolveCases, roundTripCases } from './store-registry.cases.ts'
 import { indexCases, rankCases, reachCases } from './store-search.cases.ts'
+import { runCases } from './store-runs.cases.ts'
 import { protectionCases, seedCases } from './store-seed.cases.ts'
 import { trustCases } from './store-trust.cases.ts'
 
@@ -23,6 +25,8 @@ export function storeCases(name: string, makeBed: () => Promise<StoreBed>): void
     ...tamperCases,
     ...exclusiveCases,
     ...trustCases,
+    ...runCases,
+    ...approvalCases,
   }
   describe(name, () => {
     for (const [title, run] of Object.entries(cases)) {

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { KiwiError } from '../../shared/errors.ts'
+import type { Claim } from '../approvals.ts'
 import type { Journal, JournalRecord, NewRecord } from '../store.ts'
+import { createUseUp, isUsedUp } from './use-approval.ts'
 import type { Connection } from './connection.ts'
 import { isDuplicate } from './failure.ts'
 import { GENESIS, hashBody, hashOf } from './links.ts'
@@ -26,6 +28,7 @@ export function createAppender(
   { queueLimit, sync: least }: AppenderOptions,
 ): Appender {
   const write = createWriter(connection)
+  const useUp = createUseUp(connection)
   let waiting: Rider[] = []
   let rows = 0
   let flushing: Promise<void> | null = null
@@ -40,16 +43,19 @@ export function createAppender(
     flushing = null
   }
 
-  /** A record that stands already is the fault of one rider; the others get a commit without it. */
+  /** A record that stands already, or an approval that is gone, is the fault of one rider; the others get a commit without it. */
   const commit = async (riders: readonly Rider[]): Promise<void> => {
     const sync = riders.some((rider) => rider.sync === 'full') ? 'full' : least
     const entries = riders.flatMap((rider) => rider.entries)
     try {
-      const placed = await connection.write(() => write(entries), sync)
+      const placed = await connection.write(() => {
+        for (const { claim } of riders) if (claim !== undefined) useUp(claim)
+        return write(entries)
+      }, sync)
       let from = 0
       for (const rider of riders) rider.resolve(placed.slice(from, (from += rider.entries.length)))
     } catch (error) {
-      if (isDuplicate(error) && riders.length > 1) {
+      if ((isDuplicate(error) || isUsedUp(error)) && riders.length > 1) {
         for (const rider of riders) await commit([rider])
         return
       }
@@ -59,7 +65,7 @@ export function createAppender(
   }
 
   return {
-    async append(records, sync) {
+    async append(records, sync, claim) {
       if (records.length === 0) return []
       if (rows + records.length > queueLimit) {
         throw new KiwiError('OVERLOADED', `Cannot record the call: ${rows} records wait for the store`)
@@ -67,7 +73,7 @@ export function createAppender(
       const entries = records.map(toEntry)
       rows += entries.length
       return new Promise<readonly JournalRecord[]>((resolve, reject) => {
-        waiting.push({ entries, sync, resolve, reject })
+        waiting.push({ entries, sync, claim, resolve, reject })
         flushing ??= Promise.resolve().then(flush)
       })
     },
@@ -78,6 +84,7 @@ export function createAppender(
 interface Rider {
   readonly entries: readonly Entry[]
   readonly sync: 'normal' | 'full'
+  readonly claim: Claim | undefined
   readonly resolve: (placed: readonly JournalRecord[]) => void
   readonly reject: (reason: unknown) => void
 }

@@ -12,7 +12,7 @@ export function createJournal(connection: Connection, appender: Appender): Journ
        AND NOT EXISTS (SELECT 1 FROM journal o WHERE o.call_id = d.call_id AND o.kind = 'outcome')`,
   )
   return {
-    append: (records, sync) => appender.append(records, sync),
+    append: (records, sync, claim) => appender.append(records, sync, claim),
     async read(filter) {
       const { sql, values } = select(filter)
       const rows = await connection.read(() => connection.prepare(sql).all(...values))

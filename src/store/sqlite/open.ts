@@ -4,6 +4,7 @@ import { messageOf } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
 import type { Store } from '../store.ts'
 import { createAppender } from './append.ts'
+import { createApprovals } from './approvals.ts'
 import type { Connection } from './connection.ts'
 import { createConnection } from './connection.ts'
 import { openDatabase } from './driver.ts'
@@ -17,6 +18,7 @@ import { fillFromFile, refuseWrites } from './read-only.ts'
 import { createRegistry } from './registry.ts'
 import { createSearchIndex } from './search-index.ts'
 import { createSearchRows } from './search-rows.ts'
+import { createRuns } from './runs.ts'
 import { createTrust } from './trust.ts'
 import { createVersions } from './versions.ts'
 
@@ -86,13 +88,15 @@ async function openReadOnly(file: string, reason: string, options: SqliteOptions
     const said = `"${file}" cannot be written: ${reason}`
     options.log?.warn('store.read_only', { file, reason, is_read: isRead })
     const store = assemble(connection, options, said)
-    const { append, erase, publish, remove, exclusively, ...trust } = refuseWrites(file, said)
+    const { append, erase, publish, remove, exclusively, runs, approvals, ...trust } = refuseWrites(file, said)
     return {
       ...store,
       exclusively,
       registry: { ...store.registry, publish, remove },
       trust: { ...store.trust, ...trust },
       journal: { ...store.journal, append, erase },
+      runs: { ...store.runs, ...runs },
+      approvals: { ...store.approvals, ...approvals },
     }
   } catch (error) {
     await connection.close()
@@ -124,6 +128,8 @@ function assemble(connection: Connection, options: SqliteOptions, readOnlyReason
     index: createSearchIndex(connection, searchRows),
     trust: createTrust(connection, generation),
     journal: createJournal(connection, appender),
+    runs: createRuns(connection),
+    approvals: createApprovals(connection),
     readOnlyReason,
     generation: () => generation.current(),
     async exclusively(work) {

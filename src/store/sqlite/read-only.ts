@@ -1,6 +1,8 @@
 import { pathToFileURL } from 'node:url'
 import { KiwiError } from '../../shared/errors.ts'
+import type { Approvals } from '../approvals.ts'
 import type { Journal, Registry, Store, Trust } from '../store.ts'
+import type { Runs } from '../runs.ts'
 import type { Connection } from './connection.ts'
 import { isDamaged } from './failure.ts'
 import { migrate, versionOf } from './migrate.ts'
@@ -19,8 +21,8 @@ export async function fillFromFile(connection: Connection, file: string): Promis
     return false
   }
   await connection.write(() => connection.exec(COPY))
-  // From now on the name means the table of the file.
-  connection.exec('DROP TABLE main.journal')
+  // From now on these names mean the tables of the file.
+  connection.exec('DROP TABLE main.journal; DROP TABLE main.approvals')
   return true
 }
 
@@ -53,6 +55,7 @@ INSERT INTO main.blobs SELECT * FROM file.blobs;
 INSERT INTO main.tool_version_files SELECT * FROM file.tool_version_files;
 INSERT INTO main.trusted_projects SELECT * FROM file.trusted_projects;
 INSERT INTO main.signatures SELECT * FROM file.signatures;
+INSERT INTO main.runs SELECT * FROM file.runs;
 DELETE FROM main.seeding;
 INSERT INTO main.search_items SELECT * FROM file.search_items WHERE space IN ('builtin', 'registry');
 INSERT INTO main.search_text (rowid, name, description, category, tags, parameters, body)
@@ -77,10 +80,19 @@ export function refuseWrites(file: string, reason: string): RefusedWrites {
     revokeProject: refuse('stop trusting the project'),
     sign: refuse('keep the signature'),
     exclusively: refuse('write'),
+    runs: { open: refuse('begin the run'), close: refuse('end the run') },
+    approvals: {
+      ask: refuse('ask a person'),
+      decide: refuse('keep the answer'),
+      expire: refuse('keep the answer'),
+    },
   }
 }
 
 type RefusedWrites = Pick<Registry, 'publish' | 'remove'> &
   Pick<Journal, 'append' | 'erase'> &
   Pick<Trust, 'trustProject' | 'revokeProject' | 'sign'> &
-  Pick<Store, 'exclusively'>
+  Pick<Store, 'exclusively'> & {
+    readonly runs: Pick<Runs, 'open' | 'close'>
+    readonly approvals: Omit<Approvals, 'list'>
+  }

@@ -1,0 +1,128 @@
+import { z } from 'zod'
+import type { JsonObject, JsonValue } from '../shared/json.ts'
+import { visible, visibleJson } from '../shared/visible.ts'
+import type { Approval } from '../store/approvals.ts'
+import type { Call, Undo } from './call.ts'
+import type { Verdict } from './policy/rule.ts'
+import { resourceOf } from './policy/rule.ts'
+
+/** Bytes of the arguments that are shown unless all are asked for. */
+const SHOWN_CHARACTERS = 4096
+
+/** What is kept of a call for the person who is asked about it: all of its arguments, live secrets taken out. */
+export function summaryOf({ work, ticket, projectPath }: Call, asks: readonly Verdict[]): JsonObject {
+  if (work === null) throw new TypeError('nobody is asked about a call before it was worked out')
+  const { item, action, parameters, redact, preview, change, undo } = work
+  return {
+    tool: item.id,
+    version: item.version,
+    space: item.space,
+    action,
+    subject: ticket.subject,
+    // Not by their names, as in the journal: a person must see what an agent calls a secret.
+    parameters: redact(parameters ?? asJson(ticket.parameters)),
+    would: redact(preview()),
+    ...(change === undefined ? {} : { change: redact({ path: change.path, content: change.content }) }),
+    undo: undo === undefined ? null : undoText(undo),
+    asks: asks.map(({ layer, rule, demand }) => ({
+      layer,
+      rule,
+      op: demand.op,
+      resource: redact(resourceOf(demand)),
+    })),
+    caller: ticket.caller.kind,
+    project: projectPath,
+  }
+}
+
+/** What came over the wire, or nothing. */
+function asJson(value: unknown): JsonValue {
+  return z.json().catch(null).parse(value)
+}
+
+function undoText(undo: Undo): string {
+  switch (undo.tier) {
+    case 'files':
+      return 'can be undone: what its files are now is kept'
+    case 'tree':
+      return `can be undone: what "${undo.root}" holds now is kept`
+    case 'call':
+      return `can be undone by "${undo.tool}"`
+    case 'never':
+      return `cannot be undone: ${undo.why}`
+  }
+}
+
+const Summary = z.looseObject({
+  tool: z.string(),
+  version: z.string().nullable().catch(null),
+  action: z.string(),
+  parameters: z.json(),
+  would: z.record(z.string(), z.json()).catch({}),
+  change: z.looseObject({ path: z.string(), content: z.string() }).optional(),
+  undo: z.string().nullable().catch(null),
+  asks: z.array(
+    z.looseObject({ layer: z.string(), rule: z.string().nullable(), op: z.string(), resource: z.string() }),
+  ),
+})
+
+/** The file a call would write, as it would be; null when that was not known before. */
+export function changeOf({ summary }: Approval): { readonly path: string; readonly content: string } | null {
+  return Summary.parse(summary).change ?? null
+}
+
+/** The question in words: every character of the call can be told, and none passes for one of ours. */
+export function questionText(approval: Approval, isFull = false): string {
+  const { tool, version, action, parameters, would, undo, asks } = Summary.parse(approval.summary)
+  const { command, args, cwd } = Command.parse(would['would_run'])
+  const { method, url } = Request.parse(would['would_send'])
+  const bounded = (text: string): string => bound(text, approval.id, isFull)
+  const lines: readonly (readonly [string, string | null])[] = [
+    ['call', `${visible(action)} ${visible(tool)}${version === null ? '' : `@${visible(version)}`}`],
+    ['with', bounded(visibleJson(parameters))],
+    ['starts', command === null ? null : bounded([command, ...args].map(quoted).join(' '))],
+    ['in', cwd === null ? null : quoted(cwd)],
+    ['sends', url === null ? null : bounded(`${visible(method ?? '')} ${visible(url)}`)],
+    ['undo', undo === null ? null : visible(undo)],
+    ['asked by', asks.map(askText).join('\n')],
+    ['for', forWhom(approval)],
+    ['content', approval.digest],
+    ['call hash', approval.call_hash],
+  ]
+  return lines
+    .filter((line): line is readonly [string, string] => line[1] !== null && line[1] !== '')
+    .map(([label, text]) => `${label.padEnd(10)}${text.replaceAll('\n', `\n${' '.repeat(10)}`)}`)
+    .join('\n')
+}
+
+const Command = z
+  .looseObject({
+    command: z.string().nullable(),
+    args: z.array(z.string()),
+    cwd: z.string().nullable().catch(null),
+  })
+  .catch({ command: null, args: [], cwd: null })
+const Request = z
+  .looseObject({ method: z.string().nullable(), url: z.string().nullable() })
+  .catch({ method: null, url: null })
+
+function askText(ask: { layer: string; rule: string | null; op: string; resource: string }): string {
+  const rule = ask.rule === null ? '' : ` rule ${visible(ask.rule)}`
+  return `layer ${visible(ask.layer)}${rule}: ${ask.op} ${visible(ask.resource).slice(0, 200)}`
+}
+
+function forWhom({ principal, session, run, project }: Approval): string {
+  const where = project === null ? '' : ` in ${quoted(project)}`
+  return `${visible(principal)}, session ${visible(session)}${run === null ? '' : `, run ${visible(run)}`}${where}`
+}
+
+function quoted(text: string): string {
+  return `"${visible(text)}"`
+}
+
+function bound(text: string, id: string, isFull: boolean): string {
+  if (isFull || text.length <= SHOWN_CHARACTERS) return text
+  const shown = text.slice(0, SHOWN_CHARACTERS)
+  const more = Buffer.byteLength(text) - Buffer.byteLength(shown)
+  return `${shown}\n... ${more} more bytes: kiwi approvals ${id} --full`
+}

@@ -1,0 +1,50 @@
+import { KiwiError } from '../shared/errors.ts'
+import type { Approval } from '../store/approvals.ts'
+import type { Answer, Ticket } from './call.ts'
+import { isExpired } from './find-answer.ts'
+import type { Means } from './means.ts'
+
+export const STATES = { approve: 'approved', deny: 'rejected' } as const
+
+/** The question that is answered, as long as it may be answered so, by this person, from here. */
+export async function openQuestion(answer: Answer, { caller }: Ticket, means: Means): Promise<Approval> {
+  const { approval: id, decision } = answer
+  const [row] = await means.store.approvals.list({ prefix: id, limit: 1 })
+  if (row === undefined || row.id !== id) {
+    throw new KiwiError('NOT_FOUND', `Cannot ${decision} "${id}": nobody has asked that`, {
+      hint: 'kiwi approvals lists what waits',
+    })
+  }
+  const cannot = (code: 'APPROVAL_USED' | 'APPROVAL_TIMEOUT' | 'PERMISSION_DENIED', why: string): KiwiError =>
+    new KiwiError(code, `Cannot ${decision} "${id}": ${why}`, { details: { approval_id: id } })
+  if (row.state === 'used') throw cannot('APPROVAL_USED', 'the call was made')
+  if (row.state === 'expired' || isExpired(row, means.clock.now()))
+    throw cannot('APPROVAL_TIMEOUT', 'it was not answered in time; the same call asks again')
+  if (!(await means.approver.isSealed(row)))
+    throw cannot('PERMISSION_DENIED', 'it was not asked by Kiwi, or was changed since')
+  const stranger = whyNotFrom(answer, row.principal === caller.principal)
+  if (stranger !== null) throw cannot('PERMISSION_DENIED', stranger)
+  if (!isAsSeen(answer, row)) throw answered(answer, row)
+  return row
+}
+
+/** A client answers for its own calls only; a program with the key never for those of whoever runs it. */
+function whyNotFrom({ channel }: Answer, isOwn: boolean): string | null {
+  if (channel === 'client' && !isOwn) return 'another client has asked that'
+  return channel === 'key' && isOwn ? 'whoever asks does not answer' : null
+}
+
+/** The first answer stands; only a person who has seen it changes their mind, and only where nothing ran yet. */
+function isAsSeen({ seen, decision, channel }: Answer, { mac, state }: Approval): boolean {
+  const mayChange = state === 'pending' || (channel === 'terminal' && state !== STATES[decision])
+  return mac === seen && mayChange
+}
+
+function answered({ approval: id, decision }: Answer, { state, decided_by }: Approval): KiwiError {
+  const said =
+    state === 'approved' ? 'has approved it' : state === 'rejected' ? 'has said no' : 'has answered it'
+  return new KiwiError('CONFLICT', `Cannot ${decision} "${id}": ${decided_by ?? 'somebody'} ${said}`, {
+    hint: `Look at it again: kiwi approvals ${id}`,
+    details: { approval_id: id, state, by: decided_by },
+  })
+}

@@ -1,0 +1,71 @@
+import { KiwiError } from '../shared/errors.ts'
+import type { Approval, ApprovalFilter } from '../store/approvals.ts'
+import { isExpired } from './find-answer.ts'
+import type { Means } from './means.ts'
+
+/** A question as a person sees it. */
+export interface Question extends Approval {
+  /** Whether Kiwi asked it so, or somebody wrote it into the store. */
+  readonly isOurs: boolean
+}
+
+/** What waits for a person, and what was answered: to look at only. */
+export interface Questions {
+  list(filter: ApprovalFilter): Promise<readonly Question[]>
+  /** By its id, at least six characters of it, or a session that has exactly one open. */
+  find(text: string): Promise<Question>
+  /** Whether this is the approver's key. */
+  isKey(text: string): Promise<boolean>
+  /** What the receiver of a notice checks its signature with. */
+  noticeSecret(): Promise<string>
+}
+
+const SHORTEST = 6
+
+export function openQuestions({
+  store,
+  approver,
+  clock,
+}: Pick<Means, 'store' | 'approver' | 'clock'>): Questions {
+  const list: Questions['list'] = async (filter) => {
+    const rows = await store.approvals.list(filter)
+    return Promise.all(
+      rows.map(async (row) => {
+        const isEnded = row.state === 'expired' || (row.state !== 'used' && isExpired(row, clock.now()))
+        const isOurs = row.state === 'expired' || (await approver.isSealed(row))
+        return { ...row, state: isEnded ? 'expired' : row.state, isOurs }
+      }),
+    )
+  }
+  return {
+    list,
+    async find(text) {
+      const ofSession = await list({ session: text, states: ['pending'], limit: 100 })
+      const open = ofSession.filter(({ state }) => state === 'pending')
+      const [only] = open
+      if (only !== undefined && open.length === 1) return only
+      if (only !== undefined) throw severalWait(text, open)
+      const [first, second] =
+        text.length < SHORTEST ? [] : await list({ prefix: text.toLowerCase(), limit: 2 })
+      if (first !== undefined && second === undefined) return first
+      throw new KiwiError(
+        'NOT_FOUND',
+        `Cannot find the question "${text}": ${first === undefined ? 'nobody has asked it' : 'several begin so'}`,
+        { hint: 'kiwi approvals lists what waits; give its id, or at least six characters of it' },
+      )
+    },
+    isKey: (text) => approver.isKey(text),
+    noticeSecret: () => approver.noticeSecret(),
+  }
+}
+
+function severalWait(session: string, open: readonly Approval[]): KiwiError {
+  return new KiwiError(
+    'CONFLICT',
+    `Cannot tell which question of session "${session}" is meant: ${open.length} wait`,
+    {
+      hint: `Give the id of one: ${open.map(({ id }) => id).join(', ')}`,
+      details: { ids: open.map(({ id }) => id) },
+    },
+  )
+}

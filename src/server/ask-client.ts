@@ -1,0 +1,139 @@
+import { randomBytes } from 'node:crypto'
+import type { ClientCapabilities, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server'
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  createRequestStateCodec,
+  inputRequired,
+  inputResponse,
+} from '@modelcontextprotocol/server'
+import { z } from 'zod'
+import { answerAct } from '../meta/answer-act.ts'
+import type { Client } from '../meta/meta.ts'
+import type { Reply } from '../shared/reply.ts'
+import type { Endpoint } from './build-server.ts'
+
+/** Below what clients wait for a tool: whoever thinks longer answers with `kiwi approve`. */
+const PATIENCE_MS = 50_000
+const KEY = 'approval'
+const STATE_SECONDS = 3600
+
+const Asked = z.looseObject({ approval_id: z.string(), summary: z.string() })
+const Form = z.object({ decision: z.enum(['once', 'run', 'reject']), reason: z.string().max(500).optional() })
+const Envelope = z.looseObject({
+  [CLIENT_CAPABILITIES_META_KEY]: z
+    .looseObject({ elicitation: z.looseObject({ form: z.unknown(), url: z.unknown() }).partial().optional() })
+    .optional(),
+})
+const State = z.object({ approval_id: z.string() })
+
+interface Occasion {
+  readonly ctx: ServerContext
+  readonly era: 'legacy' | 'modern'
+  readonly client: Client
+  readonly capabilities: ClientCapabilities | undefined
+}
+
+type Asked = (call: () => Promise<Reply>) => Promise<Reply | InputRequiredResult>
+
+/**
+ * Asks the person at the client about a call that waits for one, where the client can show a form. The answer goes the
+ * way of every answer, and the call is made again: it finds what was said.
+ */
+export function createAsking(endpoint: Endpoint): (occasion: Occasion) => Asked {
+  // What an older process gave out does not fit any more: then the person is asked once more.
+  const codec = createRequestStateCodec<z.infer<typeof State>>({
+    key: randomBytes(32),
+    ttlSeconds: STATE_SECONDS,
+    bind: ({ mcpReq }) => `${mcpReq.method} ${endpoint.principal}`,
+  })
+
+  /** Whether it was an answer at all: a form that was only closed leaves the question open. */
+  const decide = async (approvalId: string, answer: Elicited, { client }: Occasion): Promise<boolean> => {
+    const form = answer.action === 'accept' ? Form.safeParse(answer.content).data : undefined
+    if (form === undefined && answer.action !== 'decline') return false
+    const { decision, reason = null } = form ?? { decision: 'reject' as const }
+    const meta = await endpoint.open()
+    const { id, mac, project } = await meta.question(approvalId)
+    const act = answerAct(
+      {
+        approval: id,
+        seen: mac,
+        decision: decision === 'reject' ? 'deny' : 'approve',
+        scope: decision === 'run' ? 'run' : 'once',
+        reason,
+        parameters: null,
+        channel: 'client',
+      },
+      project,
+    )
+    await meta.act(act, { ...client, kind: 'person' })
+    return true
+  }
+
+  const askNow = async (occasion: Occasion, call: () => Promise<Reply>, waiting: Reply): Promise<Reply> => {
+    const { approval_id, summary } = Asked.parse(waiting.data)
+    const { mcpReq } = occasion.ctx
+    const answer = await mcpReq
+      .send({ method: 'elicitation/create', params: formOf(summary) }, { timeout: PATIENCE_MS })
+      // Who does not answer in time may still do so elsewhere.
+      .catch(() => null)
+    return answer !== null && (await decide(approval_id, answer, occasion)) ? call() : waiting
+  }
+
+  return (occasion) => async (call) => {
+    const { ctx, era } = occasion
+    const { mcpReq } = ctx
+    const given = inputResponse(mcpReq.inputResponses, KEY)
+    const state = given.kind === 'elicit' ? await verified(codec, ctx) : null
+    if (given.kind === 'elicit' && state !== null) await decide(state.approval_id, given, occasion)
+    const reply = await call()
+    if (reply.status !== 'approval_required' || state !== null || !canShowForm(occasion)) return reply
+    if (era === 'legacy') return askNow(occasion, call, reply)
+    const { approval_id, summary } = Asked.parse(reply.data)
+    return inputRequired({
+      inputRequests: { [KEY]: inputRequired.elicit(formOf(summary)) },
+      requestState: await codec.mint({ approval_id }, ctx),
+    })
+  }
+}
+
+interface Elicited {
+  readonly action: 'accept' | 'decline' | 'cancel'
+  readonly content?: unknown
+}
+
+async function verified(
+  codec: ReturnType<typeof createRequestStateCodec>,
+  ctx: ServerContext,
+): Promise<z.infer<typeof State> | null> {
+  try {
+    return State.parse(await codec.verify(z.string().parse(ctx.mcpReq.requestState()), ctx))
+  } catch {
+    return null
+  }
+}
+
+function canShowForm({ ctx, era, capabilities }: Occasion): boolean {
+  const { [CLIENT_CAPABILITIES_META_KEY]: declared } = Envelope.parse(ctx.mcpReq.envelope ?? {})
+  const { elicitation } = (era === 'modern' ? declared : capabilities) ?? {}
+  return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
+}
+
+function formOf(summary: string): Parameters<typeof inputRequired.elicit>[0] {
+  return {
+    message: `A call waits for your answer:\n\n${summary}`,
+    requestedSchema: {
+      type: 'object',
+      properties: {
+        decision: {
+          type: 'string',
+          title: 'Decision',
+          description: 'once: this very call; run: this tool for the rest of the session; reject: not at all',
+          enum: ['once', 'run', 'reject'],
+        },
+        reason: { type: 'string', title: 'Reason', description: 'told to whoever asks', maxLength: 500 },
+      },
+      required: ['decision'],
+    },
+  }
+}
