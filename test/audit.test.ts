@@ -83,6 +83,32 @@ test('H11: the calls of a sub-session carry its parent, and are read with it', a
   ])
 })
 
+test('H11: a run is a session below the one that sends it, and a run it begins is below the run', async () => {
+  const order = {
+    kind: 'run',
+    principal: 'tester',
+    permissions: null,
+    delegate: null,
+    tools: null,
+  } as const
+  const run = await temp.kiwi.openRun({ ...order, parent: null, directive: 'deploy_feature' })
+  const inner = await temp.kiwi.openRun({ ...order, parent: run, directive: 'write_tests' })
+  const session = await openTempKiwi({ beside: temp })
+  for (const run_id of [run, inner])
+    await session.call('execute', { item_type: 'tool', action: 'run', item_id: 'hello_bash', run_id })
+  const records = await temp.kiwi.store.records({ limit: 100, after: 0, session: run })
+  expect(records.map((record) => [record.session, record.parent_session])).toEqual([
+    [run, 'session-1'],
+    [run, 'session-1'],
+    [inner, run],
+    [inner, run],
+  ])
+  expect(records[0]?.body).toMatchObject({ directive: 'deploy_feature' })
+  const tree = await temp.kiwi.store.records({ limit: 100, session: 'session-1' })
+  expect(new Set(tree.map((record) => record.session))).toEqual(new Set(['session-1', run, inner]))
+  await session.close()
+})
+
 describe('AUD-11: erasing what a call was made with', () => {
   const client = { principal: 'tester', session: 's', defaultProject: () => Promise.resolve(null) } as const
   const erase = (callId: string, kind: 'agent' | 'person') =>

@@ -54,6 +54,8 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   C15: 'import of older folders: idempotent, in batches that can be taken back',
   E2: 'one index of all items, fresh in the next search',
   H2: 'recorded before the effect, judged before it is recorded',
+  H7: 'every call on record: hash-linked, mirrored, verified, followed, exported',
+  H11: 'sessions, runs and what came from them form a tree',
   L1: 'spaces: project, user, builtin, registry; names and category paths',
   L2: 'what a script says of itself is read without running it',
   L3: 'what an item must declare before it is signed, all at once',

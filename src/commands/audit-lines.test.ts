@@ -44,6 +44,10 @@ test('AUD-05: nothing in a record writes on the terminal', () => {
   expect(recordLine(odd)).not.toContain('\n')
 })
 
+test('AUD-11: a record whose body is gone says so', () => {
+  expect(recordLine(record('x', { body: {} }))).toMatch(/erased$/)
+})
+
 test('H9: what a person is asked, and what they refused, is shown with its approval', () => {
   const asked = record('x', { status: 'ask', body: { approval_id: 'ap-1' } })
   expect(recordLine(asked)).toMatch(/decision +ask .*ap-1$/)

@@ -61,7 +61,8 @@ function indented(line: string): string {
 function cellsOf(record: JournalRecord): readonly string[] {
   const { seq, wall, kind, status, operation, tool, principal, body } = record
   const { code, duration_ms, rule, approval_id } = body
-  const detail = code ?? approval_id ?? (duration_ms === undefined ? rule : `${textOf(duration_ms)} ms`)
+  const said = code ?? approval_id ?? (duration_ms === undefined ? rule : `${textOf(duration_ms)} ms`)
+  const detail = Object.keys(body).length === 0 ? 'erased' : said
   const time = new Date(wall).toISOString().replace('T', ' ').slice(0, 19)
   return [String(seq), time, kind, status, operation, cut(tool), principal, cut(textOf(detail))]
 }

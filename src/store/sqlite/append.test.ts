@@ -132,7 +132,7 @@ test('AUD-01: a record that was rewritten with a fitting hash of its own breaks 
 test.each([
   ['normal', ['normal', 'full']],
   ['full', ['full', 'full']],
-] as const)('N16: with %s sync for all, records are given at least that', async (least, given) => {
+] as const)('H7: with %s sync for all, records are given at least that', async (least, given) => {
   const { path } = place
   const database = await openDatabase(path, { busyTimeout: 20, file: path })
   const connection = createConnection(database, { file: path, clock: systemClock, busyLimit: 1000 })
