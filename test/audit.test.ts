@@ -94,6 +94,7 @@ test('H11: a run is a session below the one that sends it, and a run it begins i
   const run = await temp.kiwi.openRun({ ...order, parent: null, directive: 'deploy_feature' })
   const inner = await temp.kiwi.openRun({ ...order, parent: run, directive: 'write_tests' })
   const session = await openTempKiwi({ beside: temp })
+  await session.run('hello_bash')
   for (const run_id of [run, inner])
     await session.call('execute', { item_type: 'tool', action: 'run', item_id: 'hello_bash', run_id })
   const records = await temp.kiwi.store.records({ limit: 100, after: 0, session: run })
