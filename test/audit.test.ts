@@ -88,11 +88,12 @@ test('H11: a run is a session below the one that sends it, and a run it begins i
     kind: 'run',
     principal: 'tester',
     permissions: null,
-    delegate: null,
+    servers: [],
+    projectPath: null,
     tools: null,
   } as const
-  const run = await temp.kiwi.openRun({ ...order, parent: null, directive: 'deploy_feature' })
-  const inner = await temp.kiwi.openRun({ ...order, parent: run, directive: 'write_tests' })
+  const { id: run } = await temp.kiwi.openRun({ ...order, parent: null, directive: 'deploy_feature' })
+  const { id: inner } = await temp.kiwi.openRun({ ...order, parent: run, directive: 'write_tests' })
   const session = await openTempKiwi({ beside: temp })
   await session.run('hello_bash')
   for (const run_id of [run, inner])
@@ -114,7 +115,12 @@ describe('AUD-11: erasing what a call was made with', () => {
   const client = { principal: 'tester', session: 's', defaultProject: () => Promise.resolve(null) } as const
   const erase = (callId: string, kind: 'agent' | 'person') =>
     temp.kiwi.act(
-      { wish: () => ({ kind: 'erase', callId }), operation: 'audit.erase', subject: callId, projectPath: null },
+      {
+        wish: () => ({ kind: 'erase', callId }),
+        operation: 'audit.erase',
+        subject: callId,
+        projectPath: null,
+      },
       { ...client, kind },
     )
 

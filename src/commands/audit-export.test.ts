@@ -52,8 +52,20 @@ async function fill(): Promise<void> {
     [
       sampleRecord('c1', { tool: 'deploy', operation: 'execute.run', body: said }),
       sampleRecord('c1', { kind: 'outcome', status: 'error', operation: 'execute.run', body: failure }),
-      sampleRecord('c2', { operation: 'search', tool: CANARY, session: 's2', parent_session: 's1', body: said }),
-      sampleRecord('c2', { kind: 'outcome', operation: 'search', tool: CANARY, status: 'success', session: 's2' }),
+      sampleRecord('c2', {
+        operation: 'search',
+        tool: CANARY,
+        session: 's2',
+        parent_session: 's1',
+        body: said,
+      }),
+      sampleRecord('c2', {
+        kind: 'outcome',
+        operation: 'search',
+        tool: CANARY,
+        status: 'success',
+        session: 's2',
+      }),
       sampleRecord('c3', { tool: ODD, principal: ODD, operation: ODD, body: {} }),
     ],
     'normal',

@@ -20,7 +20,9 @@ test('H11: the calls of a sub-session stand below its parent, however they came'
   ])
   const lines = tree.split('\n').filter((line) => !line.includes('seq'))
   const depth = (text: string): number => lines.find((line) => line.includes(text))?.search(/\S/) ?? -1
-  expect([depth('root'), depth('third'), depth('child'), depth('second'), depth('fourth')]).toEqual([0, 2, 2, 4, 6])
+  expect([depth('root'), depth('third'), depth('child'), depth('second'), depth('fourth')]).toEqual([
+    0, 2, 2, 4, 6,
+  ])
   expect(lines.map((line) => line.trim().split(' ')[0])).toEqual([
     'root',
     ...[lines[1], lines[2]].map((line) => line?.trim().split(' ')[0]),

@@ -37,6 +37,7 @@ describe('settings', () => {
       token: join(space, 'kiwi.token'),
       key: join(space, 'kiwi.key'),
       publicKey: join(space, 'kiwi.pub'),
+      approverKey: join(space, 'kiwi.approver'),
       store: join(space, 'kiwi.db'),
       heads: join(space, 'kiwi.heads.jsonl'),
       port: 7717,

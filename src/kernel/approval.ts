@@ -14,15 +14,19 @@ import { keepWaitingCopy } from './waiting-copy.ts'
 /** Where a layer says ask, a person answers for this very call, once. Nothing waits here: the same call finds the answer. */
 export const approval: Stage = async (call, next, means) => {
   const { verdict, work } = call
-  if (verdict?.effect !== 'ask' || work === null || work.ifAsked === 'pass') return next()
+  if (verdict?.effect !== 'ask' || work === null) return next()
+  const allow = (): Promise<Outcome> => {
+    call.verdict = { ...verdict, effect: 'allow' }
+    return next()
+  }
+  if (work.ifAsked === 'pass') return allow()
   if (work.ifAsked === 'refuse') throw denied(verdict, work)
   const asks = asksOf(call)
   const hash = callHash(call)
   const found = await findAnswer(call, hash, asks, means)
   if (found?.state === 'approved') {
-    call.verdict = { ...verdict, effect: 'allow' }
     call.approval = { id: found.id, claim: claimOf(found, hash, call, means) }
-    return next()
+    return allow()
   }
   const open = found ?? (await ask({ call, work, verdict, hash, asks }, means))
   call.approval = { id: open.id, claim: null }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Approval } from '../store/approvals.ts'
+import { sampleApproval } from '../../test/fixtures/store-samples.ts'
 import { openApprover } from './approver.ts'
 
 let folder: string
@@ -11,30 +12,12 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-const ROW: Omit<Approval, 'mac'> = {
-  id: 'abcdefgh2345',
-  call_hash: 'a'.repeat(64),
-  call_id: 'c',
-  session: 's',
-  run: null,
-  principal: 'p',
-  project: null,
-  tool: 'x',
-  digest: null,
-  layer: 'l',
-  rule: null,
-  summary: { tool: 'x' },
+const { mac: _none, ...ROW } = sampleApproval({
   state: 'approved',
-  scope: 'once',
   decided_by: 'user:me',
   channel: 'terminal',
-  reason: null,
-  replaced_by: null,
-  created_at: 1,
-  expires_at: 2,
-  decided_at: 1,
-  used_at: null,
-}
+  decided_at: 1500,
+})
 
 test('N5: the key is made at first need, for its owner only, and two processes make one', async () => {
   const path = join(folder, 'new', 'kiwi.approver')

@@ -13,11 +13,23 @@ const ticket = { callId: 'c', operation: 'execute.run', subject: 'x', parameters
 const policy = { layers: [] } as unknown as Policy
 
 function hashOf(parameters: JsonObject, more: Partial<Call> = {}): string {
-  const work = { ...readWork(ticket, () => Promise.reject(new Error('not reached'))), parameters, digest: 'd' }
-  return callHash({ ...newCall(ticket, () => Promise.reject(new Error('not reached'))), work, policy, ...more })
+  const work = {
+    ...readWork(ticket, () => Promise.reject(new Error('not reached'))),
+    parameters,
+    digest: 'd',
+  }
+  return callHash({
+    ...newCall(ticket, () => Promise.reject(new Error('not reached'))),
+    work,
+    policy,
+    ...more,
+  })
 }
 
-const json = fc.dictionary(fc.string(), fc.jsonValue().map((value) => structuredClone(value)))
+const json = fc.dictionary(
+  fc.string(),
+  fc.jsonValue().map((value) => structuredClone(value)),
+)
 
 test('APR-01: the order of keys is no other call', () => {
   fc.assert(
@@ -32,12 +44,20 @@ test('APR-01: the order of keys is no other call', () => {
 
 test('APR-01: one character more is another call', () => {
   fc.assert(
-    fc.property(fc.string(), fc.string({ minLength: 1 }), (text, more) => hashOf({ text }) !== hashOf({ text: text + more })),
+    fc.property(
+      fc.string(),
+      fc.string({ minLength: 1 }),
+      (text, more) => hashOf({ text }) !== hashOf({ text: text + more }),
+    ),
   )
 })
 
 test('N5: content, place, principal and rules are part of it; the connection is not', () => {
-  const work = { ...readWork(ticket, () => Promise.reject(new Error('not reached'))), parameters: {}, digest: 'other' }
+  const work = {
+    ...readWork(ticket, () => Promise.reject(new Error('not reached'))),
+    parameters: {},
+    digest: 'other',
+  }
   const known = hashOf({})
   expect(hashOf({}, { ticket: { ...ticket, caller: { ...caller, session: 'another' } } })).toBe(known)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- another layer, whatever it says

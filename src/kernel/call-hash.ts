@@ -1,6 +1,5 @@
 import { canonicalJson, sha256 } from '../shared/json.ts'
 import type { Call } from './call.ts'
-import { layersHash } from './policy/layer.ts'
 
 /**
  * What an approval is bound to: the content that runs, its arguments, where and for whom, and every rule that judged
@@ -19,7 +18,7 @@ export function callHash({ work, ticket, projectPath, policy, run }: Call): stri
       project: projectPath,
       principal: ticket.caller.principal,
       run: run?.id ?? null,
-      layers: layersHash(policy.layers),
+      layers: policy.layers.map(({ hash }) => hash),
     }),
   )
 }

@@ -57,7 +57,7 @@ export async function decideWork(
 const LONGEST_GRANT_MS = 24 * 60 * 60 * 1000
 
 /** A yes is good for as long as the question was, from now on. */
-export function decisionOf(
+function decisionOf(
   { created_at, expires_at }: Approval,
   { decision, scope, reason, channel }: Answer,
   now: number,

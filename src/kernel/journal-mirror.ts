@@ -1,4 +1,13 @@
-import { closeSync, constants, fstatSync, ftruncateSync, openSync, renameSync, statSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  renameSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { messageOf } from '../shared/errors.ts'
 import { jsonLine } from '../shared/json-line.ts'

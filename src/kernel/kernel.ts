@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { Chain } from '../chain/chain.ts'
 import { openChain } from '../chain/chain.ts'
 import type { PlanLink } from '../chain/plan.ts'
 import { openSchemas } from '../chain/schemas.ts'
@@ -31,9 +32,10 @@ import type { LayerMeans } from './policy/layer.ts'
 import { openPolicy } from './policy/open-policy.ts'
 import { readWork } from './read-work.ts'
 import { openOutputs } from './outputs.ts'
+import { ownFiles } from './own-files.ts'
 import { openResults } from './results.ts'
 import { rootOf } from './run-work.ts'
-import type { RunOrder } from './runs.ts'
+import type { Begun, RunOrder } from './runs.ts'
 import { openRuns } from './runs.ts'
 import type { ItemJudge } from './item-demand.ts'
 import { itemJudge } from './item-demand.ts'
@@ -54,7 +56,7 @@ export interface Kernel {
   /** The links an item would run through, how far each is trusted, and the hash a grant for it is bound to. */
   chainOf(item: Item, lookup: Lookup): Promise<ShownChain>
   /** Begins a run: calls that name it are judged by its layers too. */
-  openRun(order: RunOrder): Promise<string>
+  openRun(order: RunOrder): Promise<Begun>
   /** Ends it, with all that were begun in it. */
   closeRun(runId: string): Promise<void>
   /** What is decided in a project about items before they are run: the same function filters what is shown. */
@@ -92,7 +94,7 @@ interface KernelMeans {
 }
 
 export function openKernel({ config, store, clock, log, packageTable, builtinFolder }: KernelMeans): Kernel {
-  const { token, key, publicKey, userSpace } = config
+  const { userSpace } = config
   const argvPolicies = openArgvPolicies(
     ...[builtinFolder, userSpace].map((root) => join(root, 'config', 'argv')),
   )
@@ -101,33 +103,20 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
   const outputs = openOutputs({ settings: config.outputs, userSpace, clock })
   const ownKey = openOwnKey(config)
   const signer = openSigner(ownKey, clock)
-  const followers = [
-    ...(config.audit.mirror ? [openMirror(log)] : []),
-    openHeads({ file: config.heads, ownKey, clock, log }),
-  ]
+  const heads = openHeads({ file: config.heads, ownKey, clock, log })
+  const followers = config.audit.mirror ? [openMirror(log), heads] : [heads]
   const schemas = openSchemas()
-  const layerMeans: LayerMeans = { argvPolicies, compileSchema: (schema, what) => schemas.compile(schema, what) }
+  const layerMeans: LayerMeans = {
+    argvPolicies,
+    compileSchema: (schema, what) => schemas.compile(schema, what),
+  }
   const policyOf = openPolicy({
     ...layerMeans,
     home: config.home,
     places: { builtinFolder, machineHarness: config.machineHarness, userSpace },
-    own: {
-      neverWritten: [
-        ...['', '-wal', '-shm', '-journal'].map((end) => config.store + end),
-        config.heads,
-        token,
-        config.file,
-        key,
-        publicKey,
-        config.approverKey,
-        join(userSpace, 'config', 'agent_harness.yaml'),
-        config.machineHarness,
-      ],
-      neverRead: [token, key, config.approverKey],
-      programs: [join(builtinFolder, '..', 'dist', 'cli.js')],
-    },
+    own: ownFiles(config, builtinFolder),
   })
-  const runs = openRuns({ ...layerMeans, store, clock })
+  const runs = openRuns({ ...layerMeans, store, clock, home: config.home })
   const approver = openApprover(config.approverKey)
   const notices = openNotices({ approver, chain, clock, log, pass: (ticket, work) => pass(ticket, work) })
   const means: Means = {
@@ -161,12 +150,7 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
         projectPath: null,
         isDryRun: false,
       })),
-    async chainOf(item, lookup) {
-      const items = await walk(item, lookup)
-      const trust = await chain.judge.judge(items, lookup.projectPath)
-      const digest = await chain.digest(items, rootOf(item, lookup))
-      return { links: toLinks(items), digest, ...shownTrust(trust) }
-    },
+    chainOf: (item, lookup) => shownChain(chain, item, lookup),
     openRun: (order) => runs.open(order),
     closeRun: (runId) => runs.close(runId),
     itemJudge: async (projectPath) => itemJudge(await policyOf(projectPath)),
@@ -184,4 +168,11 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
       await Promise.all(followers.map((follower) => follower.close()))
     },
   }
+}
+
+async function shownChain(chain: Chain, item: Item, lookup: Lookup): Promise<ShownChain> {
+  const items = await walk(item, lookup)
+  const trust = await chain.judge.judge(items, lookup.projectPath)
+  const digest = await chain.digest(items, rootOf(item, lookup))
+  return { links: toLinks(items), digest, ...shownTrust(trust) }
 }

@@ -15,15 +15,23 @@ export async function openQuestion(answer: Answer, { caller }: Ticket, means: Me
       hint: 'kiwi approvals lists what waits',
     })
   }
-  const cannot = (code: 'APPROVAL_USED' | 'APPROVAL_TIMEOUT' | 'PERMISSION_DENIED', why: string): KiwiError =>
+  const cannot = (code: 'APPROVAL_USED' | 'APPROVAL_TIMEOUT', why: string): KiwiError =>
     new KiwiError(code, `Cannot ${decision} "${id}": ${why}`, { details: { approval_id: id } })
+  const forbidden = (why: string, hint: string): KiwiError =>
+    new KiwiError('PERMISSION_DENIED', `Cannot ${decision} "${id}": ${why}`, {
+      hint,
+      details: { layer: 'machine', rule: 'person-only', op: 'tool', resource: decision, approval_id: id },
+    })
   if (row.state === 'used') throw cannot('APPROVAL_USED', 'the call was made')
   if (row.state === 'expired' || isExpired(row, means.clock.now()))
     throw cannot('APPROVAL_TIMEOUT', 'it was not answered in time; the same call asks again')
   if (!(await means.approver.isSealed(row)))
-    throw cannot('PERMISSION_DENIED', 'it was not asked by Kiwi, or was changed since')
+    throw forbidden(
+      'it was not asked by Kiwi, or was changed since',
+      'Have the same call sent again: it asks anew',
+    )
   const stranger = whyNotFrom(answer, row.principal === caller.principal)
-  if (stranger !== null) throw cannot('PERMISSION_DENIED', stranger)
+  if (stranger !== null) throw forbidden(stranger, `Answer at a terminal: kiwi ${decision} ${id}`)
   if (!isAsSeen(answer, row)) throw answered(answer, row)
   return row
 }

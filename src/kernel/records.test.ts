@@ -9,7 +9,13 @@ import type { Demand } from './policy/rule.ts'
 import { decisionRecord, outcomeRecord } from './records.ts'
 
 const clock = { now: () => 1_760_000_000_123, monotonic: () => 42.7 }
-const caller = { principal: 'ada', session: 's2', parentSession: 's1', kind: 'agent', protocol: '2026-07-28' } as const
+const caller = {
+  principal: 'ada',
+  session: 's2',
+  parentSession: 's1',
+  kind: 'agent',
+  protocol: '2026-07-28',
+} as const
 const ticket = { callId: 'c1', operation: 'execute.run', subject: 'deploy', parameters: {}, caller }
 
 const work = (given: Partial<Work> = {}): Work => ({

@@ -41,7 +41,7 @@ export async function runWork(
     isReadOnly: plan.isReadOnly,
     parameters: draft.parameters,
     trust: plan.trust.level,
-    digest: sha256(canonicalJson({ chain: plan.digest, content: plan.item.contentHash })),
+    digest: sha256(canonicalJson({ chain: draft.digest, content: plan.item.contentHash })),
     redact: draft.redact,
     preview: () => ({ ...previewOf(draft), ...rules.preview() }),
     warnings: [...plan.warnings, ...plan.trust.warnings, ...noted, ...draft.warnings, ...rules.warnings],

@@ -23,6 +23,7 @@ const TOPICS = [
   'sign',
   'import',
   'permissions',
+  'approvals',
   'threads',
   'limits',
 ] as const

@@ -1,9 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Reply } from '../../src/shared/reply.ts'
 import { field, textField } from '../fixtures/field.ts'
 import type { Asking } from '../fixtures/asking.ts'
-import { openAsking } from '../fixtures/asking.ts'
+import { openAsking, writeAsking } from '../fixtures/asking.ts'
 
 let asking: Asking
 beforeEach(async () => {
@@ -40,7 +41,10 @@ describe('a call that a layer asks about', () => {
     const done = await asking.runAgain()
     expect(done).toMatchObject({ status: 'success', data: { output: 'done\n' } })
     const [, decision] = await asking.kiwi.store.records({ limit: 2, call_id: done.metadata.call_id })
-    expect(decision).toMatchObject({ status: 'allow', body: { approval_id: idOf(waiting), layer: expect.any(String) } })
+    expect(decision).toMatchObject({
+      status: 'allow',
+      body: { approval_id: idOf(waiting), layer: expect.any(String) },
+    })
     const again = await asking.runAgain()
     expect(again.status).toBe('approval_required')
     expect(idOf(again)).not.toBe(idOf(waiting))
@@ -51,7 +55,9 @@ describe('a call that a layer asks about', () => {
     const waiting = await asking.run({ a: 'x' })
     await asking.decide(waiting)
     expect(await asking.run({ a: 'y' })).toMatchObject({ status: 'approval_required' })
-    expect(await asking.run({ a: 'x' }, { principal: 'other' })).toMatchObject({ status: 'approval_required' })
+    expect(await asking.run({ a: 'x' }, { principal: 'other' })).toMatchObject({
+      status: 'approval_required',
+    })
     expect(asking.ran()).toBe(0)
     expect((await asking.run({ a: 'x' })).status).toBe('success')
   })
@@ -66,6 +72,28 @@ describe('a call that a layer asks about', () => {
     expect(changed.status).toBe('approval_required')
     expect(idOf(changed)).not.toBe(idOf(waiting))
     expect(asking.ran()).toBe(0)
+  })
+
+  test('APR-01: so is a tool whose library was changed', async () => {
+    const { temp, kiwi } = asking
+    temp.write('tools/lib/part.py', 'WORD = "one"\n')
+    temp.write('tools/imports.py', '"""Says a word."""\nfrom lib.part import WORD\nprint(WORD)\n')
+    writeAsking(temp.config.userSpace, ['imports'])
+    const client = {
+      principal: 'tester',
+      session: 's',
+      kind: 'agent',
+      defaultProject: () => Promise.resolve(temp.project),
+    } as const
+    const run = (): Promise<Reply> =>
+      kiwi.call('execute', { item_type: 'tool', action: 'run', item_id: 'imports' }, client)
+    const waiting = await run()
+    expect(waiting.status).toBe('approval_required')
+    await asking.decide(waiting)
+    temp.write('tools/lib/part.py', 'WORD = "another"\n')
+    const changed = await run()
+    expect(changed.status).toBe('approval_required')
+    expect(idOf(changed)).not.toBe(idOf(waiting))
   })
 
   test('APR-02: of many calls at once that come with one approval, one runs and the others are told', async () => {
@@ -193,7 +221,10 @@ describe('a call that a layer asks about', () => {
       kind: 'agent',
       defaultProject: () => Promise.resolve(temp.project),
     } as const
-    expect(await kiwi.call('execute', args, client)).toMatchObject({ status: 'dry_run', data: { would_ask: true } })
+    expect(await kiwi.call('execute', args, client)).toMatchObject({
+      status: 'dry_run',
+      data: { would_ask: true },
+    })
     expect(await kiwi.questions.list({ limit: 9 })).toEqual([])
   })
 
@@ -216,7 +247,8 @@ describe('who answers', () => {
     for (const action of ['approve', 'decide', 'deny', 'resume'])
       for (const item_type of ['tool', 'directive', 'knowledge', 'mcp'])
         expect(
-          (await temp.call('execute', { item_type, action, item_id: id, parameters: { approval_id: id } })).error?.code,
+          (await temp.call('execute', { item_type, action, item_id: id, parameters: { approval_id: id } }))
+            .error?.code,
         ).toMatch(/^UNKNOWN_ACTION|^UNKNOWN_ITEM_TYPE|^NOT_FOUND/)
     const { mac } = await kiwi.questions.find(id)
     const answer = {
@@ -237,7 +269,9 @@ describe('who answers', () => {
     } as const
     expect((await kiwi.act(act, agent)).error?.code).toBe('PERMISSION_DENIED')
     expect((await asking.decide(waiting, { channel: 'key' }, 'tester')).error?.code).toBe('PERMISSION_DENIED')
-    expect((await asking.decide(waiting, { channel: 'client' }, 'other')).error?.code).toBe('PERMISSION_DENIED')
+    expect((await asking.decide(waiting, { channel: 'client' }, 'other')).error?.code).toBe(
+      'PERMISSION_DENIED',
+    )
     expect((await asking.run()).status).toBe('approval_required')
     expect(asking.ran()).toBe(0)
   })

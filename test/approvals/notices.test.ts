@@ -25,13 +25,21 @@ test('H9, APR-10: a notice is signed, says what waits and nothing of its argumen
   const waiting = await asking.run({ a: 'a private argument' })
   await expect.poll(() => server.received.length, PATIENCE).toBe(2)
   const hook = server.received.find(({ path }) => path === '/hook')
-  const { 'x-kiwi-timestamp': timestamp, 'x-kiwi-nonce': nonce, 'x-kiwi-signature': signature } = hook?.headers ?? {}
+  const {
+    'x-kiwi-timestamp': timestamp,
+    'x-kiwi-nonce': nonce,
+    'x-kiwi-signature': signature,
+  } = hook?.headers ?? {}
   const secret = await asking.kiwi.questions.noticeSecret()
   const mac = createHmac('sha256', secret).update(`${timestamp}.${nonce}.${hook?.body}`).digest('hex')
   expect(signature).toBe(`sha256=${mac}`)
   expect(Math.abs(Number(timestamp) * 1000 - Date.now())).toBeLessThan(300_000)
   const id = textField(waiting.data, 'approval_id')
-  expect(JSON.parse(hook?.body ?? '')).toMatchObject({ event: 'approval_required', approval_id: id, tool: 'careful' })
+  expect(JSON.parse(hook?.body ?? '')).toMatchObject({
+    event: 'approval_required',
+    approval_id: id,
+    tool: 'careful',
+  })
   const slack = server.received.find(({ path }) => path === '/slack')
   expect(field(JSON.parse(slack?.body ?? ''), 'text')).toContain(`kiwi approve ${id}`)
   for (const { body } of server.received) expect(body).not.toContain('a private argument')
@@ -58,6 +66,8 @@ test('APR-10: what the receiver of a notice answers decides nothing', async () =
   const waiting = await asking.run()
   await expect.poll(() => server.received.length, PATIENCE).toBe(2)
   expect((await asking.run()).status).toBe('approval_required')
-  expect(await asking.kiwi.questions.find(textField(waiting.data, 'approval_id'))).toMatchObject({ state: 'pending' })
+  expect(await asking.kiwi.questions.find(textField(waiting.data, 'approval_id'))).toMatchObject({
+    state: 'pending',
+  })
   expect(asking.ran()).toBe(0)
 })

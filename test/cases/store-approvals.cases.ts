@@ -1,34 +1,10 @@
 import { expect } from 'vitest'
 import type { Approval, Claim } from '../../src/store/approvals.ts'
 import type { NewRecord } from '../../src/store/store.ts'
-import { sampleRecord } from '../fixtures/store-samples.ts'
+import { sampleApproval, sampleRecord } from '../fixtures/store-samples.ts'
 import type { Cases } from './store-bed.ts'
 
-const ASKED: Approval = {
-  id: 'abcdefgh2345',
-  call_hash: 'a'.repeat(64),
-  call_id: 'c1',
-  session: 's1',
-  run: null,
-  principal: 'p',
-  project: '/home/me/a',
-  tool: 'x',
-  digest: null,
-  layer: 'user harness',
-  rule: 'user/rules/1',
-  summary: { tool: 'x', parameters: { deep: ['\u202E'] } },
-  state: 'pending',
-  scope: 'once',
-  decided_by: null,
-  channel: null,
-  reason: null,
-  replaced_by: null,
-  created_at: 1000,
-  expires_at: 2000,
-  decided_at: null,
-  mac: 'm1',
-  used_at: null,
-}
+const ASKED = sampleApproval()
 const APPROVED: Approval = {
   ...ASKED,
   state: 'approved',
@@ -46,9 +22,9 @@ export const approvalCases: Cases = {
     expect(await store.approvals.ask(ASKED)).toEqual(ASKED)
     expect(await other.approvals.ask({ ...ASKED, id: 'zzzzzzzz9999' })).toEqual(ASKED)
     expect(await other.approvals.list({ limit: 9 })).toEqual([ASKED])
-    expect(await other.approvals.list({ limit: 9, prefix: 'abcdef', session: 's1', states: ['pending'] })).toEqual([
-      ASKED,
-    ])
+    expect(
+      await other.approvals.list({ limit: 9, prefix: 'abcdef', session: 's1', states: ['pending'] }),
+    ).toEqual([ASKED])
     expect(await other.approvals.list({ limit: 9, prefix: 'a%' })).toEqual([])
     expect(await other.approvals.list({ limit: 9, call_hash: 'b'.repeat(64) })).toEqual([])
   },
@@ -86,7 +62,9 @@ export const approvalCases: Cases = {
     expect(await store.approvals.list({ limit: 9 })).toEqual([{ ...APPROVED, state: 'used', used_at: 1700 }])
   },
 
-  async 'APR-01: a claim for another call, or of what is not approved as it was sealed, uses nothing up'(bed) {
+  async 'APR-01: a claim for another call, or of what is not approved as it was sealed, uses nothing up'(
+    bed,
+  ) {
     const store = await bed.open()
     await store.approvals.ask(ASKED)
     const claim = (more: Partial<Claim>): Promise<unknown> =>

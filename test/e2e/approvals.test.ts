@@ -39,7 +39,10 @@ function ran(): number {
   return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').length : 0
 }
 
-const RUN = { name: 'execute', arguments: { item_type: 'tool', action: 'run', item_id: 'careful', parameters: {} } }
+const RUN = {
+  name: 'execute',
+  arguments: { item_type: 'tool', action: 'run', item_id: 'careful', parameters: {} },
+}
 const key = (): string => join(user, 'kiwi.approver')
 
 async function connect(capabilities: object = {}, mode: 'legacy' | 'auto' = 'legacy') {
@@ -89,7 +92,10 @@ test('APR-03: killed when the approval was used up, it ends unknown and never ru
   const store = await openSqliteStore({ path: join(user, 'kiwi.db'), clock: systemClock })
   const ended = first.run().catch(() => 'cut off')
   await expect
-    .poll(async () => (await store.approvals.list({ limit: 1, prefix: id }))[0]?.state, { timeout: 20_000, interval: 2 })
+    .poll(async () => (await store.approvals.list({ limit: 1, prefix: id }))[0]?.state, {
+      timeout: 20_000,
+      interval: 2,
+    })
     .toBe('used')
   process.kill(first.transport.pid ?? 0, 'SIGKILL')
   expect(await ended).toBe('cut off')
@@ -123,7 +129,10 @@ describe('the command line', () => {
     writeFileSync(join(place.folder, 'wrong'), 'x'.repeat(43))
     for (const command of ['approve', 'deny']) {
       const wrong = await kiwi(place, [command, id, '--key', join(place.folder, 'wrong')])
-      expect(wrong).toMatchObject({ code: 4, stderr: expect.stringContaining("does not hold the approver's key") })
+      expect(wrong).toMatchObject({
+        code: 4,
+        stderr: expect.stringContaining("does not hold the approver's key"),
+      })
     }
     const command = `"${process.execPath}" "${CLI}" approve ${id} --key "${key()}" 2>&1`
     tool('lifts', `${command}\nenv -i HOME="$HOME" PATH="$PATH" KIWI_USER_SPACE="${user}" ${command}\ntrue`)
@@ -137,7 +146,9 @@ describe('the command line', () => {
     const { id, session } = await ask()
     const denied = await kiwi(place, ['deny', session, 'not', 'now', '--key', key()])
     expect(denied).toMatchObject({ code: 0, stdout: expect.stringContaining('Denied') })
-    expect((await kiwi(place, ['approvals', id.slice(0, 6)])).stdout).toMatch(/rejected by user:\S+ \(key\): not now/)
+    expect((await kiwi(place, ['approvals', id.slice(0, 6)])).stdout).toMatch(
+      /rejected by user:\S+ \(key\): not now/,
+    )
     expect((await kiwi(place, ['approvals', id.slice(0, 5)])).stderr).toContain('NOT_FOUND')
     expect((await kiwi(place, ['approvals'])).stderr).toContain('Nothing waits')
     expect((await kiwi(place, ['approvals', '--all'])).stdout).toContain(id)
@@ -175,7 +186,8 @@ describe('the command line', () => {
       }
     } finally {
       await server.stop()
-      if (server.child.exitCode === null && server.child.signalCode === null) await once(server.child, 'close')
+      if (server.child.exitCode === null && server.child.signalCode === null)
+        await once(server.child, 'close')
     }
     expect((await kiwi(place, ['approvals'])).stdout).toContain(`${id}  pending`)
   }, 60_000)

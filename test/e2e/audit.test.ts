@@ -26,7 +26,10 @@ test('H7: kiwi audit is filtered by what, who and when, and by that it was refus
   }
   expect(await calls('--denied')).toEqual(['nobody deny'])
   expect(await calls('--operation', 'execute.run', '--limit', '1')).toEqual(['nobody error'])
-  expect(await calls('--since', '1h', '--tool', 'hello_bash')).toEqual(['hello_bash success', 'hello_bash allow'])
+  expect(await calls('--since', '1h', '--tool', 'hello_bash')).toEqual([
+    'hello_bash success',
+    'hello_bash allow',
+  ])
   expect(await calls('--until', '1h')).toEqual([])
   expect(await calls('--principal', 'somebody-else')).toEqual([])
   expect(await kiwi(shared, ['audit', '--since', 'yesterday'])).toMatchObject({
@@ -44,7 +47,15 @@ test('H11: --session shows a session as a tree', async () => {
 })
 
 test('AUD-10: --export writes to standard output or into a file', async () => {
-  const { stdout } = await kiwi(shared, ['audit', '--export', '-', '--format', 'otel', '--tool', 'hello_bash'])
+  const { stdout } = await kiwi(shared, [
+    'audit',
+    '--export',
+    '-',
+    '--format',
+    'otel',
+    '--tool',
+    'hello_bash',
+  ])
   expect(JSON.parse(stdout)).toMatchObject({
     resourceSpans: [{ scopeSpans: [{ spans: [{ name: 'tools/call hello_bash' }] }] }],
   })
@@ -76,7 +87,12 @@ test('H7: --follow prints what other processes record, until Ctrl-C', async () =
   await seen
   child.kill('SIGINT')
   expect(await once(child, 'exit')).toEqual([0, null])
-  expect(text.trimEnd().split('\n').map((line) => JSON.parse(line).kind)).toEqual(['decision', 'outcome'])
+  expect(
+    text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).kind),
+  ).toEqual(['decision', 'outcome'])
   place.remove()
 })
 
@@ -97,7 +113,8 @@ test('AUD-11: --erase asks first; what is gone is gone, and the chain is whole',
 
 test('AUD-01: --verify passes, then fails after one byte of the store was changed by hand', async () => {
   const place = makePlace()
-  for (const name of ['first-name', 'second-name', 'third-name']) await kiwi(place, ['run', 'hello_bash', `name=${name}`])
+  for (const name of ['first-name', 'second-name', 'third-name'])
+    await kiwi(place, ['run', 'hello_bash', `name=${name}`])
   expect(await kiwi(place, ['audit', '--verify'])).toMatchObject({
     code: 0,
     stdout: '6 records, the chain is whole, as 3 signed heads say\n',

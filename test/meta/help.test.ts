@@ -24,6 +24,7 @@ describe('help', () => {
     'sign',
     'import',
     'permissions',
+    'approvals',
     'threads',
     'limits',
   ]

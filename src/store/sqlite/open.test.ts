@@ -6,6 +6,7 @@ import { storeCases } from '../../../test/cases/store.cases.ts'
 import type { StoreFolder } from '../../../test/fixtures/store-folder.ts'
 import { makeStoreFolder } from '../../../test/fixtures/store-folder.ts'
 import {
+  sampleApproval,
   sampleEntry,
   sampleQuery,
   sampleRecord,
@@ -153,6 +154,9 @@ describe('a SQLite store', () => {
     expect(published).toBeGreaterThan(2)
     const huge = sampleRecord('huge', { body: { text: 'x'.repeat(1_000_000) } })
     await expect(store.journal.append([huge], 'normal')).rejects.toMatchObject({ code: 'STORE_FULL' })
+    const question = sampleApproval({ summary: { text: 'x'.repeat(1_000_000) } })
+    await expect(store.approvals.ask(question)).rejects.toMatchObject({ code: 'STORE_FULL' })
+    expect(await store.approvals.list({ limit: 9 })).toEqual([])
     expect(await store.index.search(sampleQuery(''))).toMatchObject({ total: published })
     expect(await store.registry.version(`t${published}`, null)).toBeNull()
     expect((await store.registry.files('t0', '1.0.0'))[0]?.content).toHaveLength(size)

@@ -88,7 +88,10 @@ async function openReadOnly(file: string, reason: string, options: SqliteOptions
     const said = `"${file}" cannot be written: ${reason}`
     options.log?.warn('store.read_only', { file, reason, is_read: isRead })
     const store = assemble(connection, options, said)
-    const { append, erase, publish, remove, exclusively, runs, approvals, ...trust } = refuseWrites(file, said)
+    const { append, erase, publish, remove, exclusively, runs, approvals, ...trust } = refuseWrites(
+      file,
+      said,
+    )
     return {
       ...store,
       exclusively,

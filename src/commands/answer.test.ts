@@ -1,0 +1,72 @@
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { sampleApproval } from '../../test/fixtures/store-samples.ts'
+import type { Question } from '../kernel/questions.ts'
+import { shownQuestion } from './answer.ts'
+
+let folder: string
+let file: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'kiwi-answer-'))
+  file = join(folder, 'a.txt')
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+function question(more: object): Question {
+  const summary = {
+    tool: 'filesystem.write',
+    version: '1.0.0',
+    action: 'run',
+    parameters: { path: 'a.txt' },
+    would: {},
+    undo: null,
+    asks: [{ layer: 'user harness', rule: 'user/filesystem', op: 'tool', resource: 'filesystem.write' }],
+    ...more,
+  }
+  return { ...sampleApproval({ summary }), isOurs: true }
+}
+
+test('H9, APR-08: what would become of a file is shown against what it is now, whatever does not show made visible', () => {
+  writeFileSync(file, 'one\ntwo "2"\nthree\n')
+  const shown = shownQuestion(
+    question({ change: { path: file, content: 'one\n\u001B[2Jtwo\nthree\n' } }),
+    false,
+  )
+  expect(shown).toContain(`changes   "${file}"`)
+  expect(shown).toContain(String.raw`-two "2"
++\u{1b}[2Jtwo`)
+  expect(shown).toContain('layer user harness rule user/filesystem: tool filesystem.write')
+})
+
+test('H9: a new file is all new, and a link, a folder or a large file is not read', () => {
+  const change = { path: file, content: 'x\n' }
+  expect(shownQuestion(question({ change }), false)).toContain('@@ -0,0 +1,1 @@\n+x')
+  symlinkSync('/etc/passwd', file)
+  expect(shownQuestion(question({ change }), false)).toContain('too large or too different')
+  expect(shownQuestion(question({ change: { ...change, path: folder } }), false)).toContain('too large')
+})
+
+test('APR-08: a long difference is bounded, and all of it is there on demand', () => {
+  const content = Array.from({ length: 1000 }, (_, at) => `line ${at}\n`).join('')
+  const asked = question({ change: { path: file, content } })
+  expect(shownQuestion(asked, false)).toContain(`more lines: kiwi approvals ${asked.id} --full`)
+  expect(shownQuestion(asked, true)).toContain('+line 999')
+})
+
+test('H9: whether it can be undone, what it starts and what it sends are said', () => {
+  const would = {
+    would_run: { command: '/bin/rm', args: ['-rf', 'a b\n'], cwd: '/home' },
+    would_send: { method: 'POST', url: 'https://example.com/' },
+  }
+  const shown = shownQuestion(
+    { ...question({ would, undo: 'cannot be undone: it sends' }), isOurs: false },
+    false,
+  )
+  expect(shown).toContain(String.raw`starts    "/bin/rm" "-rf" "a b\n"`)
+  expect(shown).toContain('in        "/home"')
+  expect(shown).toContain('sends     POST https://example.com/')
+  expect(shown).toContain('undo      cannot be undone: it sends')
+  expect(shown).toContain('it cannot be approved')
+})
