@@ -131,7 +131,7 @@ test('AUD-01: --verify passes, then fails after one byte of the store was change
   })
   expect((await kiwi(place, ['doctor'])).stdout).toMatch(/fail +journal +2 records are sound, then: changed/)
   place.remove()
-})
+}, 60_000)
 
 test('AUD-01: --verify fails when the end was cut off, and says what is missing', async () => {
   const place = makePlace()
