@@ -11,11 +11,13 @@ const record = (): NewRecord => ({
   kind: 'decision',
   call_id: ids(),
   session: 'bench',
+  parent_session: null,
   principal: 'bench',
   operation: 'execute.run',
   tool: 'true_tool',
   status: 'allow',
   wall: Date.now(),
+  mono: performance.now(),
   body: {
     parameters: { name: 'Ada' },
     params_hash: 'x'.repeat(64),

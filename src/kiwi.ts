@@ -33,6 +33,8 @@ export interface Kiwi extends Meta {
   readonly questions: Kernel['questions']
   /** The files of the page where a person answers. */
   readonly consoleFolder: string
+  /** Whether the journal is what was written. */
+  readonly verifyJournal: Kernel['verifyJournal']
   close(): Promise<void>
 }
 
@@ -49,7 +51,7 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
   // Of older days, when there were two ways to run a tool.
   if (config.environment['KIWI_USE_PRIMITIVES'] !== undefined)
     log.warn('setting.without_effect', { name: 'KIWI_USE_PRIMITIVES' })
-  const store = await openSqliteStore({ path: config.store, clock, log })
+  const store = await openSqliteStore({ path: config.store, clock, log, journalSync: config.audit.sync })
   const view = viewOf(store)
   try {
     const { userSpace } = config
@@ -77,6 +79,7 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
       closeRun: (runId) => kernel.closeRun(runId),
       questions: kernel.questions,
       consoleFolder: join(BUILTIN, 'console'),
+      verifyJournal: () => kernel.verifyJournal(),
       async close() {
         spaces.close()
         await kernel.close()

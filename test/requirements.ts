@@ -65,6 +65,8 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   H2: 'recorded before the effect, judged before it is recorded',
   H3: 'files behind the gate: judged by where a path leads, and used as exactly that',
   H8: 'rate limits by server and principal, in a sliding window that all processes share',
+  H7: 'every call on record: hash-linked, mirrored, verified, followed, exported',
+  H11: 'sessions, runs and what came from them form a tree',
   L1: 'spaces: project, user, builtin, registry; names and category paths',
   L2: 'what a script says of itself is read without running it',
   L3: 'what an item must declare before it is signed, all at once',

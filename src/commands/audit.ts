@@ -1,60 +1,70 @@
-import { ERRORS } from '../shared/errors.ts'
-import { textOf } from '../shared/template.ts'
-import type { JournalRecord } from '../store/store.ts'
-import { openTerminal, table } from './terminal.ts'
-import type { CommonOptions } from './with-kiwi.ts'
+import { auditEntry } from '../kernel/audit-entry.ts'
+import { KiwiError } from '../shared/errors.ts'
+import { jsonLine } from '../shared/json-line.ts'
+import { canAsk, isAgreed } from './ask.ts'
+import type { ExportOptions } from './audit-export.ts'
+import { exportAudit } from './audit-export.ts'
+import type { FilterOptions } from './audit-filter.ts'
+import { filterOf } from './audit-filter.ts'
+import { follow } from './audit-follow.ts'
+import { recordTable, sessionTree } from './audit-lines.ts'
+import { verifyAudit } from './audit-verify.ts'
+import { openTerminal, printReply } from './terminal.ts'
+import type { CommonOptions, Session } from './with-kiwi.ts'
 import { withKiwi } from './with-kiwi.ts'
 
-const LONGEST_CELL = 80
-
-interface AuditOptions extends CommonOptions {
-  readonly limit: number
-  readonly tool?: string
-  readonly session?: string
-  readonly call?: string
-  readonly status?: string
+interface AuditOptions extends CommonOptions, FilterOptions, ExportOptions {
+  readonly limit?: number
+  readonly follow?: boolean
   readonly verify?: boolean
+  readonly erase?: string
+  readonly yes?: boolean
 }
 
-/** `kiwi audit`: what was decided and how it ended, newest first. */
+const SHOWN = 20
+
+/** `kiwi audit`: what was decided and how it ended. */
 export function auditCommand(options: AuditOptions): Promise<number> {
-  return withKiwi(options, async ({ kiwi }) => {
+  // Before anything is opened: what is wrong with the options needs no store.
+  const filter = { ...filterOf(options, Date.now()), limit: options.limit ?? SHOWN }
+  const isJson = options.json === true
+  return withKiwi(options, async (session) => {
+    const { kiwi } = session
     const terminal = openTerminal()
-    if (options.verify === true) {
-      const { records, brokenAt } = await kiwi.store.verify()
-      if (options.json === true) terminal.out(JSON.stringify({ records, broken_at: brokenAt }))
-      else if (brokenAt === null) terminal.out(`${records} records, the chain is whole`)
-      else
-        terminal.out(
-          terminal.red(`The chain is broken at record ${brokenAt}: it was changed, removed or moved`),
-        )
-      return brokenAt === null ? 0 : ERRORS.INTERNAL.exit
+    if (options.erase !== undefined) return erase(options.erase, session, options)
+    if (options.verify === true) return verifyAudit(kiwi, terminal, isJson)
+    if (options.export !== undefined) return exportAudit(kiwi.store, filter, { ...options, terminal })
+    if (options.follow === true) {
+      const end = new AbortController()
+      process.once('SIGINT', () => end.abort())
+      await follow(filter, { store: kiwi.store, terminal, isJson, signal: end.signal })
+      return 0
     }
-    const records = await kiwi.store.records({
-      limit: options.limit,
-      ...(options.tool === undefined ? {} : { tool: options.tool }),
-      ...(options.session === undefined ? {} : { session: options.session }),
-      ...(options.call === undefined ? {} : { call_id: options.call }),
-      ...(options.status === undefined ? {} : { status: options.status }),
-    })
-    if (options.json === true) terminal.out(records.map((record) => JSON.stringify(record)).join('\n'))
+    const records = await kiwi.store.records(filter)
+    if (isJson) for (const record of records) terminal.out(jsonLine(auditEntry(record)))
     else if (records.length === 0) terminal.note('No records fit.')
-    else
-      terminal.out(
-        table([['seq', 'time', 'kind', 'status', 'operation', 'tool', 'by', 'detail'], ...records.map(row)]),
-      )
+    else if (options.session === undefined) terminal.out(recordTable(records))
+    else terminal.out(sessionTree(records.toReversed()))
     return 0
   })
 }
 
-function row(record: JournalRecord): readonly string[] {
-  const { seq, wall, kind, status, operation, tool, principal, body } = record
-  const { code, duration_ms, rule } = body
-  const detail = code ?? (duration_ms === undefined ? rule : `${textOf(duration_ms)} ms`)
-  const time = new Date(wall).toISOString().replace('T', ' ').slice(0, 19)
-  return [String(seq), time, kind, status, operation, cut(tool), principal, cut(textOf(detail))]
-}
-
-function cut(text: string): string {
-  return text.slice(0, LONGEST_CELL)
+/** What is dropped cannot be had again, so a person says so twice. */
+async function erase(callId: string, { act }: Session, { yes, json }: AuditOptions): Promise<number> {
+  const isSure = yes === true || (canAsk() && (await isAgreed(`Drop what the records of ${callId} hold?`)))
+  if (!isSure) {
+    throw new KiwiError('CONFIRM_REQUIRED', `Cannot erase "${callId}": nobody has confirmed it`, {
+      hint: 'What is erased cannot be had again: confirm it with --yes',
+    })
+  }
+  const reply = await act({
+    wish: () => ({ kind: 'erase', callId }),
+    operation: 'audit.erase',
+    subject: callId,
+    projectPath: null,
+  })
+  return printReply(reply, json === true, (_, terminal) => {
+    terminal.out(`Erased: ${callId}`)
+    terminal.note('Its lines in .ai/logs, saved outputs and exports are files of yours and stay as they are.')
+  })
 }

@@ -121,7 +121,7 @@ async function look(session: Session): Promise<readonly Finding[]> {
   const { kiwi, project, call } = session
   const { store, config, spaces } = kiwi
   const findings: Finding[] = []
-  const { records, brokenAt } = await store.verify()
+  const { records, fault } = await kiwi.verifyJournal()
   findings.push(
     store.readOnlyReason === null
       ? { name: 'store', state: 'ok', detail: config.store }
@@ -132,14 +132,14 @@ async function look(session: Session): Promise<readonly Finding[]> {
           detail: store.readOnlyReason,
           fix: `Make ${config.store} writable`,
         },
-    brokenAt === null
+    fault === null
       ? { name: 'journal', state: 'ok', detail: `${records} records, the chain is whole` }
       : {
           name: 'journal',
           state: 'fail',
           code: 'INTERNAL',
-          detail: `broken at record ${brokenAt}`,
-          fix: 'Compare with a backup: somebody changed the store',
+          detail: `${records} records are sound, then: ${fault}`,
+          fix: 'kiwi audit --verify says more; compare with a backup: somebody changed the store',
         },
   )
   for (const [sample, name, fix] of RUNTIMES) {

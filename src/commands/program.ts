@@ -4,6 +4,7 @@ import { errorReply } from '../meta/reply.ts'
 import { KiwiError } from '../shared/errors.ts'
 import { VERSION } from '../shared/version.ts'
 import { addAnswering } from './answering.ts'
+import { addAudit } from './audit-options.ts'
 import { addAuthoring, addImport } from './authoring.ts'
 import { printReply } from './terminal.ts'
 
@@ -115,14 +116,9 @@ function createProgram(ends: (run: Promise<number>) => Promise<void>): Command {
     .option('--yes', 'without asking about items that are already there')
     .action(async (options) => ends((await import('./init.ts')).initCommand(options)))
   addAnswering({ command, ends })
-  inProject('audit', 'show the record of calls, newest first')
-    .option('--limit <number>', 'how many records', wholeNumber('--limit'), 20)
-    .option('--tool <id>', 'only of this item')
-    .option('--session <id>', 'only of this session')
-    .option('--call <id>', 'only of this call')
-    .option('--status <status>', 'allow, deny, success, error, denied, timeout, cancelled or unknown')
-    .option('--verify', 'check that no record was changed, removed or moved')
-    .action(async (options) => ends((await import('./audit.ts')).auditCommand(options)))
+  addAudit(inProject('audit', 'show the record of calls, newest first'), wholeNumber('--limit')).action(
+    async (options) => ends((await import('./audit.ts')).auditCommand(options)),
+  )
   inProject('undo', 'show what taking a call back would change, or do it')
     .argument('[call]', 'the id of a call: undo_id of its reply')
     .option('--run <id>', 'all calls of a run or session, newest first')

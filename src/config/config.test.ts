@@ -31,17 +31,18 @@ describe('settings', () => {
     const config = load()
     const space = join(home, '.ai')
     expect(config).toEqual({
+      home,
+      machineHarness: '/etc/kiwi/agent_harness.yaml',
       userSpace: space,
       cache: join(home, '.cache', 'kiwi'),
       trees: join(home, '.cache', 'kiwi', 'trees'),
-      home,
-      machineHarness: '/etc/kiwi/agent_harness.yaml',
       file: join(space, 'kiwi.json'),
       token: join(space, 'kiwi.token'),
       key: join(space, 'kiwi.key'),
       publicKey: join(space, 'kiwi.pub'),
       approverKey: join(space, 'kiwi.approver'),
       store: join(space, 'kiwi.db'),
+      heads: join(space, 'kiwi.heads.jsonl'),
       port: 7717,
       logLevel: 'warn',
       allowHosts: [],
@@ -51,7 +52,9 @@ describe('settings', () => {
       outputs: { keep: 10, minBytes: 0 },
       packages: {},
       undo: { cover: 'declared' },
+      audit: { mirror: true, sync: 'normal' },
       sources: {
+        audit: 'default',
         store: 'default',
         port: 'default',
         log_level: 'default',
@@ -143,6 +146,7 @@ describe('settings', () => {
       outputs: 'default',
       packages: 'default',
       undo: 'default',
+      audit: 'default',
       user_space: 'default',
     })
   })

@@ -42,6 +42,11 @@ const Outputs = z.strictObject({
 
 /** Around which runs everything below the project is kept: those that say they change something, or all. */
 const Undo = z.strictObject({ cover: z.enum(['declared', 'all']) })
+/** Whether a project's records are mirrored in its `.ai/logs`, and whether all of them survive a power cut. */
+const Audit = z.strictObject({
+  mirror: z.boolean(),
+  sync: z.enum(['normal', 'full']),
+})
 
 /** Where packages come from, by language: what each setting becomes is data of the runtime. */
 const Packages = z.record(
@@ -61,6 +66,7 @@ const Settings = z.strictObject({
   outputs: Outputs.partial(),
   packages: Packages,
   undo: Undo.partial(),
+  audit: Audit.partial(),
 })
 type Settings = z.infer<typeof Settings>
 
@@ -84,6 +90,8 @@ export interface Config {
   /** Seals what a person has decided. No tool may read it. */
   readonly approverKey: string
   readonly store: string
+  /** Beside the store: signed heads of its journal. */
+  readonly heads: string
   readonly port: number
   readonly logLevel: LogLevel
   readonly allowHosts: readonly string[]
@@ -94,6 +102,7 @@ export interface Config {
   readonly outputs: OutputSettings
   readonly packages: z.infer<typeof Packages>
   readonly undo: z.infer<typeof Undo>
+  readonly audit: z.infer<typeof Audit>
   /** Where each setting came from, for `kiwi doctor`. */
   readonly sources: Readonly<Sources & Record<'user_space', Source>>
   readonly environment: Environment
@@ -120,6 +129,7 @@ export function loadConfig(environment: Environment, flags: Flags = {}): Config 
     ['flag', check(flags, 'the flags')],
   ])
   const cache = join(cacheHome(environment) ?? join(home, '.cache'), 'kiwi')
+  const store = resolve(userSpace, expandHome(settings.store, home))
   return {
     userSpace,
     cache,
@@ -131,7 +141,8 @@ export function loadConfig(environment: Environment, flags: Flags = {}): Config 
     key: join(userSpace, 'kiwi.key'),
     publicKey: join(userSpace, 'kiwi.pub'),
     approverKey: join(userSpace, 'kiwi.approver'),
-    store: resolve(userSpace, expandHome(settings.store, home)),
+    store,
+    heads: `${store.replace(/\.db$/, '')}.heads.jsonl`,
     port: settings.port,
     logLevel: settings.log_level,
     allowHosts: settings.allow_hosts,
@@ -141,6 +152,7 @@ export function loadConfig(environment: Environment, flags: Flags = {}): Config 
     outputs: { keep: settings.outputs.keep ?? 10, minBytes: settings.outputs.min_bytes ?? 0 },
     packages: settings.packages,
     undo: { cover: settings.undo.cover ?? 'declared' },
+    audit: { mirror: settings.audit.mirror ?? true, sync: settings.audit.sync ?? 'normal' },
     sources: { ...sources, user_space: named === null ? 'default' : 'environment' },
     environment,
   }
@@ -171,6 +183,7 @@ function settle(
     outputs: {},
     packages: {},
     undo: {},
+    audit: {},
     watch: false,
   }
   let sources: Sources = {
@@ -184,6 +197,7 @@ function settle(
     outputs: 'default',
     packages: 'default',
     undo: 'default',
+    audit: 'default',
   }
   for (const [source, layer] of layers) {
     settings = { ...settings, ...layer }

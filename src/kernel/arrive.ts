@@ -4,7 +4,7 @@ import type { Stage } from './gate.ts'
 export const arrive: Stage = async (call, next, { runs }) => {
   const { runId, caller } = call.ticket
   if (runId !== undefined) call.run = await runs.find(runId, caller.principal)
-  const { work, projectPath, isDryRun } = await call.workOut()
+  const { work, projectPath, isDryRun } = await call.workOut(call)
   call.isDryRun = isDryRun
   call.work = work
   call.projectPath = projectPath

@@ -28,10 +28,9 @@ async function record(
   end: Outcome | KiwiError,
 ): Promise<boolean> {
   try {
-    const wall = clock.now()
-    const outcome = outcomeRecord(call, wall, Math.round(clock.monotonic() - started), end)
-    const refusal = call.decision === 'open' && end instanceof KiwiError ? end : undefined
-    const decision = call.decision === 'recorded' ? [] : [decisionRecord(call, wall, refusal)]
+    const outcome = outcomeRecord(call, clock, Math.round(clock.monotonic() - started), end)
+    const stopped = call.decision === 'open' ? end : undefined
+    const decision = call.decision === 'recorded' ? [] : [decisionRecord(call, clock, stopped)]
     await store.journal.append([...decision, outcome], 'normal')
     return true
   } catch (error) {

@@ -19,8 +19,12 @@ import type { Run } from './runs.ts'
 export interface Caller {
   readonly principal: string
   readonly session: string
+  /** The session this one came from, if it did. */
+  readonly parentSession?: string | undefined
   /** An agent, or a person at the command line. */
   readonly kind: 'agent' | 'person'
+  /** The revision of the protocol it speaks; none at the command line. */
+  readonly protocol?: string | undefined
 }
 
 /** A request as it came in: enough to record it, whatever becomes of it. */
@@ -96,6 +100,8 @@ export type Wish =
       readonly category: string | null
     }
   | { readonly kind: 'trust'; readonly project: string; readonly isRevoked: boolean }
+  /** Of one call the journal forgets what it was made with. */
+  | { readonly kind: 'erase'; readonly callId: string }
   | { readonly kind: 'decide'; readonly answer: Answer }
 
 /** What a person says about a call that waits for them. */
@@ -188,7 +194,7 @@ export interface Arrival {
 /** One call on its way through the gate. The stages fill in what they find out. */
 export interface Call {
   readonly ticket: Ticket
-  readonly workOut: () => Promise<Arrival>
+  readonly workOut: (call: Call) => Promise<Arrival>
   work: Work | null
   projectPath: string | null
   /** The run it belongs to; null for a call without a directive. */

@@ -58,3 +58,28 @@ test('H7: anything else is refused, and the refusal is on record when that is po
     { kind: 'outcome', status: 'denied' },
   ])
 })
+
+test.each(['ENOSPC', 'EIO', 'EROFS', 'SQLITE_FULL'])(
+  'AUD-04: with %s nothing that changes things, or that a person has approved, is let through',
+  async (code) => {
+    let happened = 0
+    const next = (): Promise<Outcome> => {
+      happened += 1
+      return Promise.resolve(DONE)
+    }
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the stage uses, and no more
+    const means = {
+      store: { journal: { append: () => Promise.reject(Object.assign(new Error(code), { code })) } },
+      clock: { now: () => 0, monotonic: () => 0 },
+    } as unknown as Means
+    await expect(commit(callOf(false), next, means)).rejects.toMatchObject({
+      code: 'AUDIT_UNAVAILABLE',
+      retryable: true,
+    })
+    const approved = { ...callOf(true), approval: { id: 'a1', claim: null } }
+    await expect(commit(approved, next, means)).rejects.toMatchObject({ code: 'AUDIT_UNAVAILABLE' })
+    expect(happened).toBe(0)
+    await commit(callOf(true), next, means)
+    expect(happened).toBe(1)
+  },
+)

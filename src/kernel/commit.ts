@@ -9,7 +9,7 @@ export const commit: Stage = async (call, next, { store, clock }) => {
   if (work === null) throw new TypeError('a call came to be committed before it was worked out')
   try {
     const sync = work.isRepeatable && approval === null ? 'normal' : 'full'
-    await store.journal.append([decisionRecord(call, clock.now())], sync, claim)
+    await store.journal.append([decisionRecord(call, clock)], sync, claim)
     call.decision = 'recorded'
   } catch (error) {
     if (error instanceof KiwiError && error.code === 'APPROVAL_USED') throw error

@@ -16,9 +16,12 @@ import type { Lookup } from '../spaces/lookup.ts'
 import { openOwnKey } from '../spaces/signing-key.ts'
 import type { Store } from '../store/store.ts'
 import type { Performed } from '../chain/perform.ts'
-import type { Arrival, Outcome, Ticket, Understood } from './call.ts'
+import type { Call, Outcome, Ticket, Understood } from './call.ts'
 import { openApprover } from './approver.ts'
+import { followedJournal } from './followed-journal.ts'
 import { gate } from './gate.ts'
+import { openHeads } from './heads.ts'
+import { openMirror } from './journal-mirror.ts'
 import { settleLostCalls } from './lost-calls.ts'
 import type { Means } from './means.ts'
 import { newCall } from './new-call.ts'
@@ -29,6 +32,7 @@ import type { LayerMeans } from './policy/layer.ts'
 import { openPolicy } from './policy/open-policy.ts'
 import { readWork } from './read-work.ts'
 import { openOutputs } from './outputs.ts'
+import { ownFiles } from './own-files.ts'
 import { openResults } from './results.ts'
 import { rootOf } from './run-work.ts'
 import type { Begun, RunOrder } from './runs.ts'
@@ -40,6 +44,8 @@ import type { ShownTrust } from './shown-trust.ts'
 import { shownTrust } from './shown-trust.ts'
 import { openSigner } from './signer.ts'
 import { openStreaks } from './streaks.ts'
+import type { JournalReport } from './verify-journal.ts'
+import { verifyWithHeads } from './verify-journal.ts'
 import { workOut } from './work-out.ts'
 
 /** What stands between a wish and its effect. Nobody outside holds a handle that leads past it. */
@@ -70,6 +76,8 @@ export interface Kernel {
   preload(lookup: Lookup): Promise<void>
   /** Gives calls that were cut off with their process the end they will not get otherwise. */
   settle(): Promise<void>
+  /** Whether the journal is what was written, as far as that can be told. */
+  verifyJournal(): Promise<JournalReport>
   close(): Promise<void>
 }
 
@@ -89,14 +97,17 @@ interface KernelMeans {
 }
 
 export function openKernel({ config, store, clock, log, packageTable, builtinFolder }: KernelMeans): Kernel {
-  const { token, key, publicKey, userSpace } = config
+  const { userSpace } = config
   const argvPolicies = openArgvPolicies(
     ...[builtinFolder, userSpace].map((root) => join(root, 'config', 'argv')),
   )
   const chain = openChain({ config, clock, store, packageTable, argvPolicies })
   const results = openResults(config.cache)
   const outputs = openOutputs({ settings: config.outputs, userSpace, clock })
-  const signer = openSigner(openOwnKey(config), clock)
+  const ownKey = openOwnKey(config)
+  const signer = openSigner(ownKey, clock)
+  const heads = openHeads({ file: config.heads, ownKey, clock, log })
+  const followers = config.audit.mirror ? [openMirror(log), heads] : [heads]
   const schemas = openSchemas()
   const layerMeans: LayerMeans = {
     argvPolicies,
@@ -106,28 +117,14 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
     ...layerMeans,
     home: config.home,
     places: { builtinFolder, machineHarness: config.machineHarness, userSpace },
-    own: {
-      neverWritten: [
-        ...['', '-wal', '-shm', '-journal'].map((end) => config.store + end),
-        token,
-        config.file,
-        key,
-        publicKey,
-        config.approverKey,
-        config.trees,
-        join(userSpace, 'config', 'agent_harness.yaml'),
-        config.machineHarness,
-      ],
-      neverRead: [token, key, config.approverKey],
-      programs: [join(builtinFolder, '..', 'dist', 'cli.js')],
-    },
+    own: ownFiles(config, builtinFolder),
   })
   const runs = openRuns({ ...layerMeans, store, clock, home: config.home })
   const approver = openApprover(config.approverKey)
   const notices = openNotices({ approver, chain, clock, log, pass: (ticket, work) => pass(ticket, work) })
   const means: Means = {
     chain,
-    store,
+    store: { ...store, journal: followedJournal(store.journal, followers) },
     results,
     outputs,
     clock,
@@ -142,10 +139,16 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
     undo: config.undo,
     packageTable,
   }
-  const pass = (ticket: Ticket, workOutHere: () => Promise<Arrival>): Promise<Outcome> =>
+  const pass = (ticket: Ticket, workOutHere: Call['workOut']): Promise<Outcome> =>
     gate(newCall(ticket, workOutHere), means)
   return {
-    admit: (ticket, understand) => pass(ticket, async () => workOut(await understand(), ticket, means)),
+    admit: (ticket, understand) =>
+      pass(ticket, async (call) => {
+        const understood = await understand()
+        // Known from here on, also to the record of what cannot be worked out.
+        call.projectPath = understood.lookup.projectPath
+        return workOut(understood, ticket, means)
+      }),
     read: (ticket, understand) =>
       pass(ticket, async () => ({
         work: readWork(ticket, understand()),
@@ -163,10 +166,12 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
     sandbox: async () => chain.sandbox(),
     preload: (lookup) => chain.resolver.preload(lookup),
     settle: () => settleLostCalls(means),
+    verifyJournal: () => verifyWithHeads({ journal: store.journal, file: config.heads, ownKey }),
     async close() {
       await notices.drain()
       await chain.close()
       outputs.close()
+      await Promise.all(followers.map((follower) => follower.close()))
     },
   }
 }

@@ -15,24 +15,30 @@ export async function settleLostCalls({
 }: Pick<Means, 'store' | 'clock' | 'log'>): Promise<void> {
   try {
     const lost = (await store.journal.unfinished()).filter((record) => isLost(record, clock.now()))
-    for (const record of lost) await settle(record, clock.now(), store)
+    for (const record of lost) await settle(record, { store, clock })
   } catch (error) {
     log.warn('journal.unsettled', { reason: messageOf(error) })
   }
 }
 
-async function settle(decision: JournalRecord, wall: number, store: Means['store']): Promise<void> {
-  const { call_id, session, principal, operation, tool } = decision
+async function settle(
+  decision: JournalRecord,
+  { store, clock }: Pick<Means, 'store' | 'clock'>,
+): Promise<void> {
+  const { call_id, session, parent_session, principal, operation, tool, body } = decision
+  const { project = null, group = null } = body
   const outcome: NewRecord = {
     kind: 'outcome',
     call_id,
     session,
+    parent_session,
     principal,
     operation,
     tool,
     status: 'unknown',
-    wall,
-    body: { code: 'OUTCOME_UNKNOWN', message: 'Kiwi was ended during the call' },
+    wall: clock.now(),
+    mono: clock.monotonic(),
+    body: { project, group, code: 'OUTCOME_UNKNOWN', message: 'Kiwi was ended during the call' },
   }
   try {
     await store.journal.append([outcome], 'normal')

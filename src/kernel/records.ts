@@ -1,66 +1,93 @@
 import type { ErrorCode, KiwiError } from '../shared/errors.ts'
-import type { JsonObject } from '../shared/json.ts'
+import type { Clock } from '../shared/clock.ts'
+import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { canonicalJson, sha256 } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
+import type { Redact } from '../shared/redact.ts'
 import { hideBySecretKey } from '../shared/redact.ts'
+import { textOf } from '../shared/template.ts'
 import type { NewRecord } from '../store/store.ts'
 import type { Call, Outcome, Work } from './call.ts'
 import { OWN_PROCESS, tagText } from '../shared/own-process.ts'
+import type { Demand } from './policy/rule.ts'
 import { resourceOf } from './policy/rule.ts'
 
 const OWN_TAG = tagText(OWN_PROCESS)
 
-/** That a call is about to happen, or that it was refused and why. */
-export function decisionRecord(call: Call, wall: number, refusal?: KiwiError): NewRecord {
+/** That a call is about to happen; with its end, that it was refused and why, or waits for a person. */
+export function decisionRecord(call: Call, clock: Clock, end?: Outcome | KiwiError): NewRecord {
   const { ticket, work, verdict, approval } = call
   const isRequest = work === null || work.parameters === null
+  const refusal = end instanceof Error ? end : null
   return {
-    ...common(call, wall),
+    ...common(call, clock),
     kind: 'decision',
-    status: refusal !== undefined ? 'deny' : verdict?.effect === 'ask' ? 'ask' : 'allow',
+    status: end === undefined ? 'allow' : refusal === null ? 'ask' : 'deny',
     body: {
+      ...placeOf(call),
       ...parametersOf(isRequest ? ticket.parameters : work.redact(work.parameters)),
       ...(work === null ? {} : workBody(work)),
       ...(verdict === null ? {} : { layer: verdict.layer, rule: verdict.rule }),
-      ...(approval === null ? {} : { approval: approval.id }),
+      ...(approval === null ? {} : { approval_id: approval.id }),
       caller: ticket.caller.kind,
+      ...(ticket.caller.protocol === undefined ? {} : { protocol: ticket.caller.protocol }),
       process: OWN_TAG,
-      ...(call.run === null ? {} : { parent_session: call.run.parent ?? ticket.caller.session }),
-      ...(refusal === undefined ? {} : { code: refusal.code, message: refusal.message }),
+      ...(call.run === null ? {} : { directive: call.run.directive }),
+      ...(refusal === null ? {} : failureOf(refusal, work)),
     },
   }
 }
 
-function workBody({ item, chain, demands, redact, trust, undo }: Work): JsonObject {
+function workBody({ item, chain, demands, redact, trust, digest }: Work): JsonObject {
   const { id, version, space } = item
+  const reached = demands.find((demand) => demand.op === 'read' || demand.op === 'write')
   return {
     tool: id,
     version,
     space,
     chain: chain.map((link) => `${link.id}${link.version === null ? '' : `@${link.version}`} ${link.space}`),
-    demands: redact(demands.map((demand) => `${demand.op} ${resourceOf(demand)}`)),
+    demands: demands.slice(0, MOST_DEMANDS).map((demand) => demandText(demand, redact)),
+    ...(reached === undefined ? {} : { path: redact(resourceOf(reached)) }),
+    ...(digest === undefined ? {} : { digest }),
     ...(trust === undefined ? {} : { trust }),
-    ...(undo === undefined ? {} : { undo: undo.tier }),
   }
+}
+
+const MOST_DEMANDS = 100
+const LONGEST_DEMAND = 1000
+
+/** Cut only when the secrets are out: half of one would not be found. */
+function demandText(demand: Demand, redact: Redact): string {
+  const words = demand.op === 'exec' ? demand.argv?.map((word) => textOf(redact(word))) : undefined
+  const clean = demand.op === 'exec' && words !== undefined ? { ...demand, argv: words } : demand
+  return textOf(redact(`${demand.op} ${resourceOf(clean)}`)).slice(0, LONGEST_DEMAND)
 }
 
 /** How it ended. Denials, failures, timeouts and cancelled calls have one too. */
 export function outcomeRecord(
   call: Call,
-  wall: number,
+  clock: Clock,
   durationMs: number,
   end: Outcome | KiwiError,
 ): NewRecord {
   const isError = end instanceof Error
-  const body: JsonObject = isError
-    ? { code: end.code, message: end.message, duration_ms: durationMs, ...heldBy(end.partial) }
-    : { duration_ms: durationMs, result_hash: sha256(canonicalJson(end.data)), ...heldBy(end.data) }
+  const undo = call.work?.undo?.tier
   return {
-    ...common(call, wall),
+    ...common(call, clock),
     kind: 'outcome',
     status: isError ? (STATUSES[end.code] ?? 'error') : end.status === 'success' ? 'success' : 'parked',
-    body,
+    body: {
+      ...placeOf(call),
+      duration_ms: durationMs,
+      ...(isError ? failureOf(end, call.work) : resultOf(end)),
+      ...(undo === undefined ? {} : { undo }),
+    },
   }
+}
+
+function resultOf({ data }: Outcome): JsonObject {
+  const text = canonicalJson(data)
+  return { result_hash: sha256(text), bytes: Buffer.byteLength(text), ...heldBy(data) }
 }
 
 /** What really held the program, where one was asked for. */
@@ -69,18 +96,39 @@ function heldBy(data: JsonObject | null | undefined): JsonObject {
   return sandbox === undefined ? {} : { sandbox }
 }
 
-function common(
-  { ticket, run }: Call,
-  wall: number,
-): Pick<NewRecord, 'call_id' | 'session' | 'principal' | 'operation' | 'tool' | 'wall'> {
+/** What a tool or a service said may be part of the message, so it is as little trusted as a result. */
+function failureOf({ code, message, partial }: KiwiError, work: Work | null): JsonObject {
+  const told = work === null ? message : textOf(work.redact(message))
+  return { code, message: told.slice(0, LIMITS.messageCharacters), ...heldBy(partial) }
+}
+
+/** A run is a session of its own, below the one that sends it or the run that began it. */
+function common({ ticket, run }: Call, clock: Clock): Omit<NewRecord, 'kind' | 'status' | 'body'> {
+  const { principal, session, parentSession = null } = ticket.caller
   return {
     call_id: ticket.callId,
-    session: run?.id ?? ticket.caller.session,
-    principal: ticket.caller.principal,
+    session: run?.id ?? session,
+    parent_session: run === null ? parentSession : (run.parent ?? session),
+    principal,
     operation: ticket.operation,
     tool: ticket.subject.slice(0, 256),
-    wall,
+    wall: clock.now(),
+    mono: clock.monotonic(),
   }
+}
+
+/** Where it belongs: the project it works in, and the file of it that mirrors the record. */
+function placeOf({ projectPath, work }: Call): JsonObject {
+  return { project: projectPath, group: groupOf(work) }
+}
+
+const GROUPS: ReadonlySet<string> = new Set(['filesystem', 'shell', 'git'])
+
+function groupOf(work: Work | null): string {
+  const [first] = work?.demands ?? []
+  if (first?.op === 'spawn') return 'thread'
+  if (first?.op !== 'tool' || first.of === undefined) return 'tool'
+  return GROUPS.has(first.of.server) ? first.of.server : 'mcp'
 }
 
 /** Codes whose calls ended otherwise than in plain failure. */
@@ -110,10 +158,11 @@ const STATUSES: Partial<Record<ErrorCode, string>> = {
 function parametersOf(parameters: unknown): JsonObject {
   try {
     const text = JSON.stringify(parameters ?? {}, hideBySecretKey)
-    const isShort = text.length <= LIMITS.journalCharacters
+    const shown: JsonValue = JSON.parse(text)
     return {
-      parameters: isShort ? JSON.parse(text) : text.slice(0, LIMITS.journalCharacters),
-      params_hash: sha256(canonicalJson(parameters ?? {})),
+      parameters: text.length <= LIMITS.journalCharacters ? shown : text.slice(0, LIMITS.journalCharacters),
+      // Of what is shown: a hash of a short secret would tell it to whoever tries all of them.
+      params_hash: sha256(canonicalJson(shown)),
     }
   } catch {
     // Nested deeper than can be written down. The refusal of such a call must be on record all the same.

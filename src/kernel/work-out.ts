@@ -3,6 +3,7 @@ import { copyWork } from './copy-work.ts'
 import { createWork } from './create-work.ts'
 import { decideWork } from './decide-work.ts'
 import { deleteWork } from './delete-work.ts'
+import { eraseWork } from './erase-work.ts'
 import { importWork } from './import-work.ts'
 import type { Means } from './means.ts'
 import { publishWork } from './publish-work.ts'
@@ -44,6 +45,8 @@ function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Pro
       return undoWork(wish, lookup, ticket, means)
     case 'sign':
       return signWork(wish, lookup, ticket, means)
+    case 'erase':
+      return eraseWork(wish, ticket, means)
     case 'trust':
       return trustWork(wish, lookup, ticket, means)
     case 'decide':

@@ -148,8 +148,8 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
   }
 }
 
-function callerOf({ principal, session, kind }: Client): Caller {
-  return { principal, session, kind }
+function callerOf({ principal, session, parentSession, kind, protocol }: Client): Caller {
+  return { principal, session, parentSession, kind, protocol }
 }
 
 async function answer(tool: string, args: unknown, call: MetaCall, stamp: () => Stamp): Promise<Reply> {

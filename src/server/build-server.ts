@@ -46,6 +46,7 @@ export function buildServer(endpoint: Endpoint): McpServerFactory {
         principal: endpoint.principal,
         session,
         kind: 'agent',
+        protocol: server.getNegotiatedProtocolVersion(),
         defaultProject: () => (hasRoots() ? root.of(ctx) : Promise.resolve(endpoint.folder)),
         report: reporterOf(ctx),
       }

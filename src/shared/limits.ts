@@ -38,6 +38,11 @@ export const LIMITS = {
   requirementCharacters: 1000,
   /** Characters of a call's parameters in the journal; beyond it only their beginning and their hash. */
   journalCharacters: 8 * 1024,
+  /** Bytes of one file that mirrors the journal in a project; the one before is kept beside it. */
+  mirrorBytes: 10 * 1000 * 1000,
+  /** Records, and seconds with records, after which the length of the journal is signed. */
+  headRecords: 1000,
+  headSeconds: 60,
   /** Questions to a person that one session may have open, and ended ones that are kept. */
   openApprovals: 20,
   keptApprovals: 1000,

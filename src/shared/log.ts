@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts'
+import { jsonLine } from './json-line.ts'
 import { hideBySecretKey } from './redact.ts'
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
@@ -27,16 +28,8 @@ export function createLog({ level, clock, write }: LogMeans): Log {
     return (event: string, fields: Fields = {}): void => {
       if (!isOn) return
       const own = { time: new Date(clock.now()).toISOString(), level: name, event }
-      write(`${oneLine(JSON.stringify({ ...own, ...fields, ...own }, hideBySecretKey))}\n`)
+      write(`${jsonLine({ ...own, ...fields, ...own }, hideBySecretKey)}\n`)
     }
   }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
-}
-
-/** JSON leaves some signs as they are that a terminal or a reader of lines takes for a command or a line break. */
-function oneLine(json: string): string {
-  return json.replaceAll(
-    /[\u007F-\u009F\u2028\u2029]/g,
-    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
 }

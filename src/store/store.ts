@@ -260,6 +260,8 @@ export interface NewRecord {
   readonly kind: 'decision' | 'outcome'
   readonly call_id: string
   readonly session: string
+  /** The session this one came from; null for one that a client began. */
+  readonly parent_session: string | null
   readonly principal: string
   readonly operation: string
   /** The item as it was asked for. */
@@ -267,11 +269,15 @@ export interface NewRecord {
   /** Decision: allow, ask or deny. Outcome: success, parked, error, denied, rejected, timeout, cancelled, unknown. */
   readonly status: string
   readonly wall: number
+  /** Of the clock that never goes back; two of them compare within one process. */
+  readonly mono: number
   readonly body: JsonObject
 }
 
-export interface JournalRecord extends NewRecord {
+export interface JournalRecord extends Omit<NewRecord, 'mono'> {
   readonly seq: number
+  /** Null in the oldest records. */
+  readonly mono: number | null
   readonly prev: string
   readonly hash: string
 }
@@ -281,26 +287,50 @@ export interface JournalFilter {
   /** Only records after this one, oldest first; without it the newest, newest first. */
   readonly after?: number
   readonly call_id?: string
+  /** This session and all that came from it. */
   readonly session?: string
   readonly tool?: string
   readonly status?: string
+  readonly principal?: string
+  readonly operation?: string
+  /** From this time on, and before this one. */
+  readonly since?: number
+  readonly until?: number
+  /** Only what was refused, by a rule or by a person. */
+  readonly isDenied?: boolean
+}
+
+/** What is wrong with a record: its content, that it is not there, or that it does not follow the one before. */
+export type JournalFault = 'changed' | 'missing' | 'moved'
+
+export interface Verified {
+  /** The sound ones before the first that is not. */
+  readonly records: number
+  /** The first that was changed, removed or moved. */
+  readonly brokenAt: number | null
+  readonly fault: JournalFault | null
+  /** Records whose clock stood before that of the one before them, and by how much: the first hundred. */
+  readonly clockBack: readonly { readonly seq: number; readonly ms: number }[]
 }
 
 /** Append-only, hash-linked over all processes that share the store. */
 export interface Journal {
   /**
    * Resolves when the records are committed: they then survive the death of this process and, when `sync` is
-   * 'full', of the machine. Records given in one turn of the loop share a transaction.
+   * 'full', of the machine. Records given in one turn of the loop share a transaction. Gives them back as they stand.
    * With a claim the approval is used up in the same transaction: APPROVAL_USED when it cannot be any more, and then
    * nothing is recorded.
    */
-  append(records: readonly NewRecord[], sync: 'normal' | 'full', claim?: Claim): Promise<void>
+  append(
+    records: readonly NewRecord[],
+    sync: 'normal' | 'full',
+    claim?: Claim,
+  ): Promise<readonly JournalRecord[]>
   read(filter: JournalFilter): Promise<readonly JournalRecord[]>
   /** Calls among the newest that were let through and have no outcome: they are under way, or were cut off. */
   unfinished(): Promise<readonly JournalRecord[]>
-  /**
-   * Walks the chain. `brokenAt` is the first record that was changed, removed or moved, else null; `records` are
-   * those before it that are sound. A tail that was cut off cannot be seen.
-   */
-  verify(): Promise<{ readonly records: number; readonly brokenAt: number | null }>
+  /** Walks the chain. A tail that was cut off cannot be seen from here. */
+  verify(): Promise<Verified>
+  /** Drops the bodies of a call for good and keeps their hashes. Returns how many there were. */
+  erase(callId: string): Promise<number>
 }

@@ -44,7 +44,7 @@ describe('a call that a layer asks about', () => {
     const [, decision] = await asking.kiwi.store.records({ limit: 2, call_id: done.metadata.call_id })
     expect(decision).toMatchObject({
       status: 'allow',
-      body: { approval: idOf(waiting), layer: expect.any(String) },
+      body: { approval_id: idOf(waiting), layer: expect.any(String) },
     })
     const again = await asking.runAgain()
     expect(again.status).toBe('approval_required')

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { Approval, Claim } from '../../src/store/approvals.ts'
 import type { NewRecord } from '../../src/store/store.ts'
-import { sampleApproval } from '../fixtures/store-samples.ts'
+import { sampleApproval, sampleRecord } from '../fixtures/store-samples.ts'
 import type { Cases } from './store-bed.ts'
 
 const ASKED = sampleApproval()
@@ -14,17 +14,7 @@ const APPROVED: Approval = {
   mac: 'm2',
 }
 const CLAIM: Claim = { approval: ASKED.id, call_hash: ASKED.call_hash, mac: 'm2', used_at: 1700 }
-const record = (call_id: string): NewRecord => ({
-  kind: 'decision',
-  call_id,
-  session: 's1',
-  principal: 'p',
-  operation: 'execute.run',
-  tool: 'x',
-  status: 'allow',
-  wall: 1,
-  body: {},
-})
+const record = (call_id: string): NewRecord => sampleRecord(call_id, { body: {} })
 
 export const approvalCases: Cases = {
   async 'H9: a question comes back as it was put, in every process, and the same call asks once'(bed) {
@@ -68,7 +58,7 @@ export const approvalCases: Cases = {
     const records = await store.journal.read({ limit: 99 })
     expect(records.filter(({ call_id }) => call_id.startsWith('claims'))).toHaveLength(1)
     expect(records.filter(({ call_id }) => call_id.startsWith('plain'))).toHaveLength(3)
-    expect(await store.journal.verify()).toEqual({ records: 4, brokenAt: null })
+    expect(await store.journal.verify()).toMatchObject({ records: 4, brokenAt: null })
     expect(await store.approvals.list({ limit: 9 })).toEqual([{ ...APPROVED, state: 'used', used_at: 1700 }])
   },
 
@@ -77,7 +67,7 @@ export const approvalCases: Cases = {
   ) {
     const store = await bed.open()
     await store.approvals.ask(ASKED)
-    const claim = (more: Partial<Claim>): Promise<void> =>
+    const claim = (more: Partial<Claim>): Promise<unknown> =>
       store.journal.append([record('c')], 'full', { ...CLAIM, ...more })
     await expect(claim({})).rejects.toMatchObject({ code: 'APPROVAL_USED' })
     await store.approvals.decide(APPROVED, ASKED)

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Store } from '../../src/store/store.ts'
+import type { JournalFault, Store } from '../../src/store/store.ts'
 import { sampleRecord } from '../fixtures/store-samples.ts'
 import type { Cases, StoreBed } from './store-bed.ts'
 
@@ -35,6 +35,70 @@ export const journalCases: Cases = {
     expect(await seqs({ limit: -1 })).toEqual([])
   },
 
+  async 'H7: records are found by who, what and when, and by that they were refused'(bed) {
+    const { journal } = await bed.open()
+    await journal.append(
+      [
+        sampleRecord('c1', { principal: 'ada', wall: 1000 }),
+        sampleRecord('c1', { kind: 'outcome', status: 'rejected', wall: 2000 }),
+        sampleRecord('c2', { operation: 'search', status: 'deny', wall: 3000 }),
+      ],
+      'normal',
+    )
+    const seqs = async (filter: object): Promise<number[]> =>
+      (await journal.read({ limit: 10, after: 0, ...filter })).map(({ seq }) => seq)
+    expect(await seqs({ principal: 'ada' })).toEqual([1])
+    expect(await seqs({ operation: 'search' })).toEqual([3])
+    expect(await seqs({ since: 2000 })).toEqual([2, 3])
+    expect(await seqs({ since: 1000, until: 2000 })).toEqual([1])
+    expect(await seqs({ isDenied: true })).toEqual([2, 3])
+  },
+
+  async 'H11: a session is read with all that came from it, and with nothing else'(bed) {
+    const { journal } = await bed.open()
+    const calls: readonly (readonly [string, string | null])[] = [
+      ['root', null],
+      ['child', 'root'],
+      ['other', null],
+      ['grandchild', 'child'],
+      ['turns', 'turns'],
+    ]
+    for (const [session, parent_session] of calls)
+      await journal.append([sampleRecord(`of ${session}`, { session, parent_session })], 'normal')
+    const sessions = async (session: string): Promise<string[]> =>
+      (await journal.read({ limit: 10, after: 0, session })).map((record) => record.session)
+    expect(await sessions('root')).toEqual(['root', 'child', 'grandchild'])
+    expect(await sessions('child')).toEqual(['child', 'grandchild'])
+    expect(await sessions('other')).toEqual(['other'])
+    expect(await sessions('turns')).toEqual(['turns'])
+    expect(await sessions('nobody')).toEqual([])
+  },
+
+  async 'H7: appended records come back with their place, each to whoever gave it'(bed) {
+    const { journal } = await bed.open()
+    const given = ['c1', 'c2'].map((call) =>
+      journal.append([sampleRecord(call), sampleRecord(call, { kind: 'outcome' })], 'normal'),
+    )
+    const placed = await Promise.all(given)
+    expect(placed.flat()).toEqual(await journal.read({ limit: 10, after: 0 }))
+    expect(placed[1]).toMatchObject([{ call_id: 'c2', seq: 3 }, { seq: 4 }])
+  },
+
+  async 'AUD-11: the body of a call is erased for good; its hash stays, and the chain is whole'(bed) {
+    const store = await bed.open()
+    const { journal } = store
+    await journal.append([sampleRecord('c1'), sampleRecord('c1', { kind: 'outcome' })], 'normal')
+    await journal.append([sampleRecord('c2')], 'normal')
+    const before = await journal.read({ limit: 10, after: 0 })
+    expect(await journal.erase('c1')).toBe(2)
+    expect(await journal.erase('c1')).toBe(0)
+    expect(await journal.erase('nobody')).toBe(0)
+    const after = await journal.read({ limit: 10, after: 0 })
+    expect(after.map(({ hash }) => hash)).toEqual(before.map(({ hash }) => hash))
+    expect(after.map(({ body }) => body)).toEqual([{}, {}, { call: 'c2' }])
+    expect(await journal.verify()).toMatchObject({ records: 3, brokenAt: null })
+  },
+
   async 'AUD-08: two handles that append at once make one unbroken chain and lose nothing'(bed) {
     const [a, b] = [await bed.open(), await bed.open()]
     const calls = Array.from({ length: 200 }, (_, n) => `c${n}`)
@@ -43,7 +107,23 @@ export const journalCases: Cases = {
     )
     const records = await a.journal.read({ limit: 500 })
     expect(new Set(records.map(({ call_id }) => call_id))).toEqual(new Set(calls))
-    expect(await b.journal.verify()).toEqual({ records: 200, brokenAt: null })
+    expect(await b.journal.verify()).toMatchObject({ records: 200, brokenAt: null })
+  },
+
+  async 'AUD-09: where the wall clock went back is told; waiting for the store is no such place'(bed) {
+    const { journal } = await bed.open()
+    const walls = [10_000, 20_000, 19_500, 5000, 6000]
+    for (const [n, wall] of walls.entries())
+      await journal.append([sampleRecord(`c${n}`, { wall, mono: n * 100 })], 'normal')
+    expect(await journal.verify()).toEqual({
+      records: 5,
+      brokenAt: null,
+      fault: null,
+      clockBack: [{ seq: 4, ms: 14_500 }],
+    })
+    expect((await journal.read({ limit: 10, after: 0 })).map(({ mono }) => mono)).toEqual([
+      0, 100, 200, 300, 400,
+    ])
   },
 
   async 'AUD-05 AUD-09: odd text and a clock that goes back leave the chain whole and in order'(bed) {
@@ -52,7 +132,7 @@ export const journalCases: Cases = {
     for (const [n, tool] of odd.entries()) {
       await journal.append([sampleRecord(`c${n}`, { tool, wall: 1000 - n, body: { tool } })], 'normal')
     }
-    expect(await journal.verify()).toEqual({ records: odd.length, brokenAt: null })
+    expect(await journal.verify()).toMatchObject({ records: odd.length, brokenAt: null })
     const records = await journal.read({ limit: 10, after: 0 })
     expect(records.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6])
     expect(records.map(({ body }) => body['tool'])).toEqual(odd)
@@ -63,7 +143,7 @@ export const journalCases: Cases = {
     await journal.append([sampleRecord('c1')], 'normal')
     await expect(journal.append([sampleRecord('c1')], 'normal')).rejects.toMatchObject({ code: 'CONFLICT' })
     await journal.append([sampleRecord('c1', { kind: 'outcome' })], 'normal')
-    expect(await journal.verify()).toEqual({ records: 2, brokenAt: null })
+    expect(await journal.verify()).toMatchObject({ records: 2, brokenAt: null })
   },
 
   async 'H7: a record that stands already is refused by itself; what shares its commit is written'(bed) {
@@ -75,7 +155,7 @@ export const journalCases: Cases = {
       'rejected',
       'fulfilled',
     ])
-    expect(await journal.verify()).toEqual({ records: 3, brokenAt: null })
+    expect(await journal.verify()).toMatchObject({ records: 3, brokenAt: null })
   },
 
   async 'N16: calls that were let through and have no outcome are found, the others are not'(bed) {
@@ -98,47 +178,63 @@ export const journalCases: Cases = {
       code: 'STORE_UNAVAILABLE',
     })
     await expect(store.journal.read({ limit: 1 })).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
-    expect(await (await bed.open()).journal.verify()).toEqual({ records: 1, brokenAt: null })
+    expect(await (await bed.open()).journal.verify()).toMatchObject({ records: 1, brokenAt: null })
   },
 }
 
-/** What is done to a journal of six records, and the first record that is then bad. */
-const TAMPERING: readonly (readonly [string, string, number])[] = [
-  ['a changed status', "UPDATE journal SET status = 'deny' WHERE seq = 3", 3],
-  ['a changed body', `UPDATE journal SET body = '{"n":99}' WHERE seq = 4`, 4],
-  ['a changed time', 'UPDATE journal SET wall = wall + 1 WHERE seq = 1', 1],
-  ['a changed hash', "UPDATE journal SET hash = 'f' || substr(hash, 2) || 'f' WHERE seq = 2", 2],
-  ['a record taken from the middle', 'DELETE FROM journal WHERE seq = 3', 3],
-  ['the first record taken', 'DELETE FROM journal WHERE seq = 1', 1],
+/** What is done to a journal of six records, the first record that is then bad, and what is wrong with it. */
+const TAMPERING: readonly (readonly [string, string, number, JournalFault])[] = [
+  ['a changed status', "UPDATE journal SET status = 'deny' WHERE seq = 3", 3, 'changed'],
+  ['a changed body', `UPDATE journal SET body = '{"n":99}' WHERE seq = 4`, 4, 'changed'],
+  ['a changed time', 'UPDATE journal SET wall = wall + 1 WHERE seq = 1', 1, 'changed'],
+  ['another count of the steady clock', 'UPDATE journal SET mono = mono + 1 WHERE seq = 5', 5, 'changed'],
+  ['a steady clock taken away', 'UPDATE journal SET mono = NULL WHERE seq = 5', 5, 'changed'],
+  ['a session put below another', "UPDATE journal SET parent_session = 's0' WHERE seq = 2", 2, 'changed'],
+  ['a changed hash', "UPDATE journal SET hash = 'f' || substr(hash, 2) || 'f' WHERE seq = 2", 2, 'changed'],
+  ['a changed tie', "UPDATE journal SET prev_hash = 'f' || prev_hash WHERE seq = 4", 4, 'changed'],
+  ['a record taken from the middle', 'DELETE FROM journal WHERE seq = 3', 3, 'missing'],
+  ['the first record taken', 'DELETE FROM journal WHERE seq = 1', 1, 'missing'],
   [
     'a record taken and the rest moved up',
     'DELETE FROM journal WHERE seq = 2; UPDATE journal SET seq = seq - 1 WHERE seq > 2',
     2,
+    'moved',
   ],
   [
     'two records that changed places',
     `UPDATE journal SET seq = 100 WHERE seq = 4; UPDATE journal SET seq = 4 WHERE seq = 5;
      UPDATE journal SET seq = 5 WHERE seq = 100`,
     4,
+    'moved',
   ],
   [
     'a record put in at the end',
     `INSERT INTO journal SELECT 7, kind, 'forged', session, principal, operation, tool, status, wall, salt, body,
-       body_hash, (SELECT hash FROM journal WHERE seq = 6), hash FROM journal WHERE seq = 6`,
+       body_hash, (SELECT hash FROM journal WHERE seq = 6), hash, mono, parent_session FROM journal WHERE seq = 6`,
     7,
+    'changed',
+  ],
+  [
+    'a record put in between',
+    `UPDATE journal SET seq = seq + 100 WHERE seq > 3;
+     INSERT INTO journal SELECT 4, kind, 'forged', session, principal, operation, tool, status, wall, salt, body,
+       body_hash, (SELECT hash FROM journal WHERE seq = 3), hash, mono, parent_session FROM journal WHERE seq = 3;
+     UPDATE journal SET seq = seq - 99 WHERE seq > 100`,
+    4,
+    'changed',
   ],
 ]
 
 export const tamperCases: Cases = {
   ...Object.fromEntries(
-    TAMPERING.map(([what, sql, brokenAt]) => [
+    TAMPERING.map(([what, sql, brokenAt, fault]) => [
       `AUD-01: ${what} is found and named`,
       async (bed: StoreBed): Promise<void> => {
         const store = await bed.open()
         await fill(store, 6)
-        expect(await store.journal.verify()).toEqual({ records: 6, brokenAt: null })
+        expect(await store.journal.verify()).toMatchObject({ records: 6, brokenAt: null })
         await bed.tamper(sql)
-        expect(await store.journal.verify()).toEqual({ records: brokenAt - 1, brokenAt })
+        expect(await store.journal.verify()).toMatchObject({ records: brokenAt - 1, brokenAt, fault })
       },
     ]),
   ),
@@ -147,7 +243,7 @@ export const tamperCases: Cases = {
     const store = await bed.open()
     await fill(store, 3)
     await bed.tamper('UPDATE journal SET body = NULL, salt = NULL WHERE seq = 2')
-    expect(await store.journal.verify()).toEqual({ records: 3, brokenAt: null })
+    expect(await store.journal.verify()).toMatchObject({ records: 3, brokenAt: null })
     expect(await store.journal.read({ limit: 1, after: 1 })).toMatchObject([{ seq: 2, body: {} }])
   },
 
@@ -155,8 +251,8 @@ export const tamperCases: Cases = {
     const store = await bed.open()
     const records = Array.from({ length: 2500 }, (_, n) => sampleRecord(`c${n}`))
     await store.journal.append(records, 'normal')
-    expect(await store.journal.verify()).toEqual({ records: 2500, brokenAt: null })
+    expect(await store.journal.verify()).toMatchObject({ records: 2500, brokenAt: null })
     await bed.tamper("UPDATE journal SET tool = 'x' WHERE seq = 2100")
-    expect(await store.journal.verify()).toEqual({ records: 2099, brokenAt: 2100 })
+    expect(await store.journal.verify()).toMatchObject({ records: 2099, brokenAt: 2100 })
   },
 }

@@ -37,10 +37,10 @@ describe.skipIf(!canMount)('R-04, R-05: a disk that gives out', () => {
       cd '${place.project}'
       head -c 400000 /dev/zero > filler
       "$NODE" "$CLI" create '${tool}' || echo "exit $?"
-      find .ai -type f | wc -l
+      find .ai/tools -type f | wc -l
       rm filler
       "$NODE" "$CLI" create '${tool}'
-      find .ai -type f | wc -l`)
+      find .ai/tools -type f | wc -l`)
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('STORE_FULL') })
     expect(stdout.split('\n').map((line) => line.trim())).toEqual(
       expect.arrayContaining(['exit 6', '0', '2', expect.stringContaining('Created script "big"')]),
@@ -83,7 +83,7 @@ describe.skipIf(!canMount)('R-04, R-05: a disk that gives out', () => {
       "$NODE" "$CLI" delete there --yes || echo "delete $?"
       "$NODE" "$CLI" publish there
       "$NODE" "$CLI" run there
-      find .ai -type f | wc -l`)
+      find .ai/tools -type f | wc -l`)
     expect(stdout.split('\n').map((line) => line.trim())).toEqual(
       expect.arrayContaining(['create 6', 'update 6', 'publish 6', 'delete 6', 'there', '2']),
     )

@@ -237,7 +237,7 @@ describe('a call that was cut off', () => {
     expect(await undo('lost')).toMatchObject({ error: { code: 'CONFLICT', retryable: true } })
     const record = { call_id: 'lost', session: 's', principal: 'tester', operation: 'execute.run', tool: 'x' }
     await store.journal.append(
-      [{ ...record, kind: 'outcome', status: 'unknown', wall: 1, body: {} }],
+      [{ ...record, kind: 'outcome', status: 'unknown', parent_session: null, wall: 1, mono: 1, body: {} }],
       'normal',
     )
     await store.close()

@@ -2,7 +2,13 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { StoreFolder } from '../../../test/fixtures/store-folder.ts'
 import { makeStoreFolder } from '../../../test/fixtures/store-folder.ts'
 import { sampleRecord } from '../../../test/fixtures/store-samples.ts'
+import { systemClock } from '../../shared/clock.ts'
 import { canonicalJson, sha256 } from '../../shared/json.ts'
+import { createAppender } from './append.ts'
+import type { Connection } from './connection.ts'
+import { createConnection } from './connection.ts'
+import { openDatabase } from './driver.ts'
+import { migrate } from './migrate.ts'
 
 let place: StoreFolder
 beforeEach(async () => {
@@ -10,7 +16,7 @@ beforeEach(async () => {
 })
 afterEach(() => place.dispose())
 
-const outcomes = async (work: readonly Promise<void>[]): Promise<string[]> =>
+const outcomes = async (work: readonly Promise<unknown>[]): Promise<string[]> =>
   (await Promise.allSettled(work)).map((result) =>
     result.status === 'fulfilled' ? 'ok' : String(result.reason.code),
   )
@@ -32,7 +38,7 @@ test('H7: what comes while the store is locked is written together once it is fr
   const { journal } = await place.open()
   const raw = await place.raw()
   raw.exec('BEGIN IMMEDIATE')
-  const waiting: Promise<void>[] = []
+  const waiting: Promise<unknown>[] = []
   for (let n = 0; n < 5; n++) {
     waiting.push(journal.append([sampleRecord(`c${n}`)], 'normal'))
     await new Promise((resolve) => setImmediate(resolve))
@@ -41,7 +47,7 @@ test('H7: what comes while the store is locked is written together once it is fr
   expect(await outcomes(waiting)).toEqual(['ok', 'ok', 'ok', 'ok', 'ok'])
   const records = await journal.read({ limit: 10, after: 0 })
   expect(records.map(({ call_id }) => call_id)).toEqual(['c0', 'c1', 'c2', 'c3', 'c4'])
-  expect(await journal.verify()).toEqual({ records: 5, brokenAt: null })
+  expect(await journal.verify()).toMatchObject({ records: 5, brokenAt: null })
 })
 
 test('AUD-04: what cannot be written is told to every caller, and later records are written again', async () => {
@@ -66,7 +72,7 @@ test('AUD-04: the queue is bounded: what is too much is refused at once, the res
   raw.exec('COMMIT')
   await kept
   await journal.append([sampleRecord('c'), sampleRecord('d'), sampleRecord('e')], 'normal')
-  expect(await journal.verify()).toEqual({ records: 5, brokenAt: null })
+  expect(await journal.verify()).toMatchObject({ records: 5, brokenAt: null })
 })
 
 test('AUD-01: the journal itself refuses a change and a deletion, and lets a body be erased', async () => {
@@ -76,12 +82,20 @@ test('AUD-01: the journal itself refuses a change and a deletion, and lets a bod
   for (const column of ['kind', 'call_id', 'session', 'principal', 'operation', 'tool', 'status', 'hash']) {
     expect(() => raw.exec(`UPDATE journal SET ${column} = 'outcome'`), column).toThrow(/cannot change/)
   }
-  for (const change of ['seq = 2', 'wall = 1', "body = '{}'", "body = NULL, salt = 'x'", "prev_hash = ''"]) {
+  for (const change of [
+    'seq = 2',
+    'wall = 1',
+    'mono = NULL',
+    "parent_session = 's0'",
+    "body = '{}'",
+    "body = NULL, salt = 'x'",
+    "prev_hash = ''",
+  ]) {
     expect(() => raw.exec(`UPDATE journal SET ${change}`), change).toThrow(/cannot change/)
   }
   expect(() => raw.exec('DELETE FROM journal')).toThrow(/cannot be deleted/)
   raw.exec('UPDATE journal SET body = NULL, salt = NULL')
-  expect(await journal.verify()).toEqual({ records: 1, brokenAt: null })
+  expect(await journal.verify()).toMatchObject({ records: 1, brokenAt: null })
 })
 
 test('AUD-01: a record that was rewritten with a fitting hash of its own breaks the chain at the next one', async () => {
@@ -90,6 +104,7 @@ test('AUD-01: a record that was rewritten with a fitting hash of its own breaks 
   const raw = await place.raw()
   const row = raw.prepare('SELECT * FROM journal WHERE seq = 2').get()
   const { seq, prev_hash, kind, call_id, session, principal, operation, tool, status, wall, body_hash } = row
+  const { mono, parent_session } = row
   const hashWith = (said: string): string =>
     sha256(
       canonicalJson([
@@ -104,10 +119,35 @@ test('AUD-01: a record that was rewritten with a fitting hash of its own breaks 
         said,
         wall,
         body_hash,
+        mono,
+        parent_session,
       ]),
     )
   expect(hashWith(status)).toBe(row.hash)
   raw.exec('DROP TRIGGER record_not_changed')
   raw.prepare("UPDATE journal SET status = 'deny', hash = ? WHERE seq = 2").run(hashWith('deny'))
-  expect(await journal.verify()).toEqual({ records: 2, brokenAt: 3 })
+  expect(await journal.verify()).toMatchObject({ records: 2, brokenAt: 3 })
+})
+
+test.each([
+  ['normal', ['normal', 'full']],
+  ['full', ['full', 'full']],
+] as const)('H7: with %s sync for all, records are given at least that', async (least, given) => {
+  const { path } = place
+  const database = await openDatabase(path, { busyTimeout: 20, file: path })
+  const connection = createConnection(database, { file: path, clock: systemClock, busyLimit: 1000 })
+  await migrate(connection, path)
+  const syncs: unknown[] = []
+  const watched: Connection = {
+    ...connection,
+    write: (work, sync) => {
+      syncs.push(sync)
+      return connection.write(work, sync)
+    },
+  }
+  const { append } = createAppender(watched, { queueLimit: 10, sync: least })
+  await append([sampleRecord('a')], 'normal')
+  await append([sampleRecord('b')], 'full')
+  await connection.close()
+  expect(syncs).toEqual(given)
 })

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { KiwiError } from '../../shared/errors.ts'
 import type { Claim } from '../approvals.ts'
-import type { Journal, NewRecord } from '../store.ts'
+import type { Journal, JournalRecord, NewRecord } from '../store.ts'
 import { createUseUp, isUsedUp } from './use-approval.ts'
 import type { Connection } from './connection.ts'
 import { isDuplicate } from './failure.ts'
@@ -16,7 +16,17 @@ export interface Appender {
   drain(): Promise<void>
 }
 
-export function createAppender(connection: Connection, queueLimit: number): Appender {
+interface AppenderOptions {
+  /** Records that may wait. */
+  readonly queueLimit: number
+  /** What is given every record at least. */
+  readonly sync: 'normal' | 'full'
+}
+
+export function createAppender(
+  connection: Connection,
+  { queueLimit, sync: least }: AppenderOptions,
+): Appender {
   const write = createWriter(connection)
   const useUp = createUseUp(connection)
   let waiting: Rider[] = []
@@ -35,14 +45,15 @@ export function createAppender(connection: Connection, queueLimit: number): Appe
 
   /** A record that stands already, or an approval that is gone, is the fault of one rider; the others get a commit without it. */
   const commit = async (riders: readonly Rider[]): Promise<void> => {
-    const sync = riders.some((rider) => rider.sync === 'full') ? 'full' : 'normal'
+    const sync = riders.some((rider) => rider.sync === 'full') ? 'full' : least
     const entries = riders.flatMap((rider) => rider.entries)
     try {
-      await connection.write(() => {
+      const placed = await connection.write(() => {
         for (const { claim } of riders) if (claim !== undefined) useUp(claim)
-        write(entries)
+        return write(entries)
       }, sync)
-      for (const rider of riders) rider.resolve()
+      let from = 0
+      for (const rider of riders) rider.resolve(placed.slice(from, (from += rider.entries.length)))
     } catch (error) {
       if ((isDuplicate(error) || isUsedUp(error)) && riders.length > 1) {
         for (const rider of riders) await commit([rider])
@@ -55,13 +66,13 @@ export function createAppender(connection: Connection, queueLimit: number): Appe
 
   return {
     async append(records, sync, claim) {
-      if (records.length === 0) return
+      if (records.length === 0) return []
       if (rows + records.length > queueLimit) {
         throw new KiwiError('OVERLOADED', `Cannot record the call: ${rows} records wait for the store`)
       }
       const entries = records.map(toEntry)
       rows += entries.length
-      await new Promise<void>((resolve, reject) => {
+      return new Promise<readonly JournalRecord[]>((resolve, reject) => {
         waiting.push({ entries, sync, claim, resolve, reject })
         flushing ??= Promise.resolve().then(flush)
       })
@@ -74,20 +85,20 @@ interface Rider {
   readonly entries: readonly Entry[]
   readonly sync: 'normal' | 'full'
   readonly claim: Claim | undefined
-  readonly resolve: () => void
+  readonly resolve: (placed: readonly JournalRecord[]) => void
   readonly reject: (reason: unknown) => void
 }
 
 interface Entry {
-  readonly record: Omit<NewRecord, 'body'>
+  readonly record: NewRecord
   readonly salt: string
   readonly body: string
   readonly body_hash: string
 }
 
 /** What can be wrong with a record by itself is found here, before it shares a transaction. */
-function toEntry({ body, wall, ...texts }: NewRecord): Entry {
-  const { kind, call_id, session, principal, operation, tool, status } = texts
+function toEntry(record: NewRecord): Entry {
+  const { kind, call_id, session, parent_session, principal, operation, tool, status, body } = record
   const salt = randomUUID()
   const text = JSON.stringify(body)
   return {
@@ -95,11 +106,14 @@ function toEntry({ body, wall, ...texts }: NewRecord): Entry {
       kind,
       call_id: storable(call_id),
       session: storable(session),
+      parent_session: parent_session === null ? null : storable(parent_session),
       principal: storable(principal),
       operation: storable(operation),
       tool: storable(tool),
       status: storable(status),
-      wall: Math.trunc(wall),
+      wall: Math.trunc(record.wall),
+      mono: Math.trunc(record.mono),
+      body,
     },
     salt,
     body: text,
@@ -114,24 +128,27 @@ function storable(text: string): string {
 }
 
 /** The place in the chain is taken under the lock, so several processes make one chain. */
-function createWriter(connection: Connection): (entries: readonly Entry[]) => void {
+function createWriter(connection: Connection): (entries: readonly Entry[]) => readonly JournalRecord[] {
   const selectLast = connection.prepare('SELECT seq, hash FROM journal ORDER BY seq DESC LIMIT 1')
   const insert = connection.prepare(
     `INSERT INTO journal (seq, kind, call_id, session, principal, operation, tool, status, wall, salt, body,
-       body_hash, prev_hash, hash)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       body_hash, prev_hash, hash, mono, parent_session)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   return (entries) => {
     const last = selectLast.get()
     let { seq, hash: prev_hash } = last === undefined ? { seq: 0, hash: GENESIS } : readRow(LastRow, last)
-    for (const { record, salt, body, body_hash } of entries) {
+    return entries.map(({ record, salt, body, body_hash }): JournalRecord => {
       seq += 1
+      const prev = prev_hash
       const hash = hashOf({ ...record, seq, prev_hash, body_hash })
-      const { kind, call_id, session, principal, operation, tool, status, wall } = record
+      const { kind, call_id, session, principal, operation, tool, status, wall, mono, parent_session } =
+        record
       const said = [kind, call_id, session, principal, operation, tool, status, wall] as const
-      insert.run(seq, ...said, salt, body, body_hash, prev_hash, hash)
+      insert.run(seq, ...said, salt, body, body_hash, prev_hash, hash, mono, parent_session)
       prev_hash = hash
-    }
+      return { ...record, seq, prev, hash }
+    })
   }
 }
 

@@ -77,6 +77,7 @@ export function refuseWrites(file: string, reason: string): RefusedWrites {
     publish: refuse('publish'),
     remove: refuse('remove the item'),
     append: refuse('record the call'),
+    erase: refuse('erase the call'),
     trustProject: refuse('trust the project'),
     revokeProject: refuse('stop trusting the project'),
     sign: refuse('keep the signature'),
@@ -106,7 +107,7 @@ export function refuseWrites(file: string, reason: string): RefusedWrites {
 }
 
 type RefusedWrites = Pick<Registry, 'publish' | 'remove'> &
-  Pick<Journal, 'append'> &
+  Pick<Journal, 'append' | 'erase'> &
   Pick<Trust, 'trustProject' | 'revokeProject' | 'sign'> &
   Pick<Store, 'exclusively'> & {
     readonly runs: Pick<Runs, 'open' | 'close'>

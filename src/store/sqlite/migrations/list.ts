@@ -6,6 +6,7 @@ import { removed } from './005-removed.ts'
 import { runs } from './006-runs.ts'
 import { approvals } from './007-approvals.ts'
 import { limits } from './008-limits.ts'
+import { journalTimes } from './009-journal.ts'
 import { undo } from './010-undo.ts'
 
 /** In order: the n-th makes version n. What was released is never edited. */
@@ -18,5 +19,6 @@ export const MIGRATIONS: readonly string[] = [
   runs,
   approvals,
   limits,
+  journalTimes,
   undo,
 ]

@@ -1,0 +1,24 @@
+import { join } from 'node:path'
+import type { Config } from '../config/config.ts'
+import type { OwnFiles } from './policy/machine-layer.ts'
+
+/** Files of Kiwi itself: no tool changes what decides about tools, or reads what speaks for a person. */
+export function ownFiles(config: Config, builtinFolder: string): OwnFiles {
+  const { token, key, publicKey, approverKey, heads, trees, userSpace } = config
+  return {
+    neverWritten: [
+      ...['', '-wal', '-shm', '-journal'].map((end) => config.store + end),
+      heads,
+      trees,
+      token,
+      config.file,
+      key,
+      publicKey,
+      approverKey,
+      join(userSpace, 'config', 'agent_harness.yaml'),
+      config.machineHarness,
+    ],
+    neverRead: [token, key, approverKey],
+    programs: [join(builtinFolder, '..', 'dist', 'cli.js')],
+  }
+}

@@ -1,0 +1,67 @@
+import { messageOf } from '../shared/errors.ts'
+import type { OwnKey } from '../spaces/signing-key.ts'
+import type { Journal, JournalFault, Verified } from '../store/store.ts'
+import type { Head } from './heads.ts'
+import { readHeads, statementOf } from './heads.ts'
+
+/** What can be said of the whole journal: its chain, and the heads that were kept outside of it. */
+export interface JournalReport extends Omit<Verified, 'fault'> {
+  /** `cut`: its end is missing. `rewritten`: the chain is sound, and not the one that was signed. `forged`: a head is. */
+  readonly fault: JournalFault | 'cut' | 'rewritten' | 'forged' | null
+  /** The head that says so. */
+  readonly head: Head | null
+  /** Heads that were compared. */
+  readonly heads: number
+  readonly notes: readonly string[]
+}
+
+interface VerifyMeans {
+  readonly journal: Journal
+  readonly file: string
+  readonly ownKey: OwnKey
+}
+
+export async function verifyWithHeads({ journal, file, ownKey }: VerifyMeans): Promise<JournalReport> {
+  // Read before the walk: a head that is written meanwhile may count records the walk has not seen.
+  const { heads, notes } = await headsOf(file)
+  const { clockBack, ...walked } = await journal.verify()
+  const told = [
+    ...notes,
+    ...clockBack.map(({ seq, ms }) => `the clock went back by ${ms / 1000} s before record ${seq}`),
+  ]
+  const report = { ...walked, clockBack, head: null, heads: heads.length, notes: told }
+  if (walked.brokenAt !== null) return report
+  const { isForged, isForeign } = judgeOf(ownKey)
+  const foreign = heads.filter(isForeign).length
+  if (foreign > 0) told.push(`${foreign} heads were signed by a key that is not here`)
+  const forged = heads.find(isForged)
+  if (forged !== undefined) return { ...report, fault: 'forged', head: forged }
+  const longest = heads.toSorted((a, b) => b.size - a.size)[0] ?? null
+  if (longest !== null && longest.size > walked.records)
+    return { ...report, fault: 'cut', brokenAt: walked.records + 1, head: longest }
+  for (const head of heads) {
+    const [record] = await journal.read({ limit: 1, after: head.size - 1 })
+    if (record?.hash !== head.hash) return { ...report, fault: 'rewritten', brokenAt: head.size, head }
+  }
+  return report
+}
+
+async function headsOf(file: string): Promise<{ heads: readonly Head[]; notes: readonly string[] }> {
+  try {
+    const { heads, unreadable } = await readHeads(file)
+    const notes = unreadable === 0 ? [] : [`${unreadable} lines of "${file}" cannot be read`]
+    return { heads, notes }
+  } catch (error) {
+    return { heads: [], notes: [`the heads cannot be read: ${messageOf(error)}`] }
+  }
+}
+
+/** Whoever has replaced the key has heads of the one before: what they say is compared all the same. */
+function judgeOf(ownKey: OwnKey): Readonly<Record<'isForged' | 'isForeign', (head: Head) => boolean>> {
+  const key = ownKey.read()
+  const isForeign = (head: Head): boolean => head.key !== key?.fingerprint
+  return {
+    isForeign,
+    isForged: (head) => !isForeign(head) && key?.verify(statementOf(head), head.signature) !== true,
+  }
+}

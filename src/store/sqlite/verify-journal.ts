@@ -1,0 +1,57 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { JournalFault, Verified } from '../store.ts'
+import type { Connection } from './connection.ts'
+import { GENESIS, hashBody, hashOf } from './links.ts'
+import { RecordRow } from './record-row.ts'
+import { readRow } from './rows.ts'
+
+/** Walks the whole chain, and looks for what the walk cannot see: an index that tells another tale than its table. */
+export async function verifyJournal(connection: Connection): Promise<Verified> {
+  const selectPage = connection.prepare(`SELECT * FROM journal WHERE seq > ? ORDER BY seq LIMIT ${PAGE}`)
+  let records = 0
+  let prev = GENESIS
+  let wall = 0
+  const clockBack: { seq: number; ms: number }[] = []
+  for (;;) {
+    const from = records
+    const page = await connection.read(() => selectPage.all(from))
+    for (const row of page) {
+      const record = readRow(RecordRow, row)
+      const fault = faultOf(record, records + 1, prev)
+      if (fault !== null) return { records, brokenAt: records + 1, fault, clockBack }
+      records += 1
+      prev = record.hash
+      if (wall - record.wall > WAIT_MS && clockBack.length < MOST_TOLD)
+        clockBack.push({ seq: record.seq, ms: wall - record.wall })
+      wall = record.wall
+    }
+    if (page.length < PAGE) break
+    // A long chain must not keep everybody else waiting.
+    await nextTurn()
+  }
+  const misplaced = await connection.read(() => misplacedIn(connection))
+  return misplaced === null
+    ? { records, brokenAt: null, fault: null, clockBack }
+    : { records, brokenAt: misplaced, fault: 'changed', clockBack }
+}
+
+const PAGE = 1000
+/** Whoever waits for the store has the time of before: that is no clock that went back. */
+const WAIT_MS = 1000
+const MOST_TOLD = 100
+
+/** What speaks against a record as the next one: it must stand in its place, follow the one before, and be as written. */
+function faultOf(record: RecordRow, seq: number, prev: string): JournalFault | null {
+  if (record.seq !== seq) return 'missing'
+  const isBodyTrue = record.body === null || hashBody(record.salt ?? '', record.body) === record.body_hash
+  const isTrue = isBodyTrue && hashOf({ ...record, prev_hash: prev }) === record.hash
+  if (isTrue) return record.prev_hash === prev ? null : 'changed'
+  return record.prev_hash === prev ? 'changed' : 'moved'
+}
+
+/** The record that an index has otherwise; of a file that is damaged in another way the driver itself tells. */
+function misplacedIn(connection: Connection): number | null {
+  const rows = connection.prepare('PRAGMA integrity_check(journal)').all()
+  const numbers = rows.flatMap((row) => /\brow (\d+)\b/.exec(JSON.stringify(row))?.[1] ?? [])
+  return numbers.length === 0 ? null : Math.min(...numbers.map(Number))
+}
