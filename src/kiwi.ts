@@ -23,6 +23,8 @@ export interface Kiwi extends Meta {
   readonly spaces: Spaces
   /** The links an item would run through, and how far they are trusted. */
   readonly chainOf: Kernel['chainOf']
+  /** The names in the vault. */
+  readonly secrets: Kernel['secrets']
   close(): Promise<void>
 }
 
@@ -54,6 +56,7 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
       store: view,
       spaces,
       chainOf: (item, lookup) => kernel.chainOf(item, lookup),
+      secrets: () => kernel.secrets(),
       async close() {
         spaces.close()
         await kernel.close()

@@ -8,6 +8,7 @@ import type { PackageTable } from '../spaces/imports.ts'
 import type { Item } from '../spaces/item.ts'
 import { openOwnKey } from '../spaces/signing-key.ts'
 import type { Store } from '../store/store.ts'
+import type { Secrets } from '../store/vault/secrets.ts'
 import { digestOf } from './compile-plan.ts'
 import type { Draft } from './draft.ts'
 import { draftCall } from './draft.ts'
@@ -15,6 +16,8 @@ import type { Request } from './draft-means.ts'
 import { openEnvironments } from './environments.ts'
 import type { Bundle } from './files-as-read.ts'
 import { createFindImports } from './find-imports.ts'
+import type { Granted } from './find-granted.ts'
+import { createFindGranted } from './find-granted.ts'
 import { createGatherRequirements } from './gather-requirements.ts'
 import type { Library } from './library.ts'
 import { createFindLibrary, grantDigest } from './library.ts'
@@ -56,26 +59,27 @@ interface ChainMeans {
   readonly config: Config
   readonly clock: Clock
   readonly store: Store
+  readonly secrets: Secrets
   readonly packageTable: PackageTable
 }
 
-export function openChain({ config, clock, store, packageTable }: ChainMeans): Chain {
+export function openChain({ config, clock, store, secrets, packageTable }: ChainMeans): Chain {
   const subprocess = openSubprocess({ clock })
   const workFolders = openWorkFolders(config.cache, clock)
   const httpClient = openHttpClient({ allowHosts: config.allowHosts, clock })
   const environments = openEnvironments({ subprocess, clock })
   const gather = createGatherRequirements(createFindImports(packageTable))
   const findLibrary = createFindLibrary(createFindSiblings(packageTable))
-  const { environment, grants, packages, cache, publishers, userSpace } = config
+  const { environment, packages, cache, publishers, userSpace } = config
   const verify = openVerify({ ownKey: openOwnKey(config), publishers, store })
   const judge = openJudge({ verify, store, clock, userSpace })
   const passedOn = childEnvironment(environment)
   const means = { subprocess, workFolders, environments, httpClient }
   const schemas = openSchemas()
+  const grantedTo = createFindGranted({ config, store, secrets })
   const fixed = {
     environment,
     childEnvironment: passedOn,
-    grants,
     packages,
     cache,
     findProgram: (command: string, path: string) => subprocess.find(command, path),
@@ -88,8 +92,12 @@ export function openChain({ config, clock, store, packageTable }: ChainMeans): C
     draft(plan, request) {
       const draft = (library: Library | null): Draft | Promise<Draft> => {
         const requirements = gather(plan, library)
-        const withAll = (known: readonly Requirement[]): Draft =>
-          draftCall(plan, request, { ...fixed, library, requirements: known })
+        const withAll = (known: readonly Requirement[]): Draft | Promise<Draft> => {
+          const make = (given: Granted): Draft =>
+            draftCall(plan, request, { ...fixed, ...given, library, requirements: known })
+          const given = grantedTo(plan, request.principal)
+          return given instanceof Promise ? given.then(make) : make(given)
+        }
         return requirements instanceof Promise ? requirements.then(withAll) : withAll(requirements)
       }
       const library = findLibrary(plan.items, request.spaceRoot)

@@ -1,8 +1,9 @@
-import type { Config, Grant } from '../config/config.ts'
+import type { Config } from '../config/config.ts'
 import type { Environment } from '../config/environment.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Library } from './library.ts'
 import type { Requirement } from './requirements.ts'
+import type { VariableGrant } from './variables.ts'
 import type { WorkFolders } from './work-folder.ts'
 
 /** What a call is worked out with. */
@@ -10,7 +11,9 @@ export interface DraftMeans {
   readonly environment: Environment
   /** The part of it that every child starts from. */
   readonly childEnvironment: Environment
-  readonly grants: readonly Grant[]
+  readonly grants: readonly VariableGrant[]
+  /** What the names of secrets that the plan asks for stand for. */
+  readonly values: ReadonlyMap<string, string>
   readonly packages: Config['packages']
   readonly cache: string
   readonly findProgram: (command: string, path: string) => string | null
@@ -24,6 +27,7 @@ export interface DraftMeans {
 /** Who asks, from where, with what. */
 export interface Request {
   readonly callId: string
+  readonly principal: string
   readonly parameters: JsonObject
   readonly projectPath: string | null
   /** The folder of the space that the tool was found in; null in the store. */

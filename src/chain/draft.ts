@@ -11,6 +11,7 @@ import { grantDigest } from './library.ts'
 import { checkParameters } from './parameters.ts'
 import type { Plan } from './plan.ts'
 import { renderRequest } from './render-request.ts'
+import { literalHost } from './url-template.ts'
 import { openVariables } from './variables.ts'
 
 /** One call of a plan, worked out to the last argument but not yet made: what is judged is what will run. */
@@ -33,14 +34,20 @@ export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draf
   const parameters = checkParameters(plan, request.parameters)
   const digest = grantDigest(plan.digest, means.library)
   const { item, secrets } = plan
-  const variables = openVariables({ item, secrets, digest }, { ...means, projectPath: request.projectPath })
+  const host = plan.effect.kind === 'http_client' ? literalHost(plan.effect.request.url) : null
+  const variables = openVariables(
+    { item, secrets, digest, host },
+    { ...means, projectPath: request.projectPath },
+  )
   const base = { plan, parameters }
   switch (plan.effect.kind) {
     case 'content':
       return { ...base, effect: { kind: 'content' }, redact: keepAll, warnings: [] }
     case 'subprocess': {
       const circumstances = { request, parameters, variables }
-      return { ...base, ...draftCommand({ ...plan, effect: plan.effect }, circumstances, means) }
+      const drafted = draftCommand({ ...plan, effect: plan.effect }, circumstances, means)
+      variables.assertPlaces(null)
+      return { ...base, ...drafted }
     }
     case 'http_client': {
       const isIdempotent = plan.isRepeatable ? true : (plan.item.manifest.idempotent ?? null)
@@ -50,6 +57,7 @@ export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draf
         variables,
         isIdempotent,
       )
+      variables.assertPlaces(new URL(rendered.url).host)
       return {
         ...base,
         effect: { kind: 'http_client', request: rendered },

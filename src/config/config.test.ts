@@ -37,6 +37,7 @@ describe('settings', () => {
       token: join(space, 'kiwi.token'),
       key: join(space, 'kiwi.key'),
       publicKey: join(space, 'kiwi.pub'),
+      vault: { path: join(space, 'kiwi.vault'), keyFile: join(space, 'kiwi.vault.key'), passphrase: null },
       store: join(space, 'kiwi.db'),
       port: 7717,
       logLevel: 'warn',

@@ -72,6 +72,8 @@ export interface Config {
   /** The person's own signing key, and its public half to hand out. */
   readonly key: string
   readonly publicKey: string
+  /** The encrypted secrets, and what opens them where neither keychain nor passphrase does. */
+  readonly vault: VaultPlaces
   readonly store: string
   readonly port: number
   readonly logLevel: LogLevel
@@ -87,6 +89,12 @@ export interface Config {
   readonly environment: Environment
 }
 
+interface VaultPlaces {
+  readonly path: string
+  readonly keyFile: string
+  readonly passphrase: string | null
+}
+
 export interface OutputSettings {
   readonly keep: number
   readonly minBytes: number
@@ -95,8 +103,10 @@ export interface OutputSettings {
 export type Flags = Partial<Pick<Settings, 'port' | 'log_level'>>
 
 /** Defaults, then the file, then KIWI_* variables, then flags: the later wins. */
-export function loadConfig(environment: Environment, flags: Flags = {}): Config {
-  refuseWithinCall(environment)
+export function loadConfig(given: Environment, flags: Flags = {}): Config {
+  refuseWithinCall(given)
+  // What opens the vault is handed to nobody, not even where a person granted all variables.
+  const { KIWI_VAULT_PASSPHRASE: passphrase = '', ...environment } = given
   const home = homeOf(environment)
   const named =
     environment['KIWI_USER_SPACE'] || environment['USER_SPACE'] || environment['AI_USER_SPACE'] || null
@@ -114,6 +124,11 @@ export function loadConfig(environment: Environment, flags: Flags = {}): Config 
     token: join(userSpace, 'kiwi.token'),
     key: join(userSpace, 'kiwi.key'),
     publicKey: join(userSpace, 'kiwi.pub'),
+    vault: {
+      path: join(userSpace, 'kiwi.vault'),
+      keyFile: join(userSpace, 'kiwi.vault.key'),
+      passphrase: passphrase === '' ? null : passphrase,
+    },
     store: resolve(userSpace, expandHome(settings.store, home)),
     port: settings.port,
     logLevel: settings.log_level,
@@ -124,7 +139,7 @@ export function loadConfig(environment: Environment, flags: Flags = {}): Config 
     outputs: { keep: settings.outputs.keep ?? 10, minBytes: settings.outputs.min_bytes ?? 0 },
     packages: settings.packages,
     sources: { ...sources, user_space: named === null ? 'default' : 'environment' },
-    environment,
+    environment: Object.freeze(environment),
   }
 }
 

@@ -12,6 +12,7 @@ import { openHarness } from '../spaces/harness.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { openOwnKey } from '../spaces/signing-key.ts'
 import type { Store } from '../store/store.ts'
+import { openSecrets } from '../store/vault/secrets.ts'
 import type { Performed } from '../chain/perform.ts'
 import type { Arrival, Outcome, Ticket, Understood } from './call.ts'
 import { gate } from './gate.ts'
@@ -40,11 +41,18 @@ export interface Kernel {
   fit(ticket: Ticket, data: JsonObject): Promise<JsonObject>
   /** A page of a result that was too large for its reply. */
   resultPage(callId: string, offset: number, limit: number): Promise<Page>
+  /** What is in the vault, without the values, and where its key is. */
+  secrets(): Promise<ShownVault>
   /** Brings what nearly every chain ends in into memory. */
   preload(lookup: Lookup): Promise<void>
   /** Gives calls that were cut off with their process the end they will not get otherwise. */
   settle(): Promise<void>
   close(): Promise<void>
+}
+
+interface ShownVault {
+  readonly key: string | null
+  readonly secrets: readonly { readonly name: string; readonly set_at: string }[]
 }
 
 interface ShownChain extends ShownTrust {
@@ -61,7 +69,8 @@ interface KernelMeans {
 }
 
 export function openKernel({ config, store, clock, log, packageTable }: KernelMeans): Kernel {
-  const chain = openChain({ config, clock, store, packageTable })
+  const secrets = openSecrets({ config, clock, store })
+  const chain = openChain({ config, clock, store, secrets, packageTable })
   const results = openResults(config.cache)
   const { token, key, publicKey, userSpace } = config
   const outputs = openOutputs({ settings: config.outputs, userSpace, clock })
@@ -73,6 +82,7 @@ export function openKernel({ config, store, clock, log, packageTable }: KernelMe
   const means: Means = {
     chain,
     store,
+    secrets,
     results,
     outputs,
     clock,
@@ -100,6 +110,10 @@ export function openKernel({ config, store, clock, log, packageTable }: KernelMe
     },
     fit: ({ callId, subject }, data) => results.fitAnswer(callId, subject, data),
     resultPage: (callId, offset, limit) => results.page(callId, offset, limit),
+    async secrets() {
+      const kept = [...(await secrets.vault.read())].map(([name, { set_at }]) => ({ name, set_at }))
+      return { key: secrets.vault.keyKind(), secrets: kept.toSorted((a, b) => (a.name < b.name ? -1 : 1)) }
+    },
     preload: (lookup) => chain.resolver.preload(lookup),
     settle: () => settleLostCalls(means),
     async close() {

@@ -3,6 +3,7 @@ import type { Clock } from '../shared/clock.ts'
 import type { Log } from '../shared/log.ts'
 import type { PackageTable } from '../spaces/imports.ts'
 import type { Store } from '../store/store.ts'
+import type { Secrets } from '../store/vault/secrets.ts'
 import type { PolicyOf } from './policy/policy.ts'
 import type { Outputs } from './outputs.ts'
 import type { Results } from './results.ts'
@@ -12,6 +13,7 @@ import type { Signer } from './signer.ts'
 export interface Means {
   readonly chain: Chain
   readonly store: Store
+  readonly secrets: Secrets
   readonly results: Results
   readonly outputs: Outputs
   readonly clock: Clock

@@ -26,6 +26,7 @@ export async function runWork(
   const fit = (data: JsonObject): Promise<JsonObject> => results.fit(ticket.callId, plan.item.id, data)
   const draft = await chain.draft(plan, {
     callId: ticket.callId,
+    principal: ticket.caller.principal,
     parameters: wish.parameters,
     projectPath,
     spaceRoot,
@@ -58,8 +59,8 @@ export async function runWork(
 }
 
 /** What stands against a run may have passed a moment ago: a person has trusted the project, or signed the item. */
-async function trustedPlan(
-  { ref, itemType }: Extract<Wish, { kind: 'run' }>,
+export async function trustedPlan(
+  { ref, itemType }: Pick<Extract<Wish, { kind: 'run' }>, 'ref' | 'itemType'>,
   lookup: Lookup,
   { chain, policyOf }: Means,
 ): Promise<TrustedPlan> {

@@ -8,7 +8,7 @@ export type Redact = (value: JsonValue) => JsonValue
 export const keepAll: Redact = (value) => value
 
 /** Shorter values would turn ordinary text into marks. */
-const SHORTEST = 8
+export const SHORTEST_SECRET = 8
 /** Lines of a long value may be ordinary text, such as its first one; a marked one does little harm, but must be rare. */
 const SHORTEST_LINE = 16
 
@@ -47,7 +47,7 @@ export function createRedact(secrets: ReadonlyMap<string, string>): Redact {
  */
 function partsOf(value: string): ReadonlySet<string> {
   const lines = value.split(/[\r\n]+/).filter((line) => line.length >= SHORTEST_LINE)
-  return new Set([value, value.trim(), ...lines].filter((part) => part.length >= SHORTEST))
+  return new Set([value, value.trim(), ...lines].filter((part) => part.length >= SHORTEST_SECRET))
 }
 
 function looksOf(value: string): ReadonlySet<string> {

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../shared/json.ts'
 import type { ItemType, ToolType } from '../shared/tool-type.ts'
+import type { Grants } from './grants.ts'
 
 /**
  * Everything Kiwi keeps that is not a plain file: the registry, the search index of all spaces, whom to trust, the journal.
@@ -10,6 +11,7 @@ export interface Store {
   readonly index: SearchIndex
   readonly trust: Trust
   readonly journal: Journal
+  readonly grants: Grants
   /** Why nothing can be written here, or null. A store that cannot be written still answers what it can. */
   readonly readOnlyReason: string | null
   /** A number that grows when the registry or what is trusted changed, in this process or another. Cheap enough for every call. */
@@ -27,10 +29,11 @@ export interface StoreView {
   readonly records: Journal['read']
   readonly verify: Journal['verify']
   readonly trustedProjects: Trust['projects']
+  readonly grants: Grants['read']
   readonly readOnlyReason: string | null
 }
 
-export function viewOf({ registry, index, trust, journal, readOnlyReason }: Store): StoreView {
+export function viewOf({ registry, index, trust, journal, grants, readOnlyReason }: Store): StoreView {
   return {
     versions: (toolId) => registry.versions(toolId),
     search: (query) => index.search(query),
@@ -38,6 +41,7 @@ export function viewOf({ registry, index, trust, journal, readOnlyReason }: Stor
     records: (filter) => journal.read(filter),
     verify: () => journal.verify(),
     trustedProjects: () => trust.projects(),
+    grants: (tool) => grants.read(tool),
     readOnlyReason,
   }
 }

@@ -9,6 +9,7 @@ import { createConnection } from './connection.ts'
 import { openDatabase } from './driver.ts'
 import { isUnwritable } from './failure.ts'
 import { createFiles } from './files.ts'
+import { createGrants } from './grants.ts'
 import { createGeneration } from './generation.ts'
 import { createJournal } from './journal.ts'
 import { migrate } from './migrate.ts'
@@ -82,13 +83,14 @@ async function openReadOnly(file: string, reason: string, options: SqliteOptions
     const said = `"${file}" cannot be written: ${reason}`
     options.log?.warn('store.read_only', { file, reason, is_read: isRead })
     const store = assemble(connection, options, said)
-    const { append, publish, remove, exclusively, ...trust } = refuseWrites(file, said)
+    const { append, publish, remove, exclusively, give, revoke, ...trust } = refuseWrites(file, said)
     return {
       ...store,
       exclusively,
       registry: { ...store.registry, publish, remove },
       trust: { ...store.trust, ...trust },
       journal: { ...store.journal, append },
+      grants: { ...store.grants, give, revoke },
     }
   } catch (error) {
     await connection.close()
@@ -117,6 +119,7 @@ function assemble(connection: Connection, options: SqliteOptions, readOnlyReason
     index: createSearchIndex(connection, searchRows),
     trust: createTrust(connection, generation),
     journal: createJournal(connection, appender),
+    grants: createGrants(connection),
     readOnlyReason,
     generation: () => generation.current(),
     async exclusively(work) {

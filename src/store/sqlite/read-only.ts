@@ -1,5 +1,6 @@
 import { pathToFileURL } from 'node:url'
 import { KiwiError } from '../../shared/errors.ts'
+import type { Grants } from '../grants.ts'
 import type { Journal, Registry, Store, Trust } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { isDamaged } from './failure.ts'
@@ -53,6 +54,7 @@ INSERT INTO main.blobs SELECT * FROM file.blobs;
 INSERT INTO main.tool_version_files SELECT * FROM file.tool_version_files;
 INSERT INTO main.trusted_projects SELECT * FROM file.trusted_projects;
 INSERT INTO main.signatures SELECT * FROM file.signatures;
+INSERT INTO main.grants SELECT * FROM file.grants;
 DELETE FROM main.seeding;
 INSERT INTO main.search_items SELECT * FROM file.search_items WHERE space IN ('builtin', 'registry');
 INSERT INTO main.search_text (rowid, name, description, category, tags, parameters, body)
@@ -75,6 +77,8 @@ export function refuseWrites(file: string, reason: string): RefusedWrites {
     trustProject: refuse('trust the project'),
     revokeProject: refuse('stop trusting the project'),
     sign: refuse('keep the signature'),
+    give: refuse('grant'),
+    revoke: refuse('take the grant back'),
     exclusively: refuse('write'),
   }
 }
@@ -82,4 +86,5 @@ export function refuseWrites(file: string, reason: string): RefusedWrites {
 type RefusedWrites = Pick<Registry, 'publish' | 'remove'> &
   Pick<Journal, 'append'> &
   Pick<Trust, 'trustProject' | 'revokeProject' | 'sign'> &
+  Pick<Grants, 'give' | 'revoke'> &
   Pick<Store, 'exclusively'>

@@ -1,0 +1,43 @@
+import type { Config } from '../config/config.ts'
+import type { Store } from '../store/store.ts'
+import type { Secrets } from '../store/vault/secrets.ts'
+import type { Plan } from './plan.ts'
+import type { VariableGrant } from './variables.ts'
+
+/** What a tool was granted, of any content, and what the names it asks for stand for. */
+export interface Granted {
+  readonly grants: readonly VariableGrant[]
+  readonly values: ReadonlyMap<string, string>
+}
+
+interface GrantedMeans {
+  readonly config: Pick<Config, 'grants'>
+  readonly store: Pick<Store, 'grants'>
+  readonly secrets: Secrets
+}
+
+/** At once for a plan that asks for nothing. No value is read that nobody granted. */
+export function createFindGranted({ config, store, secrets }: GrantedMeans) {
+  return (plan: Plan, principal: string): Granted | Promise<Granted> =>
+    asksForSecrets(plan) ? find(plan, principal) : NOTHING
+
+  async function find({ item, secrets: names }: Plan, principal: string): Promise<Granted> {
+    const stored = await store.grants.read(item.id)
+    const grants = [
+      ...stored.filter((grant) => ['*', principal].includes(grant.principal)),
+      ...config.grants
+        .filter(({ tool }) => tool === item.id)
+        .flatMap(({ tool, hash, names: granted }) =>
+          granted.map((secret): VariableGrant => ({ tool, digest: hash, secret, sink: null })),
+        ),
+    ]
+    const wanted = new Set(grants.map(({ secret }) => secret).filter((name) => names.has(name)))
+    return { grants, values: wanted.size === 0 ? NOTHING.values : await secrets.valuesOf(wanted) }
+  }
+}
+
+const NOTHING: Granted = { grants: [], values: new Map() }
+
+function asksForSecrets({ secrets, effect }: Plan): boolean {
+  return secrets.size > 0 || (effect.kind === 'subprocess' && effect.command.inheritEnv)
+}
