@@ -10,6 +10,7 @@ import { createIds } from './shared/ids.ts'
 import type { Log } from './shared/log.ts'
 import { createLog } from './shared/log.ts'
 import { openPackageTable } from './spaces/imports.ts'
+import { openSecretPatterns } from './spaces/secret-patterns.ts'
 import type { Spaces } from './spaces/spaces.ts'
 import { openSpaces } from './spaces/spaces.ts'
 import { openSqliteStore } from './store/sqlite/open.ts'
@@ -47,7 +48,9 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
     const { userSpace } = config
     const watchLog = config.watch ? log : undefined
     const spaces = await openSpaces({ store, clock, userSpace, builtinFolder: BUILTIN, watchLog })
-    const kernel = openKernel({ config, store, clock, log, packageTable: openPackageTable(BUILTIN) })
+    const packageTable = openPackageTable(BUILTIN)
+    const secretPatterns = openSecretPatterns(BUILTIN)
+    const kernel = openKernel({ config, store, clock, log, packageTable, secretPatterns })
     await kernel.preload(spaces.at(null))
     await kernel.settle()
     return {

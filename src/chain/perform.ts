@@ -36,12 +36,16 @@ export async function perform(draft: Draft, means: PerformMeans, watch: Watch = 
     case 'subprocess': {
       const command = await prepareCommand(plan, effect, means, watch)
       const result = await means.subprocess.run(command, watch.signal)
-      return checked(plan, readCommand(plan, redact(command.command), redacted(result, redact)))
+      return checked(
+        plan,
+        readCommand(plan, redact(command.command), redacted(result, redact, result.truncated)),
+      )
     }
     case 'http_client': {
       const result = await means.httpClient.request(effect.request, watch.signal)
       const host = redact(new URL(effect.request.url).host)
-      return checked(plan, await readResponse(plan, host, redacted(result, redact)))
+      const isCut = result.failure === 'too_large'
+      return checked(plan, await readResponse(plan, host, redacted(result, redact, isCut)))
     }
   }
 }
@@ -95,7 +99,7 @@ async function contentOf({ item }: Plan): Promise<Performed> {
   }
 }
 
-function redacted<T extends object>(result: T, redact: Draft['redact']): T {
+function redacted<T extends object>(result: T, redact: Draft['redact'], isCut: boolean): T {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- results are JSON, and redacting keeps their shape
-  return redact(result as unknown as JsonValue) as unknown as T
+  return redact(result as unknown as JsonValue, isCut) as unknown as T
 }

@@ -4,7 +4,15 @@ import type { Plan } from './plan.ts'
 import type { AuthTemplate, RequestTemplate } from './request-template.ts'
 
 /** Where a value stands in a call. */
-export type Place = `env:${string}` | `header:${string}` | 'address' | 'body' | 'arguments' | 'folder' | 'input' | 'call'
+export type Place =
+  | `env:${string}`
+  | `header:${string}`
+  | 'address'
+  | 'body'
+  | 'arguments'
+  | 'folder'
+  | 'input'
+  | 'call'
 
 /** Whether a grant for this sink reaches a place; `host` is where the request goes. */
 export function sinkHolds(sink: string | null, place: Place, host: string | null): boolean {
@@ -51,7 +59,8 @@ function noteRequest({ url, headers, auth, body }: RequestTemplate, note: Note):
     url.parts.map(({ segment }) => segment),
   )
   for (const [name, { segments }] of headers) note(`header:${name}`, segments)
-  if (auth !== null) for (const { segments } of templatesOf(auth)) note(`header:${authHeader(auth)}`, segments)
+  if (auth !== null)
+    for (const { segments } of templatesOf(auth)) note(`header:${authHeader(auth)}`, segments)
   if (body !== null) noteTree(body, note)
 }
 

@@ -121,7 +121,10 @@ describe('ENV-02: only what was declared and granted is read', () => {
 })
 
 describe('P5: the forms of a variable', () => {
-  const variables = open(['TOKEN', 'EMPTY', 'UNSET'], ['TOKEN', 'EMPTY', 'UNSET'].map((name) => grant(name)))
+  const variables = open(
+    ['TOKEN', 'EMPTY', 'UNSET'],
+    ['TOKEN', 'EMPTY', 'UNSET'].map((name) => grant(name)),
+  )
 
   test.each<[string, VariableSegment, string]>([
     ['set', plain('TOKEN'), ENVIRONMENT.TOKEN],
@@ -237,7 +240,12 @@ describe('X7: a grant for a place reaches no other', () => {
     [['env:KEY'], 'arguments', null, 'granted for env:KEY, and would go to the arguments'],
     [['env:KEY'], 'call', null, 'would go to the call'],
     [['header:x-key'], 'body', HOST, `would go to the body for host:${HOST}`],
-    [[`host:${HOST}`], 'header:x-key', 'evil.example.com', 'would go to header:x-key for host:evil.example.com'],
+    [
+      [`host:${HOST}`],
+      'header:x-key',
+      'evil.example.com',
+      'would go to header:x-key for host:evil.example.com',
+    ],
     [[`host:${HOST}`], 'header:x-key', `${HOST}:8443`, `for host:${HOST}:8443`],
     [[`host:${HOST}`], 'env:KEY', null, 'would go to env:KEY'],
     [['env:A', 'env:B'], 'env:C', null, 'granted for env:A and env:B, and would go to env:C'],

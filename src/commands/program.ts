@@ -4,6 +4,7 @@ import { errorReply } from '../meta/reply.ts'
 import { KiwiError } from '../shared/errors.ts'
 import { VERSION } from '../shared/version.ts'
 import { addAuthoring, addImport } from './authoring.ts'
+import { addSecrets } from './secrets.ts'
 import { printReply } from './terminal.ts'
 
 /** Reads the command line and runs one command. Returns the exit code: see the table of errors. */
@@ -100,6 +101,7 @@ function createProgram(ends: (run: Promise<number>) => Promise<void>): Command {
     .action(async (id, pairs, options) => ends((await import('./run.ts')).runCommand(id, pairs, options)))
   addAuthoring({ inProject, ends })
   addImport({ inProject, ends })
+  addSecrets({ inProject, ends })
   inProject('sign', 'vouch for items with your own key')
     .argument('<ids...>', 'ids, or patterns such as "*" or "web/**"')
     .option('--type <item_type>', 'tool, directive, knowledge or mcp', 'tool')

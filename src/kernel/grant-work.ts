@@ -65,7 +65,10 @@ export async function grantWork(
         sinks.map((sink): StoredGrant => ({ ...common, secret: name, sink })),
       )
       await means.store.grants.give(grants)
-      return { data: { output: `Granted to "${id}": ${wish.names.join(', ')}`, tool: id, digest, secrets: shown }, warnings: [] }
+      return {
+        data: { output: `Granted to "${id}": ${wish.names.join(', ')}`, tool: id, digest, secrets: shown },
+        warnings: [],
+      }
     },
   }
 }
@@ -78,7 +81,11 @@ interface Asked {
 }
 
 /** What it asks for by these names. A grant that would never let anything through is refused. */
-async function askedFor(plan: Plan, { names, sinks }: GrantWish, { secrets }: Means): Promise<readonly Asked[]> {
+async function askedFor(
+  plan: Plan,
+  { names, sinks }: GrantWish,
+  { secrets }: Means,
+): Promise<readonly Asked[]> {
   const places = secretPlaces(plan)
   for (const name of names) assertAsked(plan, name)
   const values = await secrets.valuesOf(new Set(names))
@@ -137,7 +144,11 @@ export async function revokeGrantWork(
     warnings: [],
     async perform() {
       const count = await store.grants.revoke(tool, name)
-      if (count > 0) return { data: { output: `Taken back from "${tool}": ${name ?? 'all secrets'}`, count }, warnings: [] }
+      if (count > 0)
+        return {
+          data: { output: `Taken back from "${tool}": ${name ?? 'all secrets'}`, count },
+          warnings: [],
+        }
       const what = name === null ? 'any secret' : name
       throw new KiwiError('NOT_FOUND', `Cannot take back a grant of ${what} to "${tool}": there is none`, {
         hint: 'kiwi grant --list shows all; those in kiwi.json are taken out there',

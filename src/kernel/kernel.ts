@@ -10,6 +10,7 @@ import type { PackageTable } from '../spaces/imports.ts'
 import type { Item } from '../spaces/item.ts'
 import { openHarness } from '../spaces/harness.ts'
 import type { Lookup } from '../spaces/lookup.ts'
+import type { SecretPatterns } from '../spaces/secret-patterns.ts'
 import { openOwnKey } from '../spaces/signing-key.ts'
 import type { Store } from '../store/store.ts'
 import { openSecrets } from '../store/vault/secrets.ts'
@@ -66,9 +67,11 @@ interface KernelMeans {
   readonly clock: Clock
   readonly log: Log
   readonly packageTable: PackageTable
+  readonly secretPatterns: SecretPatterns
 }
 
-export function openKernel({ config, store, clock, log, packageTable }: KernelMeans): Kernel {
+export function openKernel(given: KernelMeans): Kernel {
+  const { config, store, clock, log, packageTable, secretPatterns } = given
   const secrets = openSecrets({ config, clock, store })
   const chain = openChain({ config, clock, store, secrets, packageTable })
   const results = openResults(config.cache)
@@ -91,6 +94,7 @@ export function openKernel({ config, store, clock, log, packageTable }: KernelMe
     userSpace,
     signer,
     packageTable,
+    secretPatterns,
   }
   const pass = (ticket: Ticket, workOutHere: () => Promise<Arrival>): Promise<Outcome> =>
     gate(newCall(ticket, workOutHere), means)

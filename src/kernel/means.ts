@@ -2,6 +2,7 @@ import type { Chain } from '../chain/chain.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Log } from '../shared/log.ts'
 import type { PackageTable } from '../spaces/imports.ts'
+import type { SecretPatterns } from '../spaces/secret-patterns.ts'
 import type { Store } from '../store/store.ts'
 import type { Secrets } from '../store/vault/secrets.ts'
 import type { PolicyOf } from './policy/policy.ts'
@@ -23,4 +24,5 @@ export interface Means {
   readonly userSpace: string
   readonly signer: Signer
   readonly packageTable: PackageTable
+  readonly secretPatterns: SecretPatterns
 }

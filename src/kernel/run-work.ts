@@ -12,6 +12,7 @@ import type { Means } from './means.ts'
 import type { Demand } from './policy/rule.ts'
 import { ruleCheck } from './rule-check.ts'
 import { saveRun } from './save-run.ts'
+import { screenRun } from './screen-run.ts'
 
 /** A tool to be run, worked out to its last argument. */
 export async function runWork(
@@ -47,8 +48,9 @@ export async function runWork(
     async perform(watch) {
       const found = await rules.check(watch?.signal)
       try {
-        const { data, warnings } = await saveRun({ draft, callId: ticket.callId, projectPath }, means, () =>
-          chain.perform(draft, watch),
+        const run = { draft, callId: ticket.callId, projectPath }
+        const { data, warnings } = await saveRun(run, means, () =>
+          screenRun({ toolId: plan.item.id, projectPath }, means, () => chain.perform(draft, watch)),
         )
         return { data: await fit(data), warnings: [...found, ...warnings] }
       } catch (error) {

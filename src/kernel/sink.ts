@@ -17,7 +17,8 @@ export function readSink(text: string, { plan, name, places, host }: Asked): str
   const sink = kind === 'env' ? text : `${kind}:${rest.toLowerCase()}`
   if (kind === '') throw unusable(text, 'it is none of env:NAME, header:Name and host:name')
   if (kind === 'host') {
-    if (plan.effect.kind !== 'http_client') throw unusable(text, 'a program reaches hosts by itself; bind it to env:NAME')
+    if (plan.effect.kind !== 'http_client')
+      throw unusable(text, 'a program reaches hosts by itself; bind it to env:NAME')
     if (host !== null && sink !== `host:${host}`) throw unusable(text, `"${plan.item.id}" calls host:${host}`)
     return sink
   }

@@ -15,7 +15,9 @@ const GrantRow = z.object({
 
 export function createGrants(connection: Connection): Grants {
   const selectAll = connection.prepare('SELECT * FROM grants ORDER BY tool, secret, granted_at, sink')
-  const selectTool = connection.prepare('SELECT * FROM grants WHERE tool = ? ORDER BY secret, granted_at, sink')
+  const selectTool = connection.prepare(
+    'SELECT * FROM grants WHERE tool = ? ORDER BY secret, granted_at, sink',
+  )
   const replaced = connection.prepare(
     'DELETE FROM grants WHERE tool = ? AND secret = ? AND digest = ? AND principal = ?',
   )
@@ -25,14 +27,13 @@ export function createGrants(connection: Connection): Grants {
   )
   return {
     async read(tool) {
-      const rows = await connection.read(() =>
-        tool === undefined ? selectAll.all() : selectTool.all(tool),
-      )
+      const rows = await connection.read(() => (tool === undefined ? selectAll.all() : selectTool.all(tool)))
       return rows.map((row) => readRow(GrantRow, row))
     },
     give: (grants) =>
       connection.write(() => {
-        for (const { tool, secret, digest, principal } of grants) replaced.run(tool, secret, digest, principal)
+        for (const { tool, secret, digest, principal } of grants)
+          replaced.run(tool, secret, digest, principal)
         for (const { principal, tool, digest, secret, sink, granted_at, granted_by } of grants)
           insert.run(principal, tool, digest, secret, sink ?? '', granted_at, granted_by)
       }, 'full'),

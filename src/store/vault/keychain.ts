@@ -1,3 +1,4 @@
+import type { AsyncEntry as Entry } from '@napi-rs/keyring'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Environment } from '../../config/environment.ts'
@@ -15,7 +16,10 @@ const LIMIT_MS = 10_000
 
 /** The package is optional, and imported when a key is first needed. */
 export function openKeychain(environment: Environment): Keychain {
-  const use = async <T>(account: string, work: (entry: Entry, signal: AbortSignal) => Promise<T>): Promise<T> => {
+  const use = async <T>(
+    account: string,
+    work: (entry: Entry, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> => {
     if (!isLikely(environment)) throw new Error('there is no session bus to reach it by')
     const { AsyncEntry } = await import('@napi-rs/keyring')
     // The other store of Linux is empty after a restart of the machine.
@@ -33,10 +37,11 @@ export function openKeychain(environment: Environment): Keychain {
   }
 }
 
-type Entry = import('@napi-rs/keyring').AsyncEntry
-
 /** Without a session there is nobody who could have unlocked it: asking would only take time. */
-function isLikely({ DBUS_SESSION_BUS_ADDRESS: bus = '', XDG_RUNTIME_DIR: folder = '' }: Environment): boolean {
+function isLikely({
+  DBUS_SESSION_BUS_ADDRESS: bus = '',
+  XDG_RUNTIME_DIR: folder = '',
+}: Environment): boolean {
   return process.platform !== 'linux' || bus !== '' || (folder !== '' && existsSync(join(folder, 'bus')))
 }
 

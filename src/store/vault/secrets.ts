@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import type { Config } from '../../config/config.ts'
-import type { Environment } from '../../config/environment.ts'
 import { isPassedOn } from '../../config/environment.ts'
 import type { Clock } from '../../shared/clock.ts'
 import { KiwiError, errnoOf } from '../../shared/errors.ts'
@@ -54,9 +53,9 @@ export function openSecrets({ config, clock, store }: SecretMeans): Secrets {
 }
 
 /** One that cannot be read is none: what is missing is said where it is needed. */
-function readEnvFile(path: string): Environment {
+function readEnvFile(path: string): NodeJS.Dict<string> {
   try {
-    return parseEnv(readFileSync(path, 'utf8')) as Environment
+    return parseEnv(readFileSync(path, 'utf8'))
   } catch (error) {
     if (errnoOf(error) !== '') return {}
     throw error

@@ -32,7 +32,11 @@ interface Given {
 }
 
 /** Another handle, as another process would have it. */
-function open({ passphrase, keychain = NO_KEYCHAIN, exclusively = async (work) => work() }: Given = {}): Vault {
+function open({
+  passphrase,
+  keychain = NO_KEYCHAIN,
+  exclusively = async (work) => work(),
+}: Given = {}): Vault {
   const keyFile = join(folder, 'kiwi.vault.key')
   return openVault({
     path: join(folder, 'kiwi.vault'),
@@ -50,7 +54,11 @@ describe.each<[string, Given, string]>([
   ['a file beside it', {}, 'file'],
   ['a passphrase', { passphrase: 'correct horse' }, 'passphrase'],
   ['the keychain', { keychain: keychainOf(entries) }, 'keychain'],
-  ['a passphrase, which counts before the keychain', { passphrase: 'x', keychain: keychainOf(entries) }, 'passphrase'],
+  [
+    'a passphrase, which counts before the keychain',
+    { passphrase: 'x', keychain: keychainOf(entries) },
+    'passphrase',
+  ],
 ])('X7: a vault whose key is in %s', (_, given, kind) => {
   test('gives back what was put in, in another process too, and nothing can be read off the files', async () => {
     const vault = open(given)
@@ -128,7 +136,10 @@ describe('X7: what cannot be opened is said, and left as it is', () => {
 
   test.each([
     ['one flipped byte', (file: Record<string, unknown>) => ({ ...file, data: flip(String(file['data'])) })],
-    ['another head', (file: Record<string, unknown>) => ({ ...file, key: 'file', salt: flip(String(file['salt'])) })],
+    [
+      'another head',
+      (file: Record<string, unknown>) => ({ ...file, key: 'file', salt: flip(String(file['salt'])) }),
+    ],
     ['a nonce of another length', (file: Record<string, unknown>) => ({ ...file, nonce: 'AAAA' })],
     ['a tag that is cut', (file: Record<string, unknown>) => ({ ...file, data: 'AAAA' })],
   ])('%s', async (_, change) => {
@@ -154,7 +165,9 @@ describe('X7: what cannot be opened is said, and left as it is', () => {
 test('X7: more than a vault holds is refused, and what is in it stays', async () => {
   const vault = open()
   await vault.set('A', CANARY)
-  await expect(vault.set('B', 'x'.repeat(4 * 1024 * 1024))).rejects.toMatchObject({ code: 'MESSAGE_TOO_LARGE' })
+  await expect(vault.set('B', 'x'.repeat(4 * 1024 * 1024))).rejects.toMatchObject({
+    code: 'MESSAGE_TOO_LARGE',
+  })
   expect(await valuesOf(open())).toEqual({ A: CANARY })
 })
 
@@ -170,7 +183,11 @@ test('X7: two that make it at once agree on one key, and neither loses its secre
   await Promise.all(
     ['A', 'B', 'C'].map((name) => open({ keychain, exclusively }).set(name, `${name}-0123456789`)),
   )
-  expect(await valuesOf(open({ keychain }))).toEqual({ A: 'A-0123456789', B: 'B-0123456789', C: 'C-0123456789' })
+  expect(await valuesOf(open({ keychain }))).toEqual({
+    A: 'A-0123456789',
+    B: 'B-0123456789',
+    C: 'C-0123456789',
+  })
   expect(kept.size).toBe(1)
 })
 

@@ -1,5 +1,14 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 import { z } from 'zod'
 import { KiwiError, errnoOf } from '../../shared/errors.ts'
@@ -113,7 +122,8 @@ function stampOf(path: string): string | null {
 function sealedIn(path: string): Sealed | null {
   try {
     const { size } = statSync(path)
-    if (size > MOST_BYTES) throw closed(`"${path}" is too large to be a vault`, 'Put the vault back from a copy')
+    if (size > MOST_BYTES)
+      throw closed(`"${path}" is too large to be a vault`, 'Put the vault back from a copy')
     return readSealed(readFileSync(path, 'utf8'), path)
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes(errnoOf(error))) return null
