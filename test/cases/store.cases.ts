@@ -1,6 +1,7 @@
 import { describe, test } from 'vitest'
 import type { StoreBed } from './store-bed.ts'
 import { exclusiveCases } from './store-exclusive.cases.ts'
+import { grantCases } from './store-grants.cases.ts'
 import { journalCases, tamperCases } from './store-journal.cases.ts'
 import { latestCases, refusalCases, resolveCases, roundTripCases } from './store-registry.cases.ts'
 import { indexCases, rankCases, reachCases } from './store-search.cases.ts'
@@ -23,6 +24,7 @@ export function storeCases(name: string, makeBed: () => Promise<StoreBed>): void
     ...tamperCases,
     ...exclusiveCases,
     ...trustCases,
+    ...grantCases,
   }
   describe(name, () => {
     for (const [title, run] of Object.entries(cases)) {
