@@ -10,7 +10,6 @@ import { createIds } from './shared/ids.ts'
 import type { Log } from './shared/log.ts'
 import { createLog } from './shared/log.ts'
 import { openPackageTable } from './spaces/imports.ts'
-import { openSecretPatterns } from './spaces/secret-patterns.ts'
 import type { Spaces } from './spaces/spaces.ts'
 import { openSpaces } from './spaces/spaces.ts'
 import { openSqliteStore } from './store/sqlite/open.ts'
@@ -24,6 +23,10 @@ export interface Kiwi extends Meta {
   readonly spaces: Spaces
   /** The links an item would run through, and how far they are trusted. */
   readonly chainOf: Kernel['chainOf']
+  /** What is decided for calls in a project. */
+  readonly policyOf: Kernel['policyOf']
+  readonly openRun: Kernel['openRun']
+  readonly closeRun: Kernel['closeRun']
   /** The names in the vault. */
   readonly secrets: Kernel['secrets']
   close(): Promise<void>
@@ -48,9 +51,14 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
     const { userSpace } = config
     const watchLog = config.watch ? log : undefined
     const spaces = await openSpaces({ store, clock, userSpace, builtinFolder: BUILTIN, watchLog })
-    const packageTable = openPackageTable(BUILTIN)
-    const secretPatterns = openSecretPatterns(BUILTIN)
-    const kernel = openKernel({ config, store, clock, log, packageTable, secretPatterns })
+    const kernel = openKernel({
+      config,
+      store,
+      clock,
+      log,
+      packageTable: openPackageTable(BUILTIN),
+      builtinFolder: BUILTIN,
+    })
     await kernel.preload(spaces.at(null))
     await kernel.settle()
     return {
@@ -59,6 +67,9 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
       store: view,
       spaces,
       chainOf: (item, lookup) => kernel.chainOf(item, lookup),
+      policyOf: (projectPath) => kernel.policyOf(projectPath),
+      openRun: (order) => kernel.openRun(order),
+      closeRun: (runId) => kernel.closeRun(runId),
       secrets: () => kernel.secrets(),
       async close() {
         spaces.close()

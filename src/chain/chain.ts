@@ -28,6 +28,7 @@ import type { Requirement } from './requirements.ts'
 import type { Resolver } from './resolve.ts'
 import { openResolver } from './resolve.ts'
 import { openSchemas } from './schemas.ts'
+import type { LoadArgvPolicies } from './shell/argv-policies.ts'
 import { createFindSiblings } from './siblings.ts'
 import type { Validate } from './validate.ts'
 import { openValidate } from './validate.ts'
@@ -61,6 +62,7 @@ interface ChainMeans {
   readonly store: Store
   readonly secrets: Secrets
   readonly packageTable: PackageTable
+  readonly argvPolicies: LoadArgvPolicies
 }
 
 export function openChain({ config, clock, store, secrets, packageTable }: ChainMeans): Chain {

@@ -4,23 +4,16 @@ import { loadConfig } from '../config/config.ts'
 import { readEnvironment } from '../config/environment.ts'
 import { toKiwiError } from '../meta/reply.ts'
 import { readToken } from '../server/token.ts'
-import type { ErrorCode } from '../shared/errors.ts'
 import { ERRORS } from '../shared/errors.ts'
 import { VERSION } from '../shared/version.ts'
-import { openHarness } from '../spaces/harness.ts'
 import { openOwnKey } from '../spaces/signing-key.ts'
+import type { Finding } from './finding.ts'
+import { policyFindings } from './policy-findings.ts'
 import { projectItems } from './project-items.ts'
 import { openTerminal, table } from './terminal.ts'
 import { isTrusted } from './trust.ts'
 import type { CommonOptions, Session } from './with-kiwi.ts'
 import { withKiwi } from './with-kiwi.ts'
-
-/** One thing that was looked at; a fault comes with what to do about it, and with a code of the table of errors. */
-type Finding = { readonly name: string; readonly detail: string } & (
-  | { readonly state: 'ok'; readonly fix?: never }
-  | { readonly state: 'warn'; readonly fix: string }
-  | { readonly state: 'fail'; readonly fix: string; readonly code: ErrorCode }
-)
 
 /** Samples that show whether a runtime works here, and what to install when it does not. */
 const RUNTIMES = [
@@ -152,9 +145,11 @@ async function look(session: Session): Promise<readonly Finding[]> {
     )
   }
   findings.push({ name: 'project', state: 'ok', detail: project }, await trustFinding(session))
-  const { signatureRequiredBy } = await openHarness(config.userSpace)(project)
+  const policy = await kiwi.policyOf(project)
+  const { signatureRequiredBy } = policy
   if (signatureRequiredBy !== null)
     findings.push({ name: 'signed', state: 'ok', detail: `only what is signed runs: ${signatureRequiredBy}` })
+  findings.push(...policyFindings(policy, project))
   const lookup = spaces.at(project)
   const faults = await lookup.syncIndex()
   const counts = Object.values(await store.count(lookup.roots)).reduce((sum, count) => sum + count, 0)

@@ -67,6 +67,9 @@ export interface Config {
   readonly userSpace: string
   /** Environments, work folders and kept results: everything here can be made again. */
   readonly cache: string
+  readonly home: string
+  /** What whoever administers the machine lets agents do. */
+  readonly machineHarness: string
   readonly file: string
   readonly token: string
   /** The person's own signing key, and its public half to hand out. */
@@ -120,6 +123,8 @@ export function loadConfig(given: Environment, flags: Flags = {}): Config {
   return {
     userSpace,
     cache: join(cacheHome(environment) ?? join(home, '.cache'), 'kiwi'),
+    home,
+    machineHarness: '/etc/kiwi/agent_harness.yaml',
     file,
     token: join(userSpace, 'kiwi.token'),
     key: join(userSpace, 'kiwi.key'),

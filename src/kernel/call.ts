@@ -12,6 +12,7 @@ import type { WrittenItem } from '../spaces/written-item.ts'
 import type { SpaceName } from '../store/store.ts'
 import type { Policy } from './policy/policy.ts'
 import type { Demand, Verdict } from './policy/rule.ts'
+import type { Run } from './runs.ts'
 
 /** Who calls, and from where. */
 export interface Caller {
@@ -30,6 +31,8 @@ export interface Ticket {
   readonly subject: string
   readonly parameters: unknown
   readonly caller: Caller
+  /** The run it says it belongs to; left out for a call without a directive. */
+  readonly runId?: string
   readonly signal?: AbortSignal
   /** Hears what the call is busy with. */
   readonly report?: Report
@@ -136,6 +139,8 @@ export interface Work {
   readonly demands: readonly Demand[]
   /** A call that was cut off may be made again, so its record need not survive a power cut. */
   readonly isRepeatable: boolean
+  /** Search, load or help: answered even where nothing may run. */
+  readonly isQuestion?: boolean
   /** It changes nothing and is shipped with Kiwi, so it may go on when the journal cannot be written. */
   readonly isReadOnly: boolean
   /** What it was asked to do it with; null when that is what the request says. */
@@ -180,7 +185,9 @@ export interface Call {
   readonly workOut: () => Promise<Arrival>
   work: Work | null
   projectPath: string | null
-  /** What is decided for calls in its project. */
+  /** The run it belongs to; null for a call without a directive. */
+  run: Run | null
+  /** What is decided for calls in its project, the layers of its run among it. */
   policy: Policy | null
   verdict: Verdict | null
   /** The yes of a person that this call uses up. */

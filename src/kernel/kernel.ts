@@ -1,5 +1,8 @@
+import { join } from 'node:path'
 import { openChain } from '../chain/chain.ts'
 import type { PlanLink } from '../chain/plan.ts'
+import { openSchemas } from '../chain/schemas.ts'
+import { openArgvPolicies } from '../chain/shell/argv-policies.ts'
 import { toLinks, walk } from '../chain/walk.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../shared/clock.ts'
@@ -8,23 +11,29 @@ import type { Log } from '../shared/log.ts'
 import type { Page } from '../shared/page.ts'
 import type { PackageTable } from '../spaces/imports.ts'
 import type { Item } from '../spaces/item.ts'
-import { openHarness } from '../spaces/harness.ts'
 import type { Lookup } from '../spaces/lookup.ts'
-import type { SecretPatterns } from '../spaces/secret-patterns.ts'
+import { openSecretPatterns } from '../spaces/secret-patterns.ts'
 import { openOwnKey } from '../spaces/signing-key.ts'
 import type { Store } from '../store/store.ts'
 import { openSecrets } from '../store/vault/secrets.ts'
+import type { Vault } from '../store/vault/vault.ts'
 import type { Performed } from '../chain/perform.ts'
 import type { Arrival, Outcome, Ticket, Understood } from './call.ts'
 import { gate } from './gate.ts'
 import { settleLostCalls } from './lost-calls.ts'
 import type { Means } from './means.ts'
 import { newCall } from './new-call.ts'
+import type { LayerMeans } from './policy/layer.ts'
 import { openPolicy } from './policy/open-policy.ts'
 import { readWork } from './read-work.ts'
 import { openOutputs } from './outputs.ts'
 import { openResults } from './results.ts'
 import { rootOf } from './run-work.ts'
+import type { RunOrder } from './runs.ts'
+import { openRuns } from './runs.ts'
+import type { ItemJudge } from './item-demand.ts'
+import { itemJudge } from './item-demand.ts'
+import type { Policy } from './policy/policy.ts'
 import type { ShownTrust } from './shown-trust.ts'
 import { shownTrust } from './shown-trust.ts'
 import { openSigner } from './signer.ts'
@@ -38,22 +47,25 @@ export interface Kernel {
   read(ticket: Ticket, understand: () => () => Promise<Performed>): Promise<Outcome>
   /** The links an item would run through, how far each is trusted, and the hash a grant for it is bound to. */
   chainOf(item: Item, lookup: Lookup): Promise<ShownChain>
+  /** Begins a run: calls that name it are judged by its layers too. */
+  openRun(order: RunOrder): Promise<string>
+  /** Ends it, with all that were begun in it. */
+  closeRun(runId: string): Promise<void>
+  /** What is decided in a project about items before they are run: the same function filters what is shown. */
+  itemJudge(projectPath: string | null): Promise<ItemJudge>
+  /** What is decided in a project. */
+  policyOf(projectPath: string | null): Promise<Policy>
   /** What the reply shows of an answer; what is too large is kept whole for a while. */
   fit(ticket: Ticket, data: JsonObject): Promise<JsonObject>
   /** A page of a result that was too large for its reply. */
   resultPage(callId: string, offset: number, limit: number): Promise<Page>
   /** What is in the vault, without the values, and where its key is. */
-  secrets(): Promise<ShownVault>
+  readonly secrets: Vault['list']
   /** Brings what nearly every chain ends in into memory. */
   preload(lookup: Lookup): Promise<void>
   /** Gives calls that were cut off with their process the end they will not get otherwise. */
   settle(): Promise<void>
   close(): Promise<void>
-}
-
-interface ShownVault {
-  readonly key: string | null
-  readonly secrets: readonly { readonly name: string; readonly set_at: string }[]
 }
 
 interface ShownChain extends ShownTrust {
@@ -67,21 +79,43 @@ interface KernelMeans {
   readonly clock: Clock
   readonly log: Log
   readonly packageTable: PackageTable
-  readonly secretPatterns: SecretPatterns
+  /** Where what is shipped with Kiwi lies. */
+  readonly builtinFolder: string
 }
 
-export function openKernel(given: KernelMeans): Kernel {
-  const { config, store, clock, log, packageTable, secretPatterns } = given
+export function openKernel({ config, store, clock, log, packageTable, builtinFolder }: KernelMeans): Kernel {
   const secrets = openSecrets({ config, clock, store })
-  const chain = openChain({ config, clock, store, secrets, packageTable })
+  const { token, key, publicKey, vault, userSpace } = config
+  const argvPolicies = openArgvPolicies(
+    ...[builtinFolder, userSpace].map((root) => join(root, 'config', 'argv')),
+  )
+  const chain = openChain({ config, clock, store, secrets, packageTable, argvPolicies })
   const results = openResults(config.cache)
-  const { token, key, publicKey, userSpace } = config
   const outputs = openOutputs({ settings: config.outputs, userSpace, clock })
   const signer = openSigner(openOwnKey(config), clock)
-  const policyOf = openPolicy(
-    { store: config.store, token, config: config.file, key, publicKey },
-    openHarness(userSpace),
-  )
+  const schemas = openSchemas()
+  const layerMeans: LayerMeans = { argvPolicies, compileSchema: (schema, what) => schemas.compile(schema, what) }
+  const policyOf = openPolicy({
+    ...layerMeans,
+    home: config.home,
+    places: { builtinFolder, machineHarness: config.machineHarness, userSpace },
+    own: {
+      neverWritten: [
+        ...['', '-wal', '-shm', '-journal'].map((end) => config.store + end),
+        token,
+        config.file,
+        key,
+        publicKey,
+        vault.path,
+        vault.keyFile,
+        join(userSpace, 'config', 'agent_harness.yaml'),
+        config.machineHarness,
+      ],
+      neverRead: [token, key, vault.path, vault.keyFile, join(userSpace, '.env')],
+      programs: [join(builtinFolder, '..', 'dist', 'cli.js')],
+    },
+  })
+  const runs = openRuns({ ...layerMeans, store, clock })
   const means: Means = {
     chain,
     store,
@@ -91,10 +125,11 @@ export function openKernel(given: KernelMeans): Kernel {
     clock,
     log,
     policyOf,
+    runs,
     userSpace,
     signer,
     packageTable,
-    secretPatterns,
+    secretPatterns: openSecretPatterns(builtinFolder),
   }
   const pass = (ticket: Ticket, workOutHere: () => Promise<Arrival>): Promise<Outcome> =>
     gate(newCall(ticket, workOutHere), means)
@@ -112,12 +147,13 @@ export function openKernel(given: KernelMeans): Kernel {
       const digest = await chain.digest(items, rootOf(item, lookup))
       return { links: toLinks(items), digest, ...shownTrust(trust) }
     },
+    openRun: (order) => runs.open(order),
+    closeRun: (runId) => runs.close(runId),
+    itemJudge: async (projectPath) => itemJudge(await policyOf(projectPath)),
+    policyOf: async (projectPath) => policyOf(projectPath),
     fit: ({ callId, subject }, data) => results.fitAnswer(callId, subject, data),
     resultPage: (callId, offset, limit) => results.page(callId, offset, limit),
-    async secrets() {
-      const kept = [...(await secrets.vault.read())].map(([name, { set_at }]) => ({ name, set_at }))
-      return { key: secrets.vault.keyKind(), secrets: kept.toSorted((a, b) => (a.name < b.name ? -1 : 1)) }
-    },
+    secrets: () => secrets.vault.list(),
     preload: (lookup) => chain.resolver.preload(lookup),
     settle: () => settleLostCalls(means),
     async close() {

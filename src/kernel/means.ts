@@ -8,6 +8,7 @@ import type { Secrets } from '../store/vault/secrets.ts'
 import type { PolicyOf } from './policy/policy.ts'
 import type { Outputs } from './outputs.ts'
 import type { Results } from './results.ts'
+import type { Runs } from './runs.ts'
 import type { Signer } from './signer.ts'
 
 /** What the stages and the work behind them need. */
@@ -21,6 +22,7 @@ export interface Means {
   readonly log: Log
   /** What is decided for calls in a project. */
   readonly policyOf: PolicyOf
+  readonly runs: Runs
   readonly userSpace: string
   readonly signer: Signer
   readonly packageTable: PackageTable

@@ -1,8 +1,11 @@
 import { KiwiError } from '../shared/errors.ts'
+import { isJsonObject } from '../shared/json.ts'
 import { textOf } from '../shared/template.ts'
-import type { Outcome, Work } from './call.ts'
+import type { Call, Outcome, Work } from './call.ts'
 import type { Stage } from './gate.ts'
 import { decide } from './policy/decide.ts'
+import type { Policy } from './policy/policy.ts'
+import { policyFaultText } from './policy/policy-fault.ts'
 import type { Verdict } from './policy/rule.ts'
 import { resourceOf } from './policy/rule.ts'
 
@@ -10,26 +13,49 @@ import { resourceOf } from './policy/rule.ts'
 export const permission: Stage = async (call, next, { policyOf }) => {
   const { work } = call
   if (work === null) throw new TypeError('a call came to be judged before it was worked out')
-  const policy = await policyOf(call.projectPath)
+  const policy = withRun(await policyOf(call.projectPath), call)
   call.policy = policy
-  const verdict = decide(policy.layers, work.demands)
+  assertReadable(policy, work)
+  const verdict = decide(policy.layers, work.demands, parametersOf(call, work))
   call.verdict = verdict
   if (call.isDryRun) return rehearsal(work, verdict)
   if (verdict.effect === 'deny') throw denied(verdict, work)
   return next()
 }
 
+function withRun(policy: Policy, { run }: Call): Policy {
+  return run === null ? policy : { ...policy, layers: [...policy.layers, ...run.layers] }
+}
+
+/** What cannot be read might have forbidden anything. Questions are answered all the same. */
+function assertReadable({ faults }: Policy, work: Work): void {
+  const [first] = faults
+  if (first === undefined || work.isQuestion === true) return
+  throw new KiwiError('POLICY_ERROR', `Cannot ${work.action} "${work.item.id}": ${policyFaultText(first)}`, {
+    hint: `Correct ${first.file} at line ${first.line}, or remove it: until then nothing runs and nothing is written`,
+    details: { faults },
+  })
+}
+
+function parametersOf({ ticket }: Call, work: Work) {
+  const given = work.parameters ?? ticket.parameters
+  return isJsonObject(given) ? given : {}
+}
+
 function rehearsal(work: Work, verdict: Verdict): Outcome {
-  const isDenied = verdict.effect === 'deny'
+  const { effect, layer, rule, remedy, required } = verdict
+  const by = { layer, rule, remedy }
   return {
     status: 'dry_run',
     data: {
-      message: isDenied
-        ? `"${work.item.id}" would be refused`
-        : `"${work.item.id}" is ready: everything was checked, nothing was run`,
+      message:
+        effect === 'deny'
+          ? `"${work.item.id}" would be refused`
+          : `"${work.item.id}" is ready: everything was checked, nothing was run`,
       ...work.preview(),
-      would_ask: verdict.effect === 'ask',
-      denied_by: isDenied ? { layer: verdict.layer, rule: verdict.rule, remedy: verdict.remedy } : null,
+      would_ask: effect === 'ask',
+      ...(effect === 'ask' ? { asked_by: by } : {}),
+      denied_by: effect === 'deny' ? { ...by, required } : null,
     },
     itemId: work.item.id,
     action: work.action,
@@ -38,15 +64,17 @@ function rehearsal(work: Work, verdict: Verdict): Outcome {
   }
 }
 
-export function denied({ layer, rule, demand, remedy }: Verdict, { item: { id }, redact }: Work): KiwiError {
+export function denied(verdict: Verdict, { item: { id }, redact }: Work): KiwiError {
+  const { layer, rule, demand, remedy, required, reason } = verdict
   const resource = redact(resourceOf(demand))
-  const reason = rule === null ? `has no rule for it` : `denies it by rule "${rule}"`
+  const why = rule === null ? `has no rule for it` : `denies it by rule "${rule}"`
+  const more = reason === null ? '' : ` (${textOf(redact(reason))})`
   return new KiwiError(
     'PERMISSION_DENIED',
-    `Cannot ${verbOf(demand.op)} "${textOf(resource)}" for "${id}": layer "${layer}" ${reason}`,
+    `Cannot ${verbOf(demand.op)} "${textOf(resource)}" for "${id}": layer "${layer}" ${why}${more}`,
     {
-      hint: remedy,
-      details: { layer, rule, op: demand.op, resource, required: remedy },
+      hint: textOf(redact(remedy)),
+      details: { layer, rule, op: demand.op, resource, required: redact(required) },
     },
   )
 }

@@ -11,6 +11,7 @@ export function readWork({ operation, subject }: Ticket, read: () => Promise<Per
     demands: [{ op: 'tool', id: 'kiwi-mcp', action: operation }],
     isRepeatable: true,
     isReadOnly: true,
+    isQuestion: true,
     parameters: null,
     redact: keepAll,
     preview: () => ({}),

@@ -24,6 +24,7 @@ export function decisionRecord(call: Call, wall: number, refusal?: KiwiError): N
       ...(verdict === null ? {} : { layer: verdict.layer, rule: verdict.rule }),
       caller: ticket.caller.kind,
       process: OWN_TAG,
+      ...(call.run === null ? {} : { parent_session: call.run.parent ?? ticket.caller.session }),
       ...(refusal === undefined ? {} : { code: refusal.code, message: refusal.message }),
     },
   }
@@ -61,12 +62,12 @@ export function outcomeRecord(
 }
 
 function common(
-  { ticket }: Call,
+  { ticket, run }: Call,
   wall: number,
 ): Pick<NewRecord, 'call_id' | 'session' | 'principal' | 'operation' | 'tool' | 'wall'> {
   return {
     call_id: ticket.callId,
-    session: ticket.caller.session,
+    session: run?.id ?? ticket.caller.session,
     principal: ticket.caller.principal,
     operation: ticket.operation,
     tool: ticket.subject.slice(0, 256),

@@ -5,12 +5,13 @@ import { unsignedRefusal } from '../chain/trust-refusals.ts'
 import { TRUST_NAMES } from '../chain/trust.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
+import { canonicalJson, sha256 } from '../shared/json.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Link, Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
-import type { Demand } from './policy/rule.ts'
 import { ruleCheck } from './rule-check.ts'
+import { runDemands } from './run-demands.ts'
 import { saveRun } from './save-run.ts'
 import { screenRun } from './screen-run.ts'
 
@@ -37,11 +38,12 @@ export async function runWork(
     item: { id: plan.item.id, version: plan.item.manifest.version, space: plan.item.space },
     action: 'run',
     chain: linksOf(plan),
-    demands: [...demandsOf(draft), ...rules.demands],
+    demands: [...runDemands(draft), ...rules.demands],
     isRepeatable: plan.isRepeatable,
     isReadOnly: plan.isReadOnly,
     parameters: draft.parameters,
     trust: plan.trust.level,
+    digest: sha256(canonicalJson({ chain: plan.digest, content: plan.item.contentHash })),
     redact: draft.redact,
     preview: () => ({ ...previewOf(draft), ...rules.preview() }),
     warnings: [...plan.warnings, ...plan.trust.warnings, ...noted, ...draft.warnings, ...rules.warnings],
@@ -102,29 +104,6 @@ export function rootOf({ space }: Item, { roots }: Lookup): string | null {
 
 export function linksOf({ links }: Plan): readonly Link[] {
   return links.map(({ tool_id, version, space }) => ({ id: tool_id, version, space }))
-}
-
-/** The tool itself, every executor that is not shipped, and what stands at the end: a new name is no new right. */
-function demandsOf({ plan, effect }: Draft): readonly Demand[] {
-  const tools = plan.links
-    .filter(({ space }, at) => at === 0 || space !== 'builtin')
-    .map(({ tool_id }): Demand => ({ op: 'tool', id: tool_id, action: 'run' }))
-  switch (effect.kind) {
-    case 'content':
-      return tools
-    case 'subprocess':
-      return [...tools, ...programsOf(effect).map((program): Demand => ({ op: 'exec', program }))]
-    case 'http_client':
-      return [...tools, { op: 'net', host: new URL(effect.request.url).host, method: effect.request.method }]
-  }
-}
-
-/** What runs, and before it whatever has to build what it needs. */
-function programsOf({
-  command,
-  environment,
-}: Extract<Draft['effect'], { kind: 'subprocess' }>): readonly string[] {
-  return [...new Set([...(environment?.builder?.programs ?? []), command.command])]
 }
 
 /** What would happen, without values that could be secret. */

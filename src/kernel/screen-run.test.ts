@@ -10,19 +10,9 @@ const KEY = 'AKIA'.concat('IOSFODNN7EXAMPLE')
 const secretPatterns = openSecretPatterns(join(import.meta.dirname, '../../builtin'))
 
 function run(onSecret: Policy['onSecret'], end: JsonObject | KiwiError) {
-  const policy: Policy = {
-    layers: [],
-    signatureRequiredBy: null,
-    rateLimits: [],
-    approvalTimeoutMs: () => 0,
-    notices: [],
-    sandbox: null,
-    callBudget: null,
-    onSecret,
-  }
   return screenRun(
     { toolId: 'cat_env', projectPath: null },
-    { secretPatterns, policyOf: () => policy },
+    { secretPatterns, policyOf: () => ({ onSecret }) },
     async () => {
       if (end instanceof KiwiError) throw end
       return { data: end, warnings: ['earlier'] }

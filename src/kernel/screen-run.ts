@@ -4,16 +4,23 @@ import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import { textOf } from '../shared/template.ts'
 import type { Means } from './means.ts'
+import type { Policy } from './policy/policy.ts'
 
 interface Run {
   readonly toolId: string
   readonly projectPath: string | null
 }
 
+interface ScreenMeans extends Pick<Means, 'secretPatterns'> {
+  readonly policyOf: (projectPath: string | null) => OnSecret | Promise<OnSecret>
+}
+
+type OnSecret = Pick<Policy, 'onSecret'>
+
 /** Looks over what a run gave back, or how it failed, before anybody sees it or it is kept. */
 export async function screenRun(
   { toolId, projectPath }: Run,
-  { secretPatterns, policyOf }: Pick<Means, 'secretPatterns' | 'policyOf'>,
+  { secretPatterns, policyOf }: ScreenMeans,
   perform: () => Promise<Performed>,
 ): Promise<Performed> {
   try {

@@ -47,6 +47,7 @@ const ARGUMENTS = {
     item_id: id.optional(),
     parameters: z.record(z.string(), z.json()).default({}),
     version: optionalText,
+    run_id: z.string().min(1).max(64).optional(),
     dry_run: z.boolean().default(false),
     project_path: optionalText,
   }),

@@ -16,6 +16,7 @@ import type { Arguments } from './arguments.ts'
 import { objectOf, readItemType } from './arguments.ts'
 import type { MetaCall } from './context.ts'
 import { findItem } from './find-item.ts'
+import { deniedText, judgedItem } from './judged.ts'
 
 export interface Loaded {
   readonly data: JsonObject
@@ -88,6 +89,8 @@ async function show(item: Item, lookup: Lookup, { kernel, store }: MetaCall): Pr
     return null
   })
   if (chain !== null && chain.refusal !== null) warnings.push(chain.refusal)
+  const denied = (await kernel.itemJudge(lookup.projectPath)).refusalOf(judgedItem(item))
+  if (denied !== null) warnings.push(`it may not be run here: ${deniedText(denied)}`)
   const versions = await store.versions(item.id)
   return {
     data: {

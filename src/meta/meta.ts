@@ -179,20 +179,33 @@ function read(tool: string, given: unknown, call: MetaCall): ReturnType<Kernel['
     switch (tool) {
       case 'search': {
         const args = readArguments(tool, given)
-        return () => search(args, call)
+        return warned(() => search(args, call), args, call)
       }
       case 'load': {
         const args = readArguments(tool, given)
-        return () => load(args, call)
+        return warned(() => load(args, call), args, call)
       }
       case 'help': {
         const args = readArguments(tool, given)
-        return () => help(args, call)
+        return warned(() => help(args, call), args, call)
       }
       default:
         throw unknownTool(tool)
     }
   })
+}
+
+/** An answer, and what is wrong with the policy of its project. */
+function warned(
+  answerIt: () => Promise<Loaded>,
+  { project_path: projectPath }: { readonly project_path?: string | undefined },
+  { kernel, lookupAt }: MetaCall,
+): () => Promise<Loaded> {
+  return async () => {
+    const { data, warnings } = await answerIt()
+    const judge = await kernel.itemJudge((await lookupAt(projectPath)).projectPath)
+    return { data, warnings: [...warnings, ...judge.warnings] }
+  }
 }
 
 /** `load` with a destination: the item is shown as it was found, and then copied. */
@@ -227,6 +240,9 @@ function ticketOf(given: {
     subject: typeof subject === 'string' ? subject.slice(0, 256) : '',
     parameters: name === 'execute' ? fields['parameters'] : fields,
     caller: callerOf(client),
+    ...(name === 'execute' && typeof fields['run_id'] === 'string'
+      ? { runId: fields['run_id'].slice(0, 64) }
+      : {}),
     ...(signal === undefined ? {} : { signal }),
     ...(client.report === undefined ? {} : { report: client.report }),
   }

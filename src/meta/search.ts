@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { ItemJudge } from '../kernel/item-demand.ts'
 import { KiwiError } from '../shared/errors.ts'
 import { parseItemRef } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
@@ -8,11 +9,12 @@ import { MCP_TYPES, parseQuery, spacesOf } from '../search/parse-query.ts'
 import type { Fault } from '../spaces/file-space.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { readyCall } from '../spaces/ready-call.ts'
-import type { SearchHit } from '../store/store.ts'
+import type { SearchHit, SearchQuery } from '../store/store.ts'
 import { SPACES } from '../store/store.ts'
 import type { Arguments } from './arguments.ts'
 import { readItemType } from './arguments.ts'
 import type { MetaCall } from './context.ts'
+import { judgedItem } from './judged.ts'
 
 interface Found {
   readonly data: JsonObject
@@ -20,15 +22,19 @@ interface Found {
 }
 
 const MOST_FAULTS = 5
+/** Hits that are held against the policy where it hides some. */
+const MOST_JUDGED = 1000
 /** Of each result; load shows the rest. */
 const DESCRIPTION_CHARACTERS = 500
 
 /** Finds items in all spaces by one index. Nothing of them is run. */
-export async function search(args: Arguments<'search'>, { store, lookupAt }: MetaCall): Promise<Found> {
+export async function search(args: Arguments<'search'>, call: MetaCall): Promise<Found> {
+  const { store, kernel, lookupAt } = call
   const lookup = await lookupAt(args.project_path)
   const faults = await lookup.syncIndex()
   const query = parseQuery(args.query)
-  const { hits, total } = await store.search({
+  const judge = await kernel.itemJudge(lookup.projectPath)
+  const wanted = {
     words: query.words,
     spaces: query.spaces ?? spacesOf(args.source) ?? SPACES,
     roots: lookup.roots,
@@ -38,10 +44,35 @@ export async function search(args: Arguments<'search'>, { store, lookupAt }: Met
     tags: [...query.tags, ...args.tags],
     sortBy: args.sort_by,
     limit: args.limit,
-  })
+  }
+  const { hits, total } = judge.refusesSome
+    ? await searchUsable(wanted, judge, lookup, store)
+    : await store.search(wanted)
   await lookup.prefetch(hits.filter(({ path }) => path === null).map(({ item_id }) => item_id))
   const results = await Promise.all(hits.map((hit) => toResult(hit, lookup)))
   return { data: { results, total, query: args.query }, warnings: faultWarnings(faults) }
+}
+
+/** What nobody could run here is not shown, and not counted as far as it was looked at. */
+async function searchUsable(
+  query: SearchQuery,
+  judge: ItemJudge,
+  lookup: Lookup,
+  store: MetaCall['store'],
+): Promise<Awaited<ReturnType<MetaCall['store']['search']>>> {
+  const { hits, total } = await store.search({ ...query, limit: MOST_JUDGED })
+  const isUsable = await Promise.all(hits.map(async (hit) => isUsableHit(hit, judge, lookup)))
+  const usable = hits.filter((_, at) => isUsable[at])
+  return { hits: usable.slice(0, query.limit), total: total - hits.length + usable.length }
+}
+
+async function isUsableHit(hit: SearchHit, judge: ItemJudge, lookup: Lookup): Promise<boolean> {
+  const { item_id: id, tool_type: type, space } = hit
+  const known = { id, type, space, executor: null, config: {} }
+  if (type !== 'mcp_tool') return judge.refusalOf(known) === null
+  // Which server it belongs to stands in its manifest.
+  const item = await lookup.find(parseItemRef(id), 'tool', space).catch(() => null)
+  return judge.refusalOf(item === null ? known : judgedItem(item)) === null
 }
 
 function toolTypesOf(

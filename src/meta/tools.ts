@@ -17,7 +17,7 @@ export const TOOLS: readonly MetaToolDefinition[] = [
   {
     name: 'search',
     description:
-      'Find tools, directives, knowledge and MCP servers by what they do. Each result has `call`: execute arguments to fill in. Search once per step. Query modifiers: type:bash in:project tag:x mcp:*',
+      'Find tools, directives, knowledge and MCP servers by what they do. Each result has `call` for execute. Search once per step. Query modifiers: type:bash in:project tag:x mcp:*',
     inputSchema: {
       type: 'object',
       properties: {
@@ -39,7 +39,7 @@ export const TOOLS: readonly MetaToolDefinition[] = [
   {
     name: 'load',
     description:
-      'Read an item whole: manifest, files, parameters, versions, chain, call_example. `destination` copies it. `path`, `offset`, `limit` page a file or a large result.',
+      'Read an item whole: manifest, files, parameters, versions, chain. `destination` copies it. `path`, `offset`, `limit` page a file or a large result.',
     inputSchema: {
       type: 'object',
       properties: {
@@ -71,6 +71,7 @@ export const TOOLS: readonly MetaToolDefinition[] = [
         item_id: string,
         parameters: { type: 'object' },
         version: string,
+        run_id: string,
         dry_run: { type: 'boolean' },
         project_path: string,
       },

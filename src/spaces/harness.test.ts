@@ -2,14 +2,12 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { HarnessOf } from './harness.ts'
-import { openHarness } from './harness.ts'
+import type { Harness, HarnessSource } from './harness.ts'
+import { harnessSources, harnessStamp, readHarness } from './harness.ts'
 
 let folder: string
-let harness: HarnessOf
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'kiwi-harness-'))
-  harness = openHarness(join(folder, 'user'))
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -17,57 +15,76 @@ const write = (root: string, text: string): void => {
   mkdirSync(join(folder, root, 'config'), { recursive: true })
   writeFileSync(join(folder, root, 'config/agent_harness.yaml'), text)
 }
-const isRequired = async (): Promise<boolean> => (await harness(folder)).signatureRequiredBy !== null
-
-test('R54: without a file nothing is required; with one it is, unless it names another mode', async () => {
-  expect(await isRequired()).toBe(false)
-  write('.ai', 'allowed_mcps: [kiwi-mcp]\n')
-  expect(await isRequired()).toBe(true)
-  write('.ai', 'mode: direct\n')
-  expect(await isRequired()).toBe(false)
-  write('.ai', 'mode: hybrid\nrequire_signature: true\n')
-  expect(await isRequired()).toBe(true)
-})
-
-test('R54: only the user may do without signatures, and the stricter of both files wins', async () => {
-  write('user', 'mode: proxy\nrequire_signature: false\n')
-  expect(await isRequired()).toBe(false)
-  write('.ai', 'mode: proxy\nrequire_signature: false\n')
-  expect(await isRequired()).toBe(true)
-  write('.ai', 'mode: direct\n')
-  write('user', 'require_signature: true\n')
-  expect(await isRequired()).toBe(true)
-  expect((await harness(null)).signatureRequiredBy).toContain('user')
-})
-
-test.each(['mode: [', 'mode: proxxy', 'require_signature: maybe', '- a list', ''])(
-  'R54: a file that cannot be read (%j) requires signatures and says so',
-  async (text) => {
-    write('.ai', text)
-    expect((await harness(folder)).signatureRequiredBy).toMatch(/cannot be read, so it is required/)
-  },
-)
-
-test('R54: what is wrong with it is said in words', async () => {
-  write('.ai', 'mode: proxxy\nrequire_signature: maybe\n')
-  expect((await harness(folder)).signatureRequiredBy).toMatch(
-    /required: "mode" must be one of proxy, direct, hybrid, "require_signature" must be true or false$/,
+const sources = (project: string | null = folder): readonly HarnessSource[] =>
+  harnessSources(
+    {
+      builtinFolder: join(folder, 'builtin'),
+      machineHarness: join(folder, 'etc.yaml'),
+      userSpace: join(folder, 'user'),
+    },
+    project,
   )
+const read = async (text: string): Promise<Harness> => {
+  write('.ai', text)
+  const source = sources().at(-1)
+  if (source === undefined) throw new Error('there is no source')
+  return readHarness(source)
+}
+
+test('H1: what is shipped, the machine, the user and the project each have a place', () => {
+  expect(sources().map(({ place }) => place)).toEqual(['builtin', 'machine', 'user', 'project'])
+  expect(sources(null).map(({ place }) => place)).toEqual(['builtin', 'machine', 'user'])
+  expect(sources().map(harnessStamp)).toEqual([null, null, null, null])
 })
 
-test.each(['file', 'folder'])('R54: a link in its place (of the %s) is not followed', async (what) => {
+test('H1: the file of the seeds is read as it stands', async () => {
+  const { content, faults } = await read(`mode: proxy
+allowed_mcps: [kiwi-mcp]
+internal_tools:
+  filesystem:
+    enabled: true
+    allowed_paths: ["\${PROJECT_PATH}", "~/.ai"]
+    read_only_paths: [/etc, /usr]
+  shell:
+    enabled: true
+    allowed_commands: [git, npm, pnpm, python, pytest]
+    blocked_commands: ["rm -rf", sudo, curl]
+  mcps:
+    supabase: {enabled: true, rate_limit: 100/minute}
+    github: {enabled: true, require_approval: [create_pull_request, merge_pull_request], approval_timeout: 3600}
+`)
+  expect(faults).toEqual([])
+  expect(content?.internal_tools.mcps?.['github']?.approval_timeout).toBe(3600)
+})
+
+test.each<[string, object]>([
+  ['mode: [', { line: 1 }],
+  ['mode: proxxy', { line: 1, column: 1, reason: '"mode" must be one of proxy, direct, hybrid' }],
+  ['mode: direct\nrequire_signature: maybe', { line: 2, column: 1 }],
+  ['mode: direct\ninternal_tools:\n  shell:\n    alowed_commands: [git]\n', { line: 4, column: 5, reason: '"internal_tools.shell" has no key "alowed_commands"' }],
+  ['rules:\n  - op: write\n    match: { path: /a, glob: /b }\n    effect: deny\n', { line: 3, column: 24 }],
+  ['internal_tools:\n  shell:\n    allowed_commands: []\n', { line: 3, column: 5 }],
+  ['- a list', { line: 1, column: 1 }],
+  ['', { line: 1, column: 1 }],
+])('H1: what is wrong with %j is said with line and column, and its content counts for nothing', async (text, fault) => {
+  const { content, faults } = await read(text)
+  expect(content).toBeNull()
+  expect(faults).toMatchObject([fault])
+})
+
+test.each(['file', 'folder'])('H1: a link in its place (of the %s) is not followed', async (what) => {
   write('elsewhere', 'mode: direct\n')
   const link = what === 'file' ? 'config/agent_harness.yaml' : 'config'
   mkdirSync(join(folder, 'p/.ai/config'), { recursive: true })
   if (what === 'folder') rmSync(join(folder, 'p/.ai/config'), { recursive: true })
   symlinkSync(join(folder, 'elsewhere', link), join(folder, 'p/.ai', link))
-  expect((await harness(join(folder, 'p'))).signatureRequiredBy).toMatch(/cannot be read, so it is required/)
+  const source = sources(join(folder, 'p')).at(-1)
+  if (source === undefined) throw new Error('there is no source')
+  expect(harnessStamp(source)).not.toBeNull()
+  expect(await readHarness(source)).toMatchObject({ content: null, faults: [{ line: 1, column: 1 }] })
 })
 
-test('it is read once, and again when it changed', async () => {
-  write('.ai', 'mode: direct\n')
-  await harness(folder)
-  expect(harness(folder)).not.toBeInstanceOf(Promise)
-  write('.ai', 'mode: proxy # now\n')
-  expect(await isRequired()).toBe(true)
+test('H1: what stands where a folder should be is no file of ours', () => {
+  writeFileSync(join(folder, 'user'), '')
+  expect(sources().map(harnessStamp)).toEqual([null, null, null, null])
 })

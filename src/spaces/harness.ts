@@ -1,57 +1,58 @@
 import { lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { z } from 'zod'
-import { errnoOf, messageOf } from '../shared/errors.ts'
+import { KiwiError, errnoOf, messageOf } from '../shared/errors.ts'
 import { IN_WORDS, fieldFaults } from '../shared/field-faults.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { leadsOutTo } from './disk.ts'
-import { parseDocument } from './parse-document.ts'
+import { HarnessFile } from './harness-file.ts'
+import { parseLocated } from './parse-document.ts'
 import { decodeText, readRegularFile } from './read-file.ts'
 
-/** What the harness files of a project and its user ask for, taken together: the stricter wins. */
-interface Harness {
-  /** Why every item must be signed, or null when it need not be. */
-  readonly signatureRequiredBy: string | null
+/** Where a harness file may lie: what is shipped, the machine's, the person's and the project's. All of them count. */
+export interface HarnessPlaces {
+  readonly builtinFolder: string
+  readonly machineHarness: string
+  readonly userSpace: string
 }
 
-export type HarnessOf = (projectPath: string | null) => Harness | Promise<Harness>
+export interface HarnessSource {
+  readonly place: 'builtin' | 'machine' | 'user' | 'project'
+  readonly path: string
+  /** The project it must not lead out of; null where a person or the system put it. */
+  readonly within: string | null
+}
 
-/** Of all its keys these are read so far. Its being there means proxy mode, unless it says otherwise. */
-const HarnessFile = z.looseObject({
-  mode: z.enum(['proxy', 'direct', 'hybrid']).default('proxy'),
-  require_signature: z.boolean().optional(),
-})
+export interface HarnessFault {
+  readonly line: number
+  readonly column: number
+  readonly reason: string
+}
+
+/** A file as it was read. One that is not as it must be has faults, and its content counts for nothing. */
+export interface Harness extends HarnessSource {
+  readonly content: HarnessFile | null
+  readonly faults: readonly HarnessFault[]
+  readonly at: (path: readonly PropertyKey[]) => Omit<HarnessFault, 'reason'>
+}
 
 const FILE = join('config', 'agent_harness.yaml')
 
-export function openHarness(userSpace: string): HarnessOf {
-  const files = new Map<
-    string,
-    { readonly stamp: string; readonly read: Promise<string | null> | string | null }
-  >()
-  const ruleOf = (root: string, within: string | null): Promise<string | null> | string | null => {
-    const path = join(root, FILE)
-    const stamp = stampOf(path)
-    if (stamp === null) return null
-    const known = files.get(path)
-    if (known?.stamp === stamp) return known.read
-    const read = readRule(path, within)
-    files.set(path, { stamp, read })
-    void read.then((rule) => files.set(path, { stamp, read: rule }))
-    return read
-  }
-  return (projectPath) => {
-    const users = ruleOf(userSpace, null)
-    const projects = projectPath === null ? null : ruleOf(join(projectPath, '.ai'), projectPath)
-    if (users instanceof Promise || projects instanceof Promise) {
-      return Promise.all([users, projects]).then(([a, b]) => ({ signatureRequiredBy: a ?? b }))
-    }
-    return { signatureRequiredBy: users ?? projects }
-  }
+export function harnessSources(
+  { builtinFolder, machineHarness, userSpace }: HarnessPlaces,
+  projectPath: string | null,
+): readonly HarnessSource[] {
+  return [
+    { place: 'builtin', path: join(builtinFolder, FILE), within: null },
+    { place: 'machine', path: machineHarness, within: null },
+    { place: 'user', path: join(userSpace, FILE), within: null },
+    ...(projectPath === null
+      ? []
+      : [{ place: 'project', path: join(projectPath, '.ai', FILE), within: projectPath } as const]),
+  ]
 }
 
-/** Null: there is none. What cannot be looked at is there, and will be found unreadable. */
-function stampOf(path: string): string | null {
+/** Changes with the file; null where there is none. What cannot be looked at is there, and will be found unreadable. */
+export function harnessStamp({ path }: HarnessSource): string | null {
   try {
     const stat = lstatSync(path, { throwIfNoEntry: false })
     return stat === undefined ? null : `${stat.mtimeMs}:${stat.size}:${stat.ino}`
@@ -60,26 +61,33 @@ function stampOf(path: string): string | null {
   }
 }
 
-/**
- * A protection that cannot be read must not pass for none. Only the person, whose file lies within no project, may do
- * without signatures.
- */
-async function readRule(path: string, within: string | null): Promise<string | null> {
+export async function readHarness(source: HarnessSource): Promise<Harness> {
+  const { path, within } = source
+  const start = { line: 1, column: 1 }
   try {
     if (within !== null && leadsOutTo(dirname(path), within) !== null)
       throw new Error('a link leads out of the project')
     const text = decodeText(readRegularFile(path, LIMITS.itemBytes).bytes, path)
-    const given = HarnessFile.safeParse(await parseDocument(text, path), IN_WORDS)
-    if (!given.success) {
-      const faults = fieldFaults(given.error.issues)
-      throw new Error(
-        faults.map(({ name, reason }) => `${name === '' ? 'it' : `"${name}"`} ${reason}`).join(', '),
-      )
-    }
-    const { mode, require_signature: wanted } = given.data
-    const isRequired = wanted === true || (mode === 'proxy' && !(wanted === false && within === null))
-    return isRequired ? `"${path}" requires it` : null
+    const { value, at } = await parseLocated(text, path)
+    const given = HarnessFile.safeParse(value, IN_WORDS)
+    if (given.success) return { ...source, content: given.data, faults: [], at }
+    const faults = given.error.issues.map((issue): HarnessFault => {
+      const [{ name, reason } = { name: '', reason: '' }] = fieldFaults([issue])
+      const [unknown] = issue.code === 'unrecognized_keys' ? issue.keys : []
+      const place = unknown === undefined ? issue.path : [...issue.path, unknown]
+      return { ...at(place), reason: `${name === '' ? 'it' : `"${name}"`} ${reason}` }
+    })
+    return { ...source, content: null, faults, at }
   } catch (error) {
-    return `"${path}" cannot be read, so it is required: ${messageOf(error)}`
+    const reason = messageOf(error)
+      .replace(`Cannot read "${path}": `, '')
+      .replace(/ \(line \d+, column \d+\)$/, '')
+    return { ...source, content: null, faults: [{ ...positionOf(error), reason }], at: () => start }
   }
+}
+
+function positionOf(error: unknown): Omit<HarnessFault, 'reason'> {
+  const [, line = 1, column = 1] =
+    error instanceof KiwiError ? (/\(line (\d+), column (\d+)\)$/.exec(error.message) ?? []) : []
+  return { line: Number(line), column: Number(column) }
 }

@@ -7,6 +7,23 @@ import { textOf } from '../shared/template.ts'
 
 /** Reads YAML or JSON (which is YAML) strictly: no aliases, no tags, no key twice, nothing repaired. */
 export async function parseDocument(text: string, where: string): Promise<JsonObject> {
+  return (await parseLocated(text, where)).value
+}
+
+/** A document, and where in its text a value stands. */
+interface Located {
+  readonly value: JsonObject
+  /** The place of a key or entry; of the nearest thing around it when it is not there. */
+  readonly at: (path: readonly PropertyKey[]) => Position
+}
+
+interface Position {
+  readonly line: number
+  readonly column: number
+}
+
+/** The same, for whoever has to say where something is wrong. */
+export async function parseLocated(text: string, where: string): Promise<Located> {
   if (Buffer.byteLength(text) > LIMITS.itemBytes) {
     throw new KiwiError(
       'MESSAGE_TOO_LARGE',
@@ -23,7 +40,26 @@ export async function parseDocument(text: string, where: string): Promise<JsonOb
   if (!isObject(value)) throw parseError(where, 'it is not a mapping of keys to values')
   assertPlain(value, `"${where}"`, 'PARSE_ERROR')
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the core schema yields JSON values only
-  return value as JsonObject
+  return { value: value as JsonObject, at: await locate(document, lines) }
+}
+
+async function locate(document: Document, lines: LineCounter): Promise<Located['at']> {
+  const { isMap, isNode, isScalar, isSeq } = await import('yaml')
+  return (path) => {
+    let node: unknown = document.contents
+    let offset = 0
+    for (const step of path) {
+      const pair = isMap(node)
+        ? node.items.find(({ key }) => isScalar(key) && textOf(key.value) === String(step))
+        : undefined
+      const named: unknown = isSeq(node) ? node.items[Number(step)] : pair?.key
+      if (!isNode(named)) break
+      offset = named.range?.[0] ?? offset
+      node = pair === undefined ? named : pair.value
+    }
+    const { line, col } = lines.linePos(offset)
+    return { line, column: col }
+  }
 }
 
 /**

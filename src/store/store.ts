@@ -1,6 +1,7 @@
 import type { JsonObject } from '../shared/json.ts'
 import type { ItemType, ToolType } from '../shared/tool-type.ts'
 import type { Grants } from './grants.ts'
+import type { Runs } from './runs.ts'
 
 /**
  * Everything Kiwi keeps that is not a plain file: the registry, the search index of all spaces, whom to trust, the journal.
@@ -11,6 +12,7 @@ export interface Store {
   readonly index: SearchIndex
   readonly trust: Trust
   readonly journal: Journal
+  readonly runs: Runs
   readonly grants: Grants
   /** Why nothing can be written here, or null. A store that cannot be written still answers what it can. */
   readonly readOnlyReason: string | null

@@ -5,6 +5,7 @@ import { grantCases } from './store-grants.cases.ts'
 import { journalCases, tamperCases } from './store-journal.cases.ts'
 import { latestCases, refusalCases, resolveCases, roundTripCases } from './store-registry.cases.ts'
 import { indexCases, rankCases, reachCases } from './store-search.cases.ts'
+import { runCases } from './store-runs.cases.ts'
 import { protectionCases, seedCases } from './store-seed.cases.ts'
 import { trustCases } from './store-trust.cases.ts'
 
@@ -24,6 +25,7 @@ export function storeCases(name: string, makeBed: () => Promise<StoreBed>): void
     ...tamperCases,
     ...exclusiveCases,
     ...trustCases,
+    ...runCases,
     ...grantCases,
   }
   describe(name, () => {

@@ -49,7 +49,7 @@ test('the arguments of the four tools', () => {
       'limit',
       'project_path',
     ],
-    execute: ['item_type', 'action', 'item_id', 'parameters', 'version', 'dry_run', 'project_path'],
+    execute: ['item_type', 'action', 'item_id', 'parameters', 'version', 'run_id', 'dry_run', 'project_path'],
     help: ['topic', 'error_code', 'item_id', 'project_path'],
   })
 })

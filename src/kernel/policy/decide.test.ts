@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { decide } from './decide.ts'
-import { machineLayer } from './machine-layer.ts'
-import type { Demand, Effect, Layer, Rule } from './rule.ts'
+import { decide as decideWith } from './decide.ts'
+import { plainLayer } from './layer.ts'
+import type { Demand, Effect, Layer, Rule, Verdict } from './rule.ts'
 import { resourceOf } from './rule.ts'
 
 const exec = (program: string): Demand => ({ op: 'exec', program })
@@ -13,7 +13,10 @@ const rule = (id: string, effect: Effect, names?: readonly string[]): Rule => ({
   effect,
   remedy: `ask about ${id}`,
 })
-const layer = (name: string, ...rules: Rule[]): Layer => ({ name, rules, isBase: true })
+const layer = (name: string, ...rules: Rule[]): Layer =>
+  plainLayer({ name, source: { kind: 'machine' }, rules }, true)
+const decide = (layers: readonly Layer[], demands: readonly Demand[]): Verdict =>
+  decideWith(layers, demands, {})
 
 describe('one layer', () => {
   test('PRM-01: without a rule for it, a demand is denied, and the layer is named', () => {
@@ -101,62 +104,6 @@ describe('many layers and demands', () => {
         expect(decide(turned, demand).effect).toBe(decide(given, demand).effect)
       }),
     )
-  })
-})
-
-describe('the machine layer', () => {
-  const machine = machineLayer({
-    store: '/u/kiwi.db',
-    token: '/u/kiwi.token',
-    config: '/u/kiwi.json',
-    key: '/u/kiwi.key',
-    publicKey: '/u/kiwi.pub',
-  })
-  const judge = (demand: Demand) => decide([machine], [demand])
-
-  test.each([
-    '/u/kiwi.db',
-    '/u/kiwi.db-wal',
-    '/u/kiwi.db-shm',
-    '/u/kiwi.token',
-    '/u/kiwi.json',
-    '/u/kiwi.json/x',
-    '/u/kiwi.key',
-    '/u/kiwi.pub',
-  ])('writing to %s is refused: Kiwi cannot be turned against itself', (path) => {
-    expect(judge({ op: 'write', path })).toMatchObject({ effect: 'deny', rule: 'machine/own-files' })
-  })
-
-  test('a neighbour with a longer name is not one of its files', () => {
-    expect(judge({ op: 'write', path: '/u/kiwi.database' }).effect).toBe('allow')
-  })
-
-  test('APR-04: no tool starts kiwi', () => {
-    expect(judge(exec('/usr/local/bin/kiwi'))).toMatchObject({ effect: 'deny', rule: 'machine/own-program' })
-  })
-
-  test('N6: the rest is allowed, by rules that are named', () => {
-    expect(judge(exec('/bin/ls'))).toMatchObject({ effect: 'allow', rule: 'machine/allow-exec' })
-    expect(judge({ op: 'net', host: 'example.org', method: 'GET' })).toMatchObject({
-      rule: 'machine/allow-net',
-    })
-    expect(judge({ op: 'tool', id: 'x', action: 'run' })).toMatchObject({ rule: 'machine/allow-tool' })
-  })
-
-  test('nobody can change it afterwards', () => {
-    expect(Object.isFrozen(machine.rules)).toBe(true)
-  })
-
-  test('a folder that ends in a slash covers what is below it, the root too', () => {
-    const root: Layer = layer('root', {
-      ...rule('r', 'deny'),
-      op: 'write',
-      match: { kind: 'under', paths: ['/'] },
-    })
-    expect(decide([root], [{ op: 'write', path: '/etc/passwd' }])).toMatchObject({
-      effect: 'deny',
-      rule: 'r',
-    })
   })
 })
 

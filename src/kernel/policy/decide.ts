@@ -1,20 +1,31 @@
-import { matches } from './match.ts'
-import type { Demand, Effect, Layer, Rule, Verdict } from './rule.ts'
+import type { JsonObject } from '../../shared/json.ts'
+import { isFixed } from './match.ts'
+import { missingGrant } from './missing-grant.ts'
+import type { Demand, Effect, Layer, ReadyRule, Verdict } from './rule.ts'
 
-const ORDER: readonly Effect[] = ['deny', 'ask', 'allow']
+const RANKS: Readonly<Record<Effect, number>> = { deny: 0, ask: 1, allow: 2 }
 
 /**
  * The one function that decides. Within a layer: any deny, else any ask, else any allow, else deny. Over demands and
- * layers: the strictest. Without a layer, or without a demand, the answer is no.
+ * layers: the strictest. Without a layer, or without a demand, the answer is no. `parameters` are null where a call is
+ * not known yet: then only what no arguments could change counts against it.
  */
-export function decide(layers: readonly Layer[], demands: readonly Demand[]): Verdict {
-  const verdicts = layers.flatMap((layer) => demands.map((demand) => judge(layer, demand)))
-  const [first] = verdicts
-  if (first === undefined) return NOTHING_TO_JUDGE
-  return verdicts.reduce(
-    (strictest, verdict) => (rank(verdict) < rank(strictest) ? verdict : strictest),
-    first,
-  )
+export function decide(
+  layers: readonly Layer[],
+  demands: readonly Demand[],
+  parameters: JsonObject | null,
+): Verdict {
+  let strictest: Found | null = null
+  const isGranted = demands.some((demand) => demand.op === 'tool' && !isFixed(demand))
+  for (const layer of layers) {
+    for (const demand of demands) {
+      // The grant of a tool covers what its manifest fixes.
+      if (!layer.isBase && isGranted && isFixed(demand)) continue
+      const found = judge(layer, demand, parameters)
+      if (strictest === null || RANKS[found.effect] < RANKS[strictest.effect]) strictest = found
+    }
+  }
+  return strictest === null ? NOTHING_TO_JUDGE : toVerdict(strictest, demands)
 }
 
 const NOTHING_TO_JUDGE: Verdict = {
@@ -23,23 +34,62 @@ const NOTHING_TO_JUDGE: Verdict = {
   rule: null,
   demand: { op: 'tool', id: '', action: '' },
   remedy: 'Run kiwi doctor: a call without layers or demands should not happen',
+  required: null,
+  reason: null,
 }
 
-function rank({ effect }: { readonly effect: Effect }): number {
-  return ORDER.indexOf(effect)
+interface Found {
+  readonly effect: Effect
+  readonly layer: Layer
+  readonly demand: Demand
+  readonly ready: ReadyRule | null
 }
 
-function judge(layer: Layer, demand: Demand): Verdict {
-  const speaking = layer.rules.filter(({ op, match }) => op === demand.op && matches(match, demand))
-  const strictest = speaking.reduce<Rule | null>(
-    (best, rule) => (best === null || rank(rule) < rank(best) ? rule : best),
-    null,
-  )
+function judge(layer: Layer, demand: Demand, parameters: JsonObject | null): Found {
+  let effect: Effect | null = null
+  let ready: ReadyRule | null = null
+  for (const candidate of layer.byOperation.get(demand.op) ?? []) {
+    if (!candidate.speaksOf(demand) || !applies(candidate, parameters)) continue
+    const said = effectOf(candidate, demand)
+    if (effect !== null && RANKS[said] >= RANKS[effect]) continue
+    effect = said
+    ready = candidate
+    if (effect === 'deny') break
+  }
+  return { effect: effect ?? 'deny', layer, demand, ready }
+}
+
+/** A condition that cannot be told counts against the call: what allows does not apply, what restricts does. */
+function applies({ holds, rule: { effect } }: ReadyRule, parameters: JsonObject | null): boolean {
+  if (holds === null) return true
+  if (parameters === null) return effect === 'allow'
+  try {
+    return holds(parameters)
+  } catch {
+    return effect !== 'allow'
+  }
+}
+
+/** A program's name alone stands for what its argv policy lets pass. */
+function effectOf({ rule: { effect, match } }: ReadyRule, demand: Demand): Effect {
+  const isByName = match.kind === 'program' || match.kind === 'prefix'
+  return effect === 'allow' && isByName && faultOf(demand) !== null ? 'deny' : effect
+}
+
+function faultOf(demand: Demand): { readonly reason: string; readonly remedy: string } | null {
+  return demand.op === 'exec' ? (demand.fault ?? null) : null
+}
+
+function toVerdict({ effect, layer, demand, ready }: Found, demands: readonly Demand[]): Verdict {
+  const base = { effect, layer: layer.name, demand }
+  if (ready === null) return { ...base, ...missingGrant(layer, demand, demands), reason: null }
+  const { rule } = ready
+  const fault = rule.effect === effect ? null : faultOf(demand)
   return {
-    effect: strictest?.effect ?? 'deny',
-    layer: layer.name,
-    rule: strictest?.id ?? null,
-    demand,
-    remedy: strictest?.remedy ?? `Add a rule for it to the layer "${layer.name}"`,
+    ...base,
+    rule: rule.id,
+    remedy: fault?.remedy ?? rule.remedy,
+    required: null,
+    reason: fault?.reason ?? null,
   }
 }

@@ -1,47 +1,53 @@
-import { deepFreeze } from '../../shared/json.ts'
-import type { Layer, Operation, Rule } from './rule.ts'
+import { realPathOfNearest } from './expand-path.ts'
+import { plainLayer } from './layer.ts'
+import type { Layer, Rule } from './rule.ts'
+import { OPERATIONS } from './rule.ts'
 
-/** Places of Kiwi itself that no tool may write to. */
-export interface ProtectedPlaces {
-  readonly store: string
-  readonly token: string
-  readonly config: string
-  readonly key: string
-  readonly publicKey: string
+/** What of Kiwi itself no tool may touch. */
+export interface OwnFiles {
+  /** Files and folders. */
+  readonly neverWritten: readonly string[]
+  readonly neverRead: readonly string[]
+  /** What would start Kiwi, besides its name. */
+  readonly programs: readonly string[]
 }
 
 /** The layer that is always there: Kiwi cannot be turned against itself; the rest is allowed, and recorded. */
-export function machineLayer({ store, token, config, key, publicKey }: ProtectedPlaces): Layer {
-  const own = [store, `${store}-wal`, `${store}-shm`, token, config, key, publicKey]
-  return deepFreeze({
-    name: 'machine',
-    isBase: true,
-    rules: [
-      {
-        id: 'machine/own-files',
-        op: 'write',
-        match: { kind: 'under', paths: own },
-        effect: 'deny',
-        remedy: 'Only a person changes these files, outside of Kiwi',
-      },
-      {
-        id: 'machine/own-program',
-        op: 'exec',
-        match: { kind: 'program', names: ['kiwi'] },
-        effect: 'deny',
-        remedy: 'Call search, load, execute or help instead of starting kiwi from a tool',
-      },
-      ...(['tool', 'exec', 'net', 'read', 'write', 'spawn'] as const).map(allowed),
-    ],
+export function machineLayer(files: OwnFiles): Layer {
+  const neverWritten = bothWays(files.neverWritten)
+  const neverRead = bothWays(files.neverRead)
+  const programs = bothWays(files.programs)
+  const written = 'Only a person changes these files, outside of Kiwi'
+  const started = 'Call search, load, execute or help instead of starting kiwi from a tool'
+  const own = (id: string, rule: Omit<Rule, 'id' | 'effect'>): Rule => ({
+    id: `machine/${id}`,
+    effect: 'deny',
+    ...rule,
   })
+  const rules = [
+    own('own-files', { op: 'write', match: { kind: 'under', paths: neverWritten }, remedy: written }),
+    own('own-files', { op: 'write', match: { kind: 'around', paths: neverWritten }, remedy: written }),
+    // Wherever a project lies: what a tool may do is not for a tool to say.
+    own('own-policy', {
+      op: 'write',
+      match: { kind: 'path', root: '/', globs: ['**/.ai/config/agent_harness.yaml'] },
+      remedy: written,
+    }),
+    own('own-secrets', {
+      op: 'read',
+      match: { kind: 'under', paths: neverRead },
+      remedy: 'Nothing that runs through Kiwi reads these files',
+    }),
+    own('own-program', { op: 'exec', match: { kind: 'program', names: ['kiwi', 'kiwi-mcp'] }, remedy: started }),
+    own('own-program', { op: 'exec', match: { kind: 'starts', files: programs }, remedy: started }),
+    ...OPERATIONS.map((op): Rule => {
+      return { id: `machine/allow-${op}`, op, match: { kind: 'any' }, effect: 'allow', remedy: 'Nothing is needed' }
+    }),
+  ]
+  return plainLayer({ name: 'machine', source: { kind: 'machine' }, rules }, true)
 }
 
-function allowed(op: Operation): Rule {
-  return {
-    id: `machine/allow-${op}`,
-    op,
-    match: { kind: 'any' },
-    effect: 'allow',
-    remedy: 'Nothing is needed',
-  }
+/** As they are written, and with their links followed: a demand may say either. */
+function bothWays(paths: readonly string[]): readonly string[] {
+  return [...new Set(paths.flatMap((path) => [path, realPathOfNearest(path)]))]
 }

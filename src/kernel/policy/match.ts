@@ -1,19 +1,121 @@
 import { basename, sep } from 'node:path'
-import type { Demand, Match } from './rule.ts'
-import { resourceOf } from './rule.ts'
+import type { ArgvPolicies } from '../../chain/shell/argv-policy.ts'
+import { compilePattern, matchesArgv } from '../../chain/shell/argv-pattern.ts'
+import type { Fits } from './glob.ts'
+import { compileNameGlob, compilePathGlob } from './glob.ts'
+import type { Demand, Match, ToolMatch } from './rule.ts'
 
-/** Whether a rule's match speaks of a demand of its operation. */
-export function matches(match: Match, demand: Demand): boolean {
+type SpeaksOf = (demand: Demand) => boolean
+
+/** What a match speaks of, made ready once. */
+export function compileMatch(match: Match, policies: ArgvPolicies): SpeaksOf {
   switch (match.kind) {
     case 'any':
-      return true
+      return () => true
+    case 'fixed':
+      return isFixed
     case 'program':
-      return demand.op === 'exec' && match.names.includes(basename(demand.program))
+      return ofExec(programs(match.names))
+    case 'command': {
+      const patterns = match.patterns.map((text) => compilePattern(text, policies))
+      return ofExec(({ program, argv = [program] }) =>
+        patterns.some((pattern) => matchesArgv(pattern, [program, ...argv.slice(1)])),
+      )
+    }
+    case 'prefix':
+      return ofExec(prefix(match.words))
+    case 'runs_code':
+      return ofExec(({ runsCode }) => runsCode === true)
+    case 'starts':
+      return ofExec(({ program, argv = [] }) => match.files.some((file) => [program, ...argv].includes(file)))
     case 'under':
-      return match.paths.some((path) => isAtOrBelow(resourceOf(demand), path))
+      return ofPath((path) => match.paths.some((root) => isAtOrBelow(path, root)))
+    case 'around':
+      return ofPath((path) => match.paths.some((held) => isAtOrBelow(held, path)))
+    case 'path':
+      return ofPath(below(match.root, match.globs.map(compilePathGlob)))
+    case 'tool':
+      return tools(match)
+    case 'host':
+      return hosts(match)
+    case 'directive': {
+      const names = match.names.map(compileNameGlob)
+      return (demand) => demand.op === 'spawn' && names.some((fits) => fits(demand.directive))
+    }
   }
 }
 
-function isAtOrBelow(path: string, root: string): boolean {
+/** What the manifest of a trusted tool says, and not the call. */
+export function isFixed(demand: Demand): boolean {
+  if (demand.op === 'tool') return demand.isChosen === false
+  return demand.op !== 'spawn' && demand.isChosen !== true
+}
+
+export function isAtOrBelow(path: string, root: string): boolean {
   return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep)
+}
+
+type Exec = Extract<Demand, { op: 'exec' }>
+
+function ofExec(speaksOf: (demand: Exec) => boolean): SpeaksOf {
+  return (demand) => demand.op === 'exec' && speaksOf(demand)
+}
+
+function ofPath(speaksOf: Fits): SpeaksOf {
+  return (demand) => (demand.op === 'read' || demand.op === 'write') && speaksOf(demand.path)
+}
+
+function programs(names: readonly string[]): (demand: Exec) => boolean {
+  const paths = new Set(names.filter((name) => name.includes('/')))
+  const globs = names.filter((name) => !name.includes('/')).map(compileNameGlob)
+  return ({ program }) => {
+    const name = basename(program)
+    const family = name.replace(/\d+(?:\.\d+)*$/, '')
+    return paths.has(program) || globs.some((fits) => fits(name) || fits(family))
+  }
+}
+
+function prefix(words: readonly string[]): (demand: Exec) => boolean {
+  const isOpen = words.at(-1) === '*'
+  const [first = '', ...rest] = isOpen ? words.slice(0, -1) : words
+  const isProgram = programs([first])
+  return (demand) => {
+    const given = demand.argv?.slice(1)
+    return (
+      isProgram(demand) &&
+      given !== undefined &&
+      (isOpen ? given.length >= rest.length : given.length === rest.length) &&
+      rest.every((word, at) => word === given[at])
+    )
+  }
+}
+
+function below(root: string, globs: readonly Fits[]): Fits {
+  return (path) => isAtOrBelow(path, root) && globs.some((fits) => fits(path.slice(root.length)))
+}
+
+function tools({ server, except = [], tools: names, types, actions }: ToolMatch): SpeaksOf {
+  const fitsServer = typeof server === 'string' ? compileNameGlob(server) : null
+  const fitsName = names?.map(compileNameGlob)
+  return (demand) => {
+    if (demand.op !== 'tool') return false
+    const { of, id, action, type } = demand
+    if (actions !== undefined && !actions.includes(action)) return false
+    if (types !== undefined && (type === undefined || !types.includes(type))) return false
+    if (of === undefined) {
+      if (fitsServer !== null) return false
+    } else if (server === null || except.includes(of.server) || fitsServer?.(of.server) === false) {
+      return false
+    }
+    return fitsName === undefined || fitsName.some((fits) => fits(of === undefined ? id : of.tool))
+  }
+}
+
+/** `*.example.org` does not speak of `example.org`. A port is written where it is not the usual one. */
+function hosts({ hosts: given, methods }: Extract<Match, { kind: 'host' }>): SpeaksOf {
+  const globs = given.map((host) => compileNameGlob(host.toLowerCase()))
+  return (demand) =>
+    demand.op === 'net' &&
+    (methods === undefined || methods.includes(demand.method.toUpperCase())) &&
+    globs.some((fits) => fits(demand.host.toLowerCase()))
 }

@@ -1,9 +1,15 @@
+import type { HarnessFault, HarnessSource } from '../../spaces/harness.ts'
+import type { HarnessFile } from '../../spaces/harness-file.ts'
 import type { Demand, Layer } from './rule.ts'
 
 /** What the machine, the user and the project have decided, as it stands for calls in one project. */
 export interface Policy {
   /** The base layers: built in, machine, user, project. */
   readonly layers: readonly Layer[]
+  /** The files all of this comes from. */
+  readonly files: readonly PolicyFile[]
+  /** What is wrong with a file: nothing runs until it is corrected. */
+  readonly faults: readonly PolicyFault[]
   /** Why every item must be signed, or null when it need not be. */
   readonly signatureRequiredBy: string | null
   readonly rateLimits: readonly RateLimit[]
@@ -20,6 +26,21 @@ export interface Policy {
 }
 
 export type PolicyOf = (projectPath: string | null) => Policy | Promise<Policy>
+
+export interface PolicyFile {
+  readonly place: HarnessSource['place']
+  readonly path: string
+  /** Null when it cannot be read. */
+  readonly mode: HarnessFile['mode'] | null
+  /** What the agent's own client may have besides Kiwi; null when the file does not say. */
+  readonly allowedMcps: readonly string[] | null
+  /** It says where notices go, which a project cannot. */
+  readonly hasIdleNotices: boolean
+}
+
+export interface PolicyFault extends HarnessFault {
+  readonly file: string
+}
 
 /** `100/minute` for a server or group, or for one of its tools. */
 export interface RateLimit {

@@ -8,6 +8,9 @@ export type Demand =
       readonly action: string
       /** The server or group it belongs to, and its name there: two fields, because an id may hold any dot. */
       readonly of?: { readonly server: string; readonly tool: string }
+      readonly type?: string
+      /** False for an executor that a trusted manifest fixes. */
+      readonly isChosen?: boolean
     }
   | {
       readonly op: 'exec'
@@ -32,15 +35,46 @@ export type Demand =
 
 export type Operation = Demand['op']
 
+export const OPERATIONS = ['tool', 'exec', 'net', 'read', 'write', 'spawn'] as const
+
 export type Effect = 'deny' | 'ask' | 'allow'
 
-/** What a rule speaks of, by operation; `any` speaks of every demand of its operation. */
+/** What a rule speaks of, by operation: plain data, so that the layers of a run can be kept. */
 export type Match =
   | { readonly kind: 'any' }
-  /** A program by the last part of its path. */
+  /** What a trusted manifest fixes. */
+  | { readonly kind: 'fixed' }
+  /** A program by the last part of its path, or by all of it; `python` also speaks of `python3.11`. */
   | { readonly kind: 'program'; readonly names: readonly string[] }
+  /** `rm -rf`: a program with options in any spelling. */
+  | { readonly kind: 'command'; readonly patterns: readonly string[] }
+  /** A command that begins with exactly these words; it may go on where the last is `*`. */
+  | { readonly kind: 'prefix'; readonly words: readonly string[] }
+  /** Programs that start what their arguments name. */
+  | { readonly kind: 'runs_code' }
+  /** Commands that start one of these files, or hand it to what they start. */
+  | { readonly kind: 'starts'; readonly files: readonly string[] }
   /** Paths that are one of these or lie below it. */
   | { readonly kind: 'under'; readonly paths: readonly string[] }
+  /** Folders that hold one of these: what is done to a folder is done to all that is in it. */
+  | { readonly kind: 'around'; readonly paths: readonly string[] }
+  /** Paths below the root that fit a glob: `*` within a segment, `**` across them. */
+  | { readonly kind: 'path'; readonly root: string; readonly globs: readonly string[] }
+  | ToolMatch
+  | { readonly kind: 'host'; readonly hosts: readonly string[]; readonly methods?: readonly string[] }
+  | { readonly kind: 'directive'; readonly names: readonly string[] }
+
+export interface ToolMatch {
+  readonly kind: 'tool'
+  /** A glob over servers and groups; null for what belongs to none; left out for all. */
+  readonly server?: string | null
+  /** Servers and groups it does not speak of. */
+  readonly except?: readonly string[]
+  /** Globs over the name at the server, or over the id of what belongs to none. */
+  readonly tools?: readonly string[]
+  readonly types?: readonly string[]
+  readonly actions?: readonly string[]
+}
 
 export interface Rule {
   /** Shown in refusals. */
@@ -54,12 +88,39 @@ export interface Rule {
   readonly remedy: string
 }
 
-/** One named, frozen set of rules. A call needs the consent of every layer. */
-export interface Layer {
+/** Where a layer comes from: it decides what a missing grant looks like, and who can give it. */
+export type LayerSource =
+  | { readonly kind: 'machine' }
+  | {
+      readonly kind: 'harness'
+      readonly file: string
+      readonly place: 'builtin' | 'machine' | 'user' | 'project'
+    }
+  | { readonly kind: 'directive'; readonly directive: string; readonly element: 'permissions' | 'delegate' }
+  /** Tools that were named when a run was begun. */
+  | { readonly kind: 'spawn' }
+
+/** A layer as data. */
+export interface LayerData {
   readonly name: string
+  readonly source: LayerSource
   readonly rules: readonly Rule[]
+}
+
+/** One named, frozen set of rules, ready to judge. A call needs the consent of every layer. */
+export interface Layer extends LayerData {
   /** Of the machine, the user or the project: it judges what trusted manifests fix as well. */
   readonly isBase: boolean
+  /** Of all that it says. */
+  readonly hash: string
+  readonly byOperation: ReadonlyMap<Operation, readonly ReadyRule[]>
+}
+
+export interface ReadyRule {
+  readonly rule: Rule
+  readonly speaksOf: (demand: Demand) => boolean
+  /** Whether the condition holds; throws when that cannot be told. Null without a condition. */
+  readonly holds: ((parameters: JsonObject) => boolean) | null
 }
 
 /** What was decided, by whom, and what can be done about it. */
@@ -70,7 +131,13 @@ export interface Verdict {
   readonly rule: string | null
   readonly demand: Demand
   readonly remedy: string
+  /** The grant that is missing, ready to paste; null where none would help. */
+  readonly required: string | null
+  /** What speaks against it besides the rule. */
+  readonly reason: string | null
 }
+
+const MOST_CHARACTERS = 500
 
 /** The thing a demand is about, for messages and records. */
 export function resourceOf(demand: Demand): string {
@@ -78,7 +145,7 @@ export function resourceOf(demand: Demand): string {
     case 'tool':
       return demand.id
     case 'exec':
-      return demand.argv === undefined ? demand.program : [demand.program, ...demand.argv.slice(1)].join(' ')
+      return commandOf(demand)
     case 'net':
       return demand.host
     case 'read':
@@ -87,4 +154,9 @@ export function resourceOf(demand: Demand): string {
     case 'spawn':
       return demand.directive
   }
+}
+
+function commandOf({ program, argv = [] }: Extract<Demand, { op: 'exec' }>): string {
+  const text = [program, ...argv.slice(1)].join(' ')
+  return text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)} ...` : text
 }

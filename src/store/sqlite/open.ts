@@ -18,6 +18,7 @@ import { fillFromFile, refuseWrites } from './read-only.ts'
 import { createRegistry } from './registry.ts'
 import { createSearchIndex } from './search-index.ts'
 import { createSearchRows } from './search-rows.ts'
+import { createRuns } from './runs.ts'
 import { createTrust } from './trust.ts'
 import { createVersions } from './versions.ts'
 
@@ -83,14 +84,15 @@ async function openReadOnly(file: string, reason: string, options: SqliteOptions
     const said = `"${file}" cannot be written: ${reason}`
     options.log?.warn('store.read_only', { file, reason, is_read: isRead })
     const store = assemble(connection, options, said)
-    const { append, publish, remove, exclusively, give, revoke, ...trust } = refuseWrites(file, said)
+    const { append, publish, remove, exclusively, runs, grants, ...trust } = refuseWrites(file, said)
     return {
       ...store,
       exclusively,
       registry: { ...store.registry, publish, remove },
       trust: { ...store.trust, ...trust },
       journal: { ...store.journal, append },
-      grants: { ...store.grants, give, revoke },
+      runs: { ...store.runs, ...runs },
+      grants: { ...store.grants, ...grants },
     }
   } catch (error) {
     await connection.close()
@@ -119,6 +121,7 @@ function assemble(connection: Connection, options: SqliteOptions, readOnlyReason
     index: createSearchIndex(connection, searchRows),
     trust: createTrust(connection, generation),
     journal: createJournal(connection, appender),
+    runs: createRuns(connection),
     grants: createGrants(connection),
     readOnlyReason,
     generation: () => generation.current(),

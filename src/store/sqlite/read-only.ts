@@ -2,6 +2,7 @@ import { pathToFileURL } from 'node:url'
 import { KiwiError } from '../../shared/errors.ts'
 import type { Grants } from '../grants.ts'
 import type { Journal, Registry, Store, Trust } from '../store.ts'
+import type { Runs } from '../runs.ts'
 import type { Connection } from './connection.ts'
 import { isDamaged } from './failure.ts'
 import { migrate, versionOf } from './migrate.ts'
@@ -54,6 +55,7 @@ INSERT INTO main.blobs SELECT * FROM file.blobs;
 INSERT INTO main.tool_version_files SELECT * FROM file.tool_version_files;
 INSERT INTO main.trusted_projects SELECT * FROM file.trusted_projects;
 INSERT INTO main.signatures SELECT * FROM file.signatures;
+INSERT INTO main.runs SELECT * FROM file.runs;
 INSERT INTO main.grants SELECT * FROM file.grants;
 DELETE FROM main.seeding;
 INSERT INTO main.search_items SELECT * FROM file.search_items WHERE space IN ('builtin', 'registry');
@@ -77,14 +79,16 @@ export function refuseWrites(file: string, reason: string): RefusedWrites {
     trustProject: refuse('trust the project'),
     revokeProject: refuse('stop trusting the project'),
     sign: refuse('keep the signature'),
-    give: refuse('grant'),
-    revoke: refuse('take the grant back'),
+    grants: { give: refuse('grant'), revoke: refuse('take the grant back') },
     exclusively: refuse('write'),
+    runs: { open: refuse('begin the run'), close: refuse('end the run') },
   }
 }
 
 type RefusedWrites = Pick<Registry, 'publish' | 'remove'> &
   Pick<Journal, 'append'> &
   Pick<Trust, 'trustProject' | 'revokeProject' | 'sign'> &
-  Pick<Grants, 'give' | 'revoke'> &
-  Pick<Store, 'exclusively'>
+  Pick<Store, 'exclusively'> & {
+    readonly runs: Pick<Runs, 'open' | 'close'>
+    readonly grants: Pick<Grants, 'give' | 'revoke'>
+  }

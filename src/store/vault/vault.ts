@@ -28,11 +28,18 @@ export interface Vault {
   remove(name: string): Promise<boolean>
   /** Where the key is; null when there is no vault yet. */
   keyKind(): KeyKind | null
+  /** What is in it, without the values. */
+  list(): Promise<Listed>
 }
 
 export interface Secret {
   readonly value: string
   readonly set_at: string
+}
+
+interface Listed {
+  readonly key: KeyKind | null
+  readonly secrets: readonly { readonly name: string; readonly set_at: string }[]
 }
 
 interface VaultMeans {
@@ -85,6 +92,8 @@ export function openVault({ path, keys, exclusively, now }: VaultMeans): Vault {
     })
   }
 
+  const keyKind = (): KeyKind | null => sealedIn(path)?.lock.kind ?? null
+
   return {
     read,
     set: (name, value) =>
@@ -95,7 +104,11 @@ export function openVault({ path, keys, exclusively, now }: VaultMeans): Vault {
       await change((secrets) => (isGone = secrets.delete(name)))
       return isGone
     },
-    keyKind: () => sealedIn(path)?.lock.kind ?? null,
+    keyKind,
+    async list() {
+      const secrets = [...(await read())].map(([name, { set_at }]) => ({ name, set_at }))
+      return { key: keyKind(), secrets: secrets.toSorted((a, b) => (a.name < b.name ? -1 : 1)) }
+    },
   }
 }
 

@@ -1,0 +1,79 @@
+import { basename } from 'node:path'
+import { givesOption } from './argv-options.ts'
+import type { ArgvPolicies, ArgvPolicy } from './argv-policy.ts'
+
+/** `rm -rf`: a program, and what must be among its arguments, in any spelling and order. */
+export interface ArgvPattern {
+  readonly programs: readonly string[]
+  /** One of the spellings of each. */
+  readonly options: readonly (readonly string[])[]
+  /** In this order among the arguments. */
+  readonly words: readonly string[]
+  /** Programs that start what their arguments say: the pattern is looked for there as well. */
+  readonly wrappers: ReadonlySet<string>
+}
+
+/** What a person writes in a list of commands. A `*` at the end stands for any arguments, which are there anyway. */
+export function compilePattern(text: string, policies: ArgvPolicies): ArgvPattern {
+  const [first = '', ...rest] = text.split(/\s+/).filter((word) => word !== '')
+  const program = basename(first)
+  const known = policies.get(program) ?? []
+  const given = rest.at(-1) === '*' ? rest.slice(0, -1) : rest
+  return {
+    programs: [program, ...known.flatMap((policy) => [policy.program, ...policy.also])],
+    options: given.filter(isOption).flatMap((word) => optionsIn(word, known)),
+    words: given.filter((word) => !isOption(word)),
+    wrappers: new Set(['shell:raw', ...wrappersOf(policies)]),
+  }
+}
+
+function isOption(word: string): boolean {
+  return /^-./.test(word)
+}
+
+/** Whether a command is one the pattern speaks of. It errs on the side of yes: a pattern is there to refuse. */
+export function matchesArgv(pattern: ArgvPattern, argv: readonly string[]): boolean {
+  const [program = ''] = argv
+  if (startsWith(pattern, argv)) return true
+  if (!pattern.wrappers.has(basename(program))) return false
+  const words = argv.flatMap((word) => word.split(SHELL_BREAKS)).filter((word) => word !== '')
+  return words.some((_, at) => startsWith(pattern, words.slice(at)))
+}
+
+/** What a shell would end a word at, quotes included: a script is looked into, never relied on. */
+const SHELL_BREAKS = /[\s;&|(){}<>`$'"\\]+/
+
+const AS_WRITTEN = { known: [], valued: [] }
+
+function startsWith({ programs, options, words }: ArgvPattern, argv: readonly string[]): boolean {
+  const [program = '', ...rest] = argv
+  if (!programs.includes(basename(program))) return false
+  const isThere = (option: string): boolean => rest.some((word) => givesOption(word, option, AS_WRITTEN))
+  if (!options.every((spellings) => spellings.some(isThere))) return false
+  let at = 0
+  return words.every((word) => {
+    const found = rest.indexOf(word, at)
+    at = found + 1
+    return found >= 0
+  })
+}
+
+/** `-rf` is two options, unless data knows it as one. */
+function optionsIn(word: string, known: readonly ArgvPolicy[]): readonly (readonly string[])[] {
+  const groups = known.flatMap(({ synonyms }) => Object.values(synonyms))
+  const spellingsOf = (option: string): readonly string[] =>
+    groups.find((group) => group.includes(option)) ?? [option]
+  const [name = ''] = word.split('=', 1)
+  const isOne =
+    word.startsWith('--') ||
+    groups.some((group) => group.includes(word)) ||
+    known.some((policy) => policy.refuse_options.includes(word))
+  return isOne ? [spellingsOf(name)] : Array.from(word.slice(1), (letter) => spellingsOf(`-${letter}`))
+}
+
+function wrappersOf(policies: ArgvPolicies): readonly string[] {
+  return [...policies.values()]
+    .flat()
+    .filter(({ wraps }) => wraps)
+    .flatMap(({ program, also }) => [program, ...also])
+}

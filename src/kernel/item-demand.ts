@@ -1,0 +1,60 @@
+import type { JsonObject } from '../shared/json.ts'
+import type { SpaceName } from '../store/store.ts'
+import { decide } from './policy/decide.ts'
+import { GROUPS, serverName } from './policy/groups.ts'
+import type { Policy } from './policy/policy.ts'
+import { policyFaultText } from './policy/policy-fault.ts'
+import type { Demand, Layer, Verdict } from './policy/rule.ts'
+
+/** What is known of an item before it is run. */
+export interface JudgedItem {
+  readonly id: string
+  readonly type: string
+  readonly space: SpaceName
+  readonly executor: string | null
+  readonly config: JsonObject
+}
+
+/** Running an item, as layers judge it: a tool of a server, or of a group that is shipped, by its name there. */
+export function itemDemand({ id, type, space, executor, config }: JudgedItem): Extract<Demand, { op: 'tool' }> {
+  const demand = { op: 'tool', id, action: 'run', type } as const
+  const dot = id.indexOf('.')
+  const group = space === 'builtin' ? GROUPS.find((name) => name === id.slice(0, dot)) : undefined
+  if (group !== undefined) return { ...demand, of: { server: group, tool: id.slice(dot + 1) } }
+  if (type !== 'mcp_tool' || executor === null) return demand
+  const name = config['mcp_tool_name']
+  const server = serverName(executor)
+  const tool = typeof name === 'string' ? name : id.startsWith(`${server}.`) ? id.slice(server.length + 1) : id
+  return { ...demand, of: { server, tool } }
+}
+
+/** What a policy says of items before they are run. */
+export interface ItemJudge {
+  /** Whether there is anything that nobody could run. */
+  readonly refusesSome: boolean
+  /** Why nobody could run an item, whatever the arguments; null when somebody could. */
+  refusalOf(item: JudgedItem): Verdict | null
+  /** What is wrong with the policy itself. */
+  readonly warnings: readonly string[]
+}
+
+export function itemJudge({ layers, faults }: Policy): ItemJudge {
+  return {
+    refusesSome: layers.some(refusesTools),
+    refusalOf(item) {
+      const verdict = decide(layers, [itemDemand(item)], null)
+      return verdict.effect === 'deny' ? verdict : null
+    },
+    warnings: faults
+      .slice(0, 1)
+      .map((fault) => `nothing runs until a policy is corrected: ${policyFaultText(fault)}`),
+  }
+}
+
+function refusesTools({ byOperation }: Layer): boolean {
+  const rules = (byOperation.get('tool') ?? []).map(({ rule }) => rule)
+  return (
+    rules.some(({ effect, when }) => effect === 'deny' && when === undefined) ||
+    !rules.some(({ effect, match }) => effect === 'allow' && match.kind === 'any')
+  )
+}

@@ -1,0 +1,81 @@
+/** Whether a name or a path fits. */
+export type Fits = (text: string) => boolean
+
+/** `*` is any part of a name, `?` one character. */
+export function compileNameGlob(pattern: string): Fits {
+  if (!/[*?]/.test(pattern)) return (name) => name === pattern
+  return pattern === '*' ? () => true : (name) => fitsSegment(pattern, name)
+}
+
+/** A path of segments: `*` stays within one, `**` stands for any number of them, none included. */
+export function compilePathGlob(pattern: string): Fits {
+  const wanted = segmentsOf(pattern)
+  const isPlain = !/[*?]/.test(pattern)
+  const plain = wanted.join('/')
+  return (path) => {
+    const given = segmentsOf(path)
+    return isPlain ? given.join('/') === plain : fitsSegments(wanted, given)
+  }
+}
+
+function segmentsOf(path: string): readonly string[] {
+  return path.split('/').filter((segment) => segment !== '')
+}
+
+/** What is wrong with a glob, or null. What other tools would read as a pattern is not taken for a name. */
+export function globFault(pattern: string): string | null {
+  if (pattern === '') return 'is empty'
+  if (pattern.startsWith('!')) return 'begins with "!", which means nothing here: write a rule that denies'
+  if (/[{}[\]()]/.test(pattern)) return 'holds brackets, which are no pattern here: list each form, or write *'
+  // oxlint-disable-next-line no-control-regex -- they are what is looked for
+  if (/[\u0000-\u001f\u007f\\]/.test(pattern)) return 'holds a backslash or a control character'
+  const segments = segmentsOf(pattern)
+  if (segments.some((segment) => segment === '..' || segment === '.'))
+    return 'holds "." or "..", so it can never match'
+  if (segments.some((segment) => segment !== '**' && segment.includes('**')))
+    return 'holds "**" beside other characters'
+  return null
+}
+
+/** Goes back to the last star only: never longer than the one length times the other. */
+function fitsSegment(pattern: string, text: string): boolean {
+  return fits(pattern.length, text.length, {
+    isStar: (at) => pattern[at] === '*',
+    fitsAt: (at, index) => pattern[at] === '?' || pattern[at] === text[index],
+  })
+}
+
+function fitsSegments(pattern: readonly string[], path: readonly string[]): boolean {
+  return fits(pattern.length, path.length, {
+    isStar: (at) => pattern[at] === '**',
+    fitsAt: (at, index) => fitsSegment(pattern[at] ?? '', path[index] ?? ''),
+  })
+}
+
+interface Steps {
+  readonly isStar: (at: number) => boolean
+  readonly fitsAt: (at: number, index: number) => boolean
+}
+
+function fits(patternLength: number, textLength: number, { isStar, fitsAt }: Steps): boolean {
+  let at = 0
+  let index = 0
+  let star = -1
+  let resume = 0
+  while (index < textLength) {
+    if (at < patternLength && isStar(at)) {
+      star = at
+      at += 1
+      resume = index
+    } else if (at < patternLength && fitsAt(at, index)) {
+      at += 1
+      index += 1
+    } else if (star >= 0) {
+      resume += 1
+      index = resume
+      at = star + 1
+    } else return false
+  }
+  while (at < patternLength && isStar(at)) at += 1
+  return at === patternLength
+}

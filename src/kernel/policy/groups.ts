@@ -1,0 +1,50 @@
+import { globFault } from './glob.ts'
+
+/** Groups of tools that are shipped: no server can be called so. */
+export const GROUPS = ['filesystem', 'shell', 'git'] as const
+const RESERVED: ReadonlySet<string> = new Set([...GROUPS, 'kiwi', 'kiwi-mcp', 'code'])
+
+/** What is done with files, by the right it needs. */
+export const FILE_OPERATIONS = {
+  read: ['read', 'list', 'stat', 'search'],
+  write: ['write', 'create', 'delete', 'move'],
+} as const
+
+/** How other servers call the same. */
+const FILE_SPELLINGS: ReadonlyMap<string, string> = new Map([
+  ['read_file', 'read'],
+  ['read_text_file', 'read'],
+  ['write_file', 'write'],
+  ['edit_file', 'write'],
+  ['list_directory', 'list'],
+  ['create_file', 'create'],
+  ['create_directory', 'create'],
+  ['delete_file', 'delete'],
+  ['move_file', 'move'],
+  ['get_file_info', 'stat'],
+  ['search_files', 'search'],
+])
+
+export function fileOperation(name: string): string {
+  return FILE_SPELLINGS.get(name) ?? name
+}
+
+/** The name of a server as a policy says it: `mcp_github` is `github`; `mcp_filesystem` stays, as filesystem is ours. */
+export function serverName(executor: string): string {
+  const name = executor.replace(/^mcp_/, '')
+  return RESERVED.has(name) ? executor : name
+}
+
+/** Why no server or group can have this name, or null. */
+export function serverFault(name: string): string | null {
+  if (name.includes('.')) return 'holds a dot, which no server has in its name'
+  if (name === 'kiwi' || name === 'kiwi-mcp' || name === 'code') return 'is no server: the name is reserved'
+  return globFault(name)
+}
+
+/** The same for what stands under `mcps`, where the groups do not belong. */
+export function mcpFault(name: string): string | null {
+  if (GROUPS.some((group) => group === name))
+    return `is a group of its own: write internal_tools.${name}, or mcp_${name} for the server`
+  return /[*?]/.test(name) ? 'is a pattern: name each server' : serverFault(name)
+}

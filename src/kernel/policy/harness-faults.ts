@@ -1,0 +1,163 @@
+import { messageOf } from '../../shared/errors.ts'
+import { canonicalJson } from '../../shared/json.ts'
+import type { Harness, HarnessFault } from '../../spaces/harness.ts'
+import type { HarnessFile, WrittenRule } from '../../spaces/harness-file.ts'
+import { groupsOf } from './compile-harness.ts'
+import type { PathContext } from './expand-path.ts'
+import { pathFault } from './expand-path.ts'
+import { globFault } from './glob.ts'
+import { FILE_OPERATIONS, fileOperation, mcpFault } from './groups.ts'
+import type { LayerMeans } from './layer.ts'
+import { compileLayer } from './layer.ts'
+import { readRate } from './rate-text.ts'
+import type { Layer } from './rule.ts'
+import { exampleOf, matchesOf, programFault, ruleFaults } from './written-rule.ts'
+
+type Fault = readonly [path: readonly PropertyKey[], reason: string]
+
+/** What a schema cannot see: what could never match, says two things at once, or is not as its own examples say. */
+export async function harnessFaults(
+  harness: Harness,
+  context: PathContext,
+  means: LayerMeans,
+): Promise<readonly HarnessFault[]> {
+  const { content, faults, at } = harness
+  if (content === null) return faults
+  const found = [
+    ...placeFaults(content),
+    ...groupFaults(content),
+    ...contradictions(content),
+    ...(await Promise.all(content.rules.map((rule, index) => faultsOf(rule, index, context, means)))).flat(),
+  ]
+  return found.map(([path, reason]) => ({ ...at(path), reason }))
+}
+
+function placeFaults({ internal_tools, mcps, git }: HarnessFile): readonly Fault[] {
+  const twice = Object.entries({ mcps, git }).filter(
+    ([key, value]) => value !== undefined && Object.entries(internal_tools).some(([name, its]) => name === key && its !== undefined),
+  )
+  return twice.map(([key]) => [[key], `"${key}" stands here and in internal_tools: keep one`])
+}
+
+/** Below internal_tools, where a group stands there; else at the top. */
+function groupFaults(content: HarnessFile): readonly Fault[] {
+  const { filesystem, shell, git, mcps } = groupsOf(content)
+  const root = (key: 'git' | 'mcps'): readonly string[] =>
+    content.internal_tools[key] === undefined ? [] : ['internal_tools']
+  const judge = (path: readonly string[], values: readonly string[] = [], faultOf: FaultOf): readonly Fault[] =>
+    values.flatMap((value, at) => {
+      const fault = faultOf(value)
+      return fault === null ? [] : [[[...path, at], `"${value}" ${fault}`] as const]
+    })
+  const common = (path: readonly string[], group: Group | undefined, faultOf: FaultOf): readonly Fault[] => [
+    ...judge([...path, 'require_approval'], group?.require_approval, faultOf),
+    ...(group?.rate_limit === undefined || readRate(group.rate_limit) !== null
+      ? []
+      : [[[...path, 'rate_limit'], `"${group.rate_limit}" is no rate such as 100/minute`] as const]),
+  ]
+  const files = ['internal_tools', 'filesystem']
+  const programs = ['internal_tools', 'shell']
+  return [
+    ...common(files, filesystem, fileOperationFault),
+    ...judge([...files, 'allowed_paths'], filesystem?.allowed_paths, pathFault),
+    ...judge([...files, 'read_only_paths'], filesystem?.read_only_paths, pathFault),
+    ...common(programs, shell, programFault),
+    ...judge([...programs, 'allowed_commands'], shell?.allowed_commands, programFault),
+    ...judge([...programs, 'blocked_commands'], shell?.blocked_commands, (text) =>
+      text.trim() === '' ? 'is empty' : null,
+    ),
+    ...common([...root('git'), 'git'], git, globFault),
+    ...judge([...root('git'), 'git', 'allowed'], git?.allowed, globFault),
+    ...Object.entries(mcps ?? {}).flatMap(([name, group]): readonly Fault[] => {
+      const path = [...root('mcps'), 'mcps', name]
+      const fault = mcpFault(name)
+      return [
+        ...(fault === null ? [] : [[path, `"${name}" ${fault}`] as const]),
+        ...common(path, group, globFault),
+      ]
+    }),
+  ]
+}
+
+type FaultOf = (value: string) => string | null
+interface Group {
+  readonly rate_limit?: string | undefined
+  readonly require_approval?: readonly string[] | undefined
+}
+
+function fileOperationFault(name: string): string | null {
+  if (/[*?]/.test(name)) return globFault(name)
+  const known = Object.values(FILE_OPERATIONS).flat()
+  return known.some((operation) => operation === fileOperation(name))
+    ? null
+    : `is no operation on files: ${known.join(', ')}`
+}
+
+/** The same thing allowed and denied in one file is a mistake, whichever was meant. */
+function contradictions(content: HarnessFile): readonly Fault[] {
+  const { shell } = groupsOf(content)
+  const blocked = shell?.blocked_commands ?? []
+  const commands = (shell?.allowed_commands ?? []).flatMap((name, at): readonly Fault[] =>
+    blocked.includes(name)
+      ? [[['internal_tools', 'shell', 'allowed_commands', at], `"${name}" is in blocked_commands too`]]
+      : [],
+  )
+  const seen = new Map<string, WrittenRule['effect']>()
+  const rules = content.rules.flatMap(({ op, match = {}, when = {}, effect }, at): readonly Fault[] => {
+    const key = canonicalJson({ op, match, when })
+    const before = seen.get(key)
+    seen.set(key, effect)
+    if (before === undefined || before === effect) return []
+    return [[['rules', at], `it says ${effect} where another rule with the same match says ${before}`]]
+  })
+  return [...commands, ...rules]
+}
+
+async function faultsOf(
+  rule: WrittenRule,
+  index: number,
+  context: PathContext,
+  means: LayerMeans,
+): Promise<readonly Fault[]> {
+  const path = ['rules', index]
+  const wrong = ruleFaults(rule)
+  if (wrong.length > 0) return wrong.map(([inner, reason]) => [[...path, ...inner], reason])
+  try {
+    const rules = matchesOf(rule, context).map((match) => ({
+      id: `rules/${index + 1}`,
+      op: rule.op,
+      match,
+      effect: rule.effect,
+      remedy: '',
+      ...(rule.when === undefined ? {} : { when: rule.when }),
+    }))
+    const layer = await compileLayer({ name: '', source: { kind: 'machine' }, rules }, true, means)
+    return exampleFaults(rule, layer, path, context)
+  } catch (error) {
+    return [[[...path, 'when'], messageOf(error)]]
+  }
+}
+
+function exampleFaults(
+  { op, examples }: WrittenRule,
+  layer: Layer,
+  path: readonly PropertyKey[],
+  context: PathContext,
+): readonly Fault[] {
+  const matches = (example: NonNullable<ReturnType<typeof exampleOf>>): boolean =>
+    (layer.byOperation.get(op) ?? []).some(
+      ({ speaksOf, holds }) => speaksOf(example.demand) && (holds === null || holds(example.parameters)),
+    )
+  return (['match', 'not_match'] as const).flatMap((kind) =>
+    (examples?.[kind] ?? []).flatMap((given, at): readonly Fault[] => {
+      const where = [...path, 'examples', kind, at]
+      const example = exampleOf(op, given, context)
+      const shown = JSON.stringify(given)
+      // Without a project nothing can be said of what lies in it.
+      if (example === null)
+        return context.projectPath === null && op !== 'exec' ? [] : [[where, `the example ${shown} is no ${op}`]]
+      if (matches(example) === (kind === 'match')) return []
+      return [[where, `the example ${shown} ${kind === 'match' ? 'does not match' : 'matches'}`]]
+    }),
+  )
+}

@@ -1,0 +1,97 @@
+import type { Harness } from '../../spaces/harness.ts'
+import { groupsOf } from './compile-harness.ts'
+import type { Notice, Policy, RateLimit, SandboxFloor } from './policy.ts'
+import { readRate } from './rate-text.ts'
+import type { Demand } from './rule.ts'
+
+type Settings = Omit<Policy, 'layers' | 'faults'>
+type Read = Harness & { readonly content: NonNullable<Harness['content']> }
+
+const APPROVAL_TIMEOUT = 3600
+
+/** What files say besides rules, taken together: the stricter wins, so that a project can only tighten. */
+export function settingsOf(files: readonly Harness[]): Settings {
+  const read = files.filter((file): file is Read => file.content !== null)
+  const strictest = <T>(order: readonly T[], given: readonly (T | undefined)[]): T | undefined =>
+    order.find((value) => given.includes(value))
+  return {
+    files: files.map(({ place, path, content }) => ({
+      place,
+      path,
+      mode: content?.mode ?? null,
+      allowedMcps: content?.allowed_mcps ?? null,
+      hasIdleNotices: place === 'project' && Object.keys(content?.notify ?? {}).length > 0,
+    })),
+    signatureRequiredBy: read.filter(requiresSignature).map(({ path }) => `"${path}" requires it`)[0] ?? null,
+    rateLimits: read.flatMap(rateLimitsOf),
+    approvalTimeoutMs: (demand) => {
+      const given = read.flatMap((file) => groupFor(file, demand)?.approval_timeout ?? [])
+      return Math.min(...(given.length === 0 ? [APPROVAL_TIMEOUT] : given)) * 1000
+    },
+    notices: read.filter(({ place }) => place !== 'project').flatMap(noticesOf),
+    sandbox: floorOf(read),
+    callBudget: least(read.flatMap(({ content }) => content.budgets.tool_calls ?? [])),
+    onSecret: strictest(
+      ['block', 'redact', 'flag'] as const,
+      read.map(({ content }) => content.secrets),
+    ) ?? 'flag',
+  }
+}
+
+/** Only the machine and the person may do without signatures in proxy mode. */
+function requiresSignature({ place, content: { mode, require_signature: wanted } }: Read): boolean {
+  return wanted === true || (mode === 'proxy' && !(wanted === false && place !== 'project'))
+}
+
+function least(values: readonly number[]): number | null {
+  return values.length === 0 ? null : Math.min(...values)
+}
+
+function floorOf(files: readonly Read[]): SandboxFloor | null {
+  const given = files.flatMap(({ content }) => content.sandbox ?? [])
+  const level = (['strict', 'fs', 'off'] as const).find((one) => given.some((floor) => floor.level === one))
+  if (level === undefined) return null
+  return { level, isRequired: given.some(({ required }) => required) }
+}
+
+function rateLimitsOf({ place, content }: Read): readonly RateLimit[] {
+  const { mcps = {}, ...groups } = groupsOf(content)
+  const named = [
+    ...Object.entries(groups).map(([server, group]) => [server, server, group] as const),
+    ...Object.entries(mcps).map(([server, group]) => [server, `mcps.${server}`, group] as const),
+  ]
+  return named.flatMap(([server, key, group]) => {
+    const rate = readRate(group?.rate_limit ?? '')
+    return rate === null ? [] : [{ id: `${place}/${key}/rate_limit`, server, tool: null, ...rate }]
+  })
+}
+
+function groupFor(
+  { content }: Read,
+  demand: Demand,
+): { readonly approval_timeout?: number | undefined } | undefined {
+  const { filesystem, shell, git, mcps = {} } = groupsOf(content)
+  switch (demand.op) {
+    case 'read':
+    case 'write':
+      return filesystem
+    case 'exec':
+      return shell
+    case 'tool': {
+      const named = new Map(Object.entries({ ...mcps, filesystem, shell, git }))
+      return named.get(demand.of?.server ?? '')
+    }
+    case 'net':
+    case 'spawn':
+      return undefined
+  }
+}
+
+function noticesOf({ content: { notify } }: Read): readonly Notice[] {
+  const { desktop, ...addresses } = notify
+  const sent = (['webhook', 'slack', 'email'] as const).flatMap((kind) => {
+    const to = addresses[kind]
+    return to === undefined ? [] : [{ kind, to }]
+  })
+  return desktop === true ? [...sent, { kind: 'desktop', to: null }] : sent
+}

@@ -1,0 +1,67 @@
+import { canonicalJson } from '../../shared/json.ts'
+import type { LayerData, Rule } from './rule.ts'
+
+/** The two sets of layers of a run: what judges it, and what judges whatever it begins. */
+export interface RunLayers {
+  readonly own: readonly LayerData[]
+  readonly ceiling: readonly LayerData[]
+}
+
+interface Spawn {
+  readonly directive: string
+  /** Null to start from what the parent may. */
+  readonly permissions: readonly Rule[] | null
+  readonly delegate: readonly Rule[] | null
+  readonly tools: LayerData | null
+}
+
+/**
+ * A child's list is its parent's ceiling and more, and the strictest of more layers never allows more: so no descendant
+ * is above the ceiling of any ancestor, whatever is declared on the way.
+ */
+export function spawned(
+  parent: RunLayers | null,
+  { directive, permissions, delegate, tools }: Spawn,
+): RunLayers {
+  const { own: parents = [], ceiling = [] } = parent ?? {}
+  const declared = permissions === null ? null : layerOf(directive, 'permissions', permissions)
+  const handed = delegate === null ? declared : layerOf(directive, 'delegate', delegate)
+  const named = tools === null ? [] : [tools]
+  return {
+    own: distinct([...ceiling, ...(declared === null ? parents : [declared]), ...named]),
+    ceiling: distinct([...ceiling, ...(handed === null ? [] : [handed]), ...named]),
+  }
+}
+
+function layerOf(
+  directive: string,
+  element: 'permissions' | 'delegate',
+  rules: readonly Rule[],
+): LayerData {
+  const name = element === 'permissions' ? `directive ${directive}` : `ceiling of directive ${directive}`
+  return { name, source: { kind: 'directive', directive, element }, rules }
+}
+
+function distinct(layers: readonly LayerData[]): readonly LayerData[] {
+  return [...new Map(layers.map((layer) => [canonicalJson(layer), layer])).values()]
+}
+
+/** Tools named at the spawn: `server.tool`, or an id, with `*` in either. What they do is not narrowed further. */
+export function narrowed(tools: readonly string[]): LayerData {
+  const allow = (op: Rule['op'], match: Rule['match']): Rule => ({
+    id: `spawn/${op}`,
+    op,
+    match,
+    effect: 'allow',
+    remedy: 'Name the tool when the run is begun',
+  })
+  const named = tools.flatMap((text) => {
+    const dot = text.indexOf('.')
+    const own = allow('tool', { kind: 'tool', server: null, tools: [text] })
+    if (text === '*') return [allow('tool', { kind: 'any' })]
+    if (dot < 0) return [own]
+    return [own, allow('tool', { kind: 'tool', server: text.slice(0, dot), tools: [text.slice(dot + 1)] })]
+  })
+  const rest = (['exec', 'net', 'read', 'write', 'spawn'] as const).map((op) => allow(op, { kind: 'any' }))
+  return { name: 'tools named at the spawn', source: { kind: 'spawn' }, rules: [...named, ...rest] }
+}

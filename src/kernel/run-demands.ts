@@ -1,0 +1,50 @@
+import type { Draft } from '../chain/draft.ts'
+import type { Plan } from '../chain/plan.ts'
+import { itemDemand } from './item-demand.ts'
+import type { Demand } from './policy/rule.ts'
+
+/** From here on a person, or a publisher they accept, vouches for every link. */
+const VOUCHED = 2
+
+/** The tool itself, every executor that is not shipped, and what stands at the end: a new name is no new right. */
+export function runDemands({ plan, effect }: Draft): readonly Demand[] {
+  const isVouched = plan.trust.level >= VOUCHED
+  const tools = toolDemands(plan, isVouched)
+  switch (effect.kind) {
+    case 'content':
+      return tools
+    case 'subprocess': {
+      const { command, args } = effect.command
+      // Of what nobody vouches for, the program is as good as the code it is given.
+      const trait = isVouched ? {} : { isChosen: true, runsCode: true }
+      const builders = new Set(effect.environment?.builder?.programs)
+      builders.delete(command)
+      return [
+        ...tools,
+        ...[...builders].map((program): Demand => ({ op: 'exec', program, ...trait })),
+        { op: 'exec', program: command, argv: [command, ...args], ...trait },
+      ]
+    }
+    case 'http_client': {
+      const { host } = new URL(effect.request.url)
+      const isChosen = !isVouched || !isLiteralHost(plan, host)
+      return [...tools, { op: 'net', host, method: effect.request.method, ...(isChosen ? { isChosen } : {}) }]
+    }
+  }
+}
+
+function toolDemands({ items, links }: Plan, isVouched: boolean): readonly Demand[] {
+  return items.flatMap((item, at): readonly Demand[] => {
+    const { id, space, manifest } = item
+    const { tool_type: type, executor, config } = manifest
+    const demand = itemDemand({ id, type, space: links[at]?.space ?? space, executor, config })
+    if (at === 0) return [demand]
+    return space === 'builtin' ? [] : [{ ...demand, isChosen: !isVouched }]
+  })
+}
+
+/** Whether the manifests write the host out, so that no argument can lead elsewhere. */
+function isLiteralHost({ config: { url, url_template: template } }: Plan, host: string): boolean {
+  const written = url ?? template
+  return typeof written === 'string' && written.split('/')[2]?.toLowerCase() === host.toLowerCase()
+}
