@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Wish } from '../src/kernel/call.ts'
+import { decide } from '../src/kernel/policy/decide.ts'
 import type { Client } from '../src/meta/meta.ts'
 import { parseItemRef } from '../src/shared/ids.ts'
 import type { JsonObject } from '../src/shared/json.ts'
@@ -157,6 +158,15 @@ describe('X7: the vault', () => {
     'A'.repeat(129),
   ])('%j is no name of a secret', async (name) => {
     await expectError(await setSecret(name, CANARY), 'INVALID_PARAMETERS', 'as the name of a secret')
+  })
+
+  test('no tool may read or write it, its key, or `.env` of the user space', async () => {
+    const { layers } = await temp.kiwi.policyOf(temp.project)
+    const { vault, userSpace } = temp.config
+    for (const path of [vault.path, vault.keyFile, join(userSpace, '.env')]) {
+      for (const op of ['read', 'write'] as const)
+        expect(decide(layers, [{ op, path }], null)).toMatchObject({ effect: 'deny', layer: 'machine' })
+    }
   })
 
   test('one that is damaged stops what needs it, and nothing else; nothing is lost', async () => {
@@ -340,6 +350,30 @@ describe('RED-04: what looks like a secret in a result', () => {
     expect(flagged.metadata.warnings).toContain('the result holds what looks like a secret (rule aws-key)')
     const records = await temp.kiwi.store.records({ limit: 9, call_id: flagged.metadata.call_id })
     expect(JSON.stringify([records, flagged.metadata])).not.toContain('IOSFODNN7EXAMPLE')
+  })
+
+  test('is taken out, or blocks the whole result, where the policy of a project says so', async () => {
+    await script('finds', 'printf "key %s%s\\n" AKIA IOSFODNN7EXAMPLE', {})
+    try {
+      temp.write('config/agent_harness.yaml', 'mode: direct\nsecrets: redact\n')
+      const redacted = await temp.run('finds')
+      expect(redacted).toMatchObject({ ...success, data: { output: 'key [REDACTED:aws-key]\n' } })
+      temp.write('config/agent_harness.yaml', 'mode: direct\nsecrets: block\n')
+      const blocked = await temp.run('finds')
+      await expectError(
+        blocked,
+        'SECRET_BLOCKED',
+        'Cannot return the result of "finds": rule aws-key matched',
+      )
+      expect(blocked.error?.details).toMatchObject({ layer: 'policy', rule: 'aws-key' })
+      expect(JSON.stringify([redacted, blocked])).not.toContain('IOSFODNN7EXAMPLE')
+    } finally {
+      rmSync(join(temp.project, '.ai/config'), { recursive: true })
+    }
+    expect(await temp.run('finds')).toMatchObject({
+      ...success,
+      data: { output: expect.stringContaining('EXAMPLE') },
+    })
   })
 
   test('BEN-11: a commit, a UUID and base64 of prose are not', async () => {

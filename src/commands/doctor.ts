@@ -12,6 +12,7 @@ import { policyFindings } from './policy-findings.ts'
 import { projectItems } from './project-items.ts'
 import { openTerminal, table } from './terminal.ts'
 import { isTrusted } from './trust.ts'
+import { vaultFinding } from './vault-finding.ts'
 import type { CommonOptions, Session } from './with-kiwi.ts'
 import { withKiwi } from './with-kiwi.ts'
 
@@ -131,6 +132,7 @@ async function look(session: Session): Promise<readonly Finding[]> {
           fix: 'Compare with a backup: somebody changed the store',
         },
   )
+  findings.push(await vaultFinding(kiwi))
   for (const [sample, name, fix] of RUNTIMES) {
     const { error } = await call('execute', {
       item_type: 'tool',

@@ -94,7 +94,11 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
   const outputs = openOutputs({ settings: config.outputs, userSpace, clock })
   const signer = openSigner(openOwnKey(config), clock)
   const schemas = openSchemas()
-  const layerMeans: LayerMeans = { argvPolicies, compileSchema: (schema, what) => schemas.compile(schema, what) }
+  const layerMeans: LayerMeans = {
+    argvPolicies,
+    compileSchema: (schema, what) => schemas.compile(schema, what),
+  }
+  const secretFiles = [vault.path, vault.keyFile, join(userSpace, '.env')]
   const policyOf = openPolicy({
     ...layerMeans,
     home: config.home,
@@ -106,12 +110,11 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
         config.file,
         key,
         publicKey,
-        vault.path,
-        vault.keyFile,
+        ...secretFiles,
         join(userSpace, 'config', 'agent_harness.yaml'),
         config.machineHarness,
       ],
-      neverRead: [token, key, vault.path, vault.keyFile, join(userSpace, '.env')],
+      neverRead: [token, key, ...secretFiles],
       programs: [join(builtinFolder, '..', 'dist', 'cli.js')],
     },
   })

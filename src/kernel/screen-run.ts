@@ -23,8 +23,11 @@ export async function screenRun(
   { secretPatterns, policyOf }: ScreenMeans,
   perform: () => Promise<Performed>,
 ): Promise<Performed> {
+  // Read while the tool runs, so that the first result does not wait for it.
+  const ready = secretPatterns.screen(null).catch(() => null)
   try {
     const { data, warnings } = await perform()
+    await ready
     const { rules, redacted } = await secretPatterns.screen(data)
     if (rules.length === 0) return { data, warnings }
     switch ((await policyOf(projectPath)).onSecret) {

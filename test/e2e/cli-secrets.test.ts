@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Place } from '../fixtures/place.ts'
@@ -82,6 +82,18 @@ describe('X7: kiwi secret', () => {
     const all = everyFile(place.folder) + JSON.stringify(listed)
     expect(all).not.toContain(CANARY)
     expect(all).not.toContain('of the tests')
+  })
+
+  test('kiwi doctor tells whether it can be opened, and whether others can read it', async () => {
+    const doctor = async (from = place): Promise<string> => (await kiwi(from, ['doctor'])).stdout
+    expect(await doctor()).toMatch(/ok +vault +made at the first kiwi secret set/)
+    await kiwi(place, ['secret', 'set', 'WEATHER_KEY'], CANARY)
+    expect(await doctor()).toMatch(/ok +vault +1 in \S+kiwi\.vault, opened by KIWI_VAULT_PASSPHRASE/)
+    expect(await doctor({ ...place, env: { ...place.env, KIWI_VAULT_PASSPHRASE: 'wrong' } })).toMatch(
+      /fail +vault +Cannot open the vault/,
+    )
+    chmodSync(join(place.folder, 'user/kiwi.vault'), 0o644)
+    expect(await doctor()).toMatch(/fail +vault +\S+kiwi\.vault can be read by others\n +> chmod 600/)
   })
 
   test('set at a terminal: what is typed is not shown', async () => {

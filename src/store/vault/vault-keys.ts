@@ -78,8 +78,8 @@ export function openVaultKeys({ keyFile, passphrase, keychain }: KeyMeans): Vaul
 const PASSPHRASE_HINT = 'Set KIWI_VAULT_PASSPHRASE where Kiwi is started'
 const scryptAsync = promisify<string, string, number, object, Buffer>(scrypt)
 const KEY_BYTES = 32
-/** 128 MB and a third of a second for each guess. */
-const COST = { N: 2 ** 17, r: 8, p: 1, maxmem: 256 * 1024 * 1024 }
+/** 64 MB for each guess; a process that uses the vault pays it once. */
+const COST = { N: 2 ** 16, r: 8, p: 1, maxmem: 128 * 1024 * 1024 }
 
 async function derive(secret: Buffer | string, { salt }: Lock): Promise<Buffer> {
   if (typeof secret === 'string') return scryptAsync(secret, salt, KEY_BYTES, COST)
