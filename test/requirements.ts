@@ -67,6 +67,7 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   R22: 'a hash leaves out signature lines and nothing else',
   R40: 'what was changed is mended by sign, and the refusal says so',
   R54: 'unsigned runs with a note, unless signatures are required',
+  X7: 'secrets in a vault, granted to a content for a place, taken out of all that comes back',
   X12: 'versions are compared, and rolled back to as a new version',
   R25: 'environments lie in the cache, named by interpreter and packages',
   R45: 'compile once, then run',

@@ -23,6 +23,7 @@ const TOPICS = [
   'sign',
   'import',
   'permissions',
+  'secrets',
   'threads',
   'limits',
 ] as const

@@ -11,7 +11,7 @@ export interface SecretPatterns {
   screen(value: JsonValue): Promise<Screened>
 }
 
-export interface Screened {
+interface Screened {
   /** Ids of the rules that matched, each once. */
   readonly rules: readonly string[]
   /** The value without what matched. */

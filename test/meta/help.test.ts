@@ -24,6 +24,7 @@ describe('help', () => {
     'sign',
     'import',
     'permissions',
+    'secrets',
     'threads',
     'limits',
   ]

@@ -32,7 +32,7 @@ export interface Vault {
   list(): Promise<Listed>
 }
 
-export interface Secret {
+interface Secret {
   readonly value: string
   readonly set_at: string
 }
