@@ -192,7 +192,12 @@ describe('the permission stage', () => {
     const { error, metadata } = await temp.run('sly')
     expect(error).toMatchObject({
       code: 'PERMISSION_DENIED',
-      details: { layer: 'machine', rule: 'machine/own-program', op: 'exec', resource: expect.stringContaining(program) },
+      details: {
+        layer: 'machine',
+        rule: 'machine/own-program',
+        op: 'exec',
+        resource: expect.stringContaining(program),
+      },
     })
     expect(error?.hint).toBeTruthy()
     expect(existsSync(join(temp.folder, 'approved'))).toBe(false)
@@ -235,13 +240,14 @@ describe('the permission stage', () => {
     const call: Call = { ...newCall(ticket, () => Promise.reject(new Error('not reached'))), work }
     const broken = {
       name: 'broken',
-      get rules(): never {
+      isBase: true,
+      get byOperation(): never {
         throw new Error('the rules cannot be read')
       },
     }
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what these two stages use, and no more
     const means = {
-      policyOf: () => ({ layers: [broken] }),
+      policyOf: () => ({ layers: [broken], faults: [] }),
       store: {
         journal: { append: (given: readonly unknown[]) => Promise.resolve(void records.push(...given)) },
       },

@@ -11,26 +11,26 @@ export function policyFindings({ files, faults }: Policy, project: string): read
   const own = files.filter(({ place }) => place !== 'builtin')
   const modes = own
     .filter(({ path }) => !faults.some(({ file }) => file === path))
-    .map(({ path, place, mode }): Finding => ({ name, state: 'ok', detail: `${place}, ${mode} mode: ${path}` }))
-  const wrong = faults.map(
-    (fault): Finding => ({
+    .map(({ path, place, mode }): Finding => ({
       name,
-      state: 'fail',
-      code: 'POLICY_ERROR',
-      detail: policyFaultText(fault),
-      fix: `Correct ${fault.file}: until then nothing runs and nothing is written`,
-    }),
-  )
+      state: 'ok',
+      detail: `${place}, ${mode} mode: ${path}`,
+    }))
+  const wrong = faults.map((fault): Finding => ({
+    name,
+    state: 'fail',
+    code: 'POLICY_ERROR',
+    detail: policyFaultText(fault),
+    fix: `Correct ${fault.file}: until then nothing runs and nothing is written`,
+  }))
   const idle = own
     .filter(({ hasIdleNotices }) => hasIdleNotices)
-    .map(
-      ({ path }): Finding => ({
-        name,
-        state: 'warn',
-        detail: `${path} says where notices go, which a project cannot`,
-        fix: 'Write notify into the harness file of the user space',
-      }),
-    )
+    .map(({ path }): Finding => ({
+      name,
+      state: 'warn',
+      detail: `${path} says where notices go, which a project cannot`,
+      fix: 'Write notify into the harness file of the user space',
+    }))
   return [...modes, ...wrong, ...idle, ...own.flatMap((file) => clientFindings(file, project))]
 }
 

@@ -13,18 +13,27 @@ export interface JudgedItem {
   readonly space: SpaceName
   readonly executor: string | null
   readonly config: JsonObject
+  readonly category: string | null
 }
 
 /** Running an item, as layers judge it: a tool of a server, or of a group that is shipped, by its name there. */
-export function itemDemand({ id, type, space, executor, config }: JudgedItem): Extract<Demand, { op: 'tool' }> {
-  const demand = { op: 'tool', id, action: 'run', type } as const
+export function itemDemand({
+  id,
+  type,
+  space,
+  executor,
+  config,
+  category,
+}: JudgedItem): Extract<Demand, { op: 'tool' }> {
+  const demand = { op: 'tool', id, action: 'run', type, ...(category === null ? {} : { category }) } as const
   const dot = id.indexOf('.')
   const group = space === 'builtin' ? GROUPS.find((name) => name === id.slice(0, dot)) : undefined
   if (group !== undefined) return { ...demand, of: { server: group, tool: id.slice(dot + 1) } }
   if (type !== 'mcp_tool' || executor === null) return demand
   const name = config['mcp_tool_name']
   const server = serverName(executor)
-  const tool = typeof name === 'string' ? name : id.startsWith(`${server}.`) ? id.slice(server.length + 1) : id
+  const tool =
+    typeof name === 'string' ? name : id.startsWith(`${server}.`) ? id.slice(server.length + 1) : id
   return { ...demand, of: { server, tool } }
 }
 

@@ -27,9 +27,10 @@ import type { LayerMeans } from './policy/layer.ts'
 import { openPolicy } from './policy/open-policy.ts'
 import { readWork } from './read-work.ts'
 import { openOutputs } from './outputs.ts'
+import { ownFiles } from './own-files.ts'
 import { openResults } from './results.ts'
 import { rootOf } from './run-work.ts'
-import type { RunOrder } from './runs.ts'
+import type { Begun, RunOrder } from './runs.ts'
 import { openRuns } from './runs.ts'
 import type { ItemJudge } from './item-demand.ts'
 import { itemJudge } from './item-demand.ts'
@@ -48,7 +49,7 @@ export interface Kernel {
   /** The links an item would run through, how far each is trusted, and the hash a grant for it is bound to. */
   chainOf(item: Item, lookup: Lookup): Promise<ShownChain>
   /** Begins a run: calls that name it are judged by its layers too. */
-  openRun(order: RunOrder): Promise<string>
+  openRun(order: RunOrder): Promise<Begun>
   /** Ends it, with all that were begun in it. */
   closeRun(runId: string): Promise<void>
   /** What is decided in a project about items before they are run: the same function filters what is shown. */
@@ -85,7 +86,7 @@ interface KernelMeans {
 
 export function openKernel({ config, store, clock, log, packageTable, builtinFolder }: KernelMeans): Kernel {
   const secrets = openSecrets({ config, clock, store })
-  const { token, key, publicKey, vault, userSpace } = config
+  const { userSpace } = config
   const argvPolicies = openArgvPolicies(
     ...[builtinFolder, userSpace].map((root) => join(root, 'config', 'argv')),
   )
@@ -98,27 +99,13 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
     argvPolicies,
     compileSchema: (schema, what) => schemas.compile(schema, what),
   }
-  const secretFiles = [vault.path, vault.keyFile, join(userSpace, '.env')]
   const policyOf = openPolicy({
     ...layerMeans,
     home: config.home,
     places: { builtinFolder, machineHarness: config.machineHarness, userSpace },
-    own: {
-      neverWritten: [
-        ...['', '-wal', '-shm', '-journal'].map((end) => config.store + end),
-        token,
-        config.file,
-        key,
-        publicKey,
-        ...secretFiles,
-        join(userSpace, 'config', 'agent_harness.yaml'),
-        config.machineHarness,
-      ],
-      neverRead: [token, key, ...secretFiles],
-      programs: [join(builtinFolder, '..', 'dist', 'cli.js')],
-    },
+    own: ownFiles(config, builtinFolder),
   })
-  const runs = openRuns({ ...layerMeans, store, clock })
+  const runs = openRuns({ ...layerMeans, store, clock, home: config.home })
   const means: Means = {
     chain,
     store,

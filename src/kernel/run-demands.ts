@@ -36,8 +36,8 @@ export function runDemands({ plan, effect }: Draft): readonly Demand[] {
 function toolDemands({ items, links }: Plan, isVouched: boolean): readonly Demand[] {
   return items.flatMap((item, at): readonly Demand[] => {
     const { id, space, manifest } = item
-    const { tool_type: type, executor, config } = manifest
-    const demand = itemDemand({ id, type, space: links[at]?.space ?? space, executor, config })
+    const { tool_type: type, executor, config, category } = manifest
+    const demand = itemDemand({ id, type, space: links[at]?.space ?? space, executor, config, category })
     if (at === 0) return [demand]
     return space === 'builtin' ? [] : [{ ...demand, isChosen: !isVouched }]
   })

@@ -4,9 +4,12 @@ import { createIds } from '../shared/ids.ts'
 import type { JsonValue } from '../shared/json.ts'
 import type { StoredRun } from '../store/runs.ts'
 import type { Store } from '../store/store.ts'
+import type { Permissions } from './policy/compile-permissions.ts'
+import { compilePermissions } from './policy/compile-permissions.ts'
 import type { LayerMeans } from './policy/layer.ts'
 import { compileLayer } from './policy/layer.ts'
 import type { Layer, LayerData, Rule } from './policy/rule.ts'
+import { readPermissions } from './policy/read-permissions.ts'
 import { narrowed, spawned } from './policy/spawn.ts'
 
 /** A run that is to be begun. */
@@ -16,10 +19,11 @@ export interface RunOrder {
   readonly parent: string | null
   readonly principal: string
   readonly directive: string | null
-  /** What its directive may do; null to start from what the parent may. */
-  readonly permissions: readonly Rule[] | null
-  /** What it may hand on, when that is something else. */
-  readonly delegate: readonly Rule[] | null
+  /** The `<permissions>` of its directive; null to start from what the parent may. */
+  readonly permissions: string | null
+  /** Servers that a directive may name: those that are known, and those it declares. */
+  readonly servers: readonly string[]
+  readonly projectPath: string | null
   /** Tools named when it is begun: they narrow, and grant nothing. */
   readonly tools: readonly string[] | null
 }
@@ -33,8 +37,17 @@ export interface Run {
   readonly layers: readonly Layer[]
 }
 
+/** A run that was begun. */
+export interface Begun {
+  readonly id: string
+  /** Variables its directive asks for; only a person grants them. */
+  readonly secrets: readonly string[]
+  /** What of its permissions grants nothing. */
+  readonly warnings: readonly string[]
+}
+
 export interface Runs {
-  open(order: RunOrder): Promise<string>
+  open(order: RunOrder): Promise<Begun>
   /** NOT_FOUND for one that is not there, is over, or is another's: which of these, nobody is told. */
   find(id: string, principal: string): Promise<Run>
   close(id: string): Promise<void>
@@ -43,11 +56,12 @@ export interface Runs {
 interface RunMeans extends LayerMeans {
   readonly store: Store
   readonly clock: Clock
+  readonly home: string
 }
 
 const MOST_KEPT = 200
 
-export function openRuns({ store, clock, ...means }: RunMeans): Runs {
+export function openRuns({ store, clock, home, ...means }: RunMeans): Runs {
   const ids = createIds(() => clock.now())
   const kept = new Map<string, readonly Layer[]>()
   const underWay = async (id: string, principal: string): Promise<StoredRun> => {
@@ -64,9 +78,11 @@ export function openRuns({ store, clock, ...means }: RunMeans): Runs {
     return layers
   }
   return {
-    async open({ kind, parent, principal, directive, permissions, delegate, tools }) {
+    async open(order) {
+      const { kind, parent, principal, directive, tools } = order
       const begins = parent === null ? null : await underWay(parent, principal)
       const id = ids()
+      const { permissions, delegate, secrets, reports } = await declaredBy(order, directive ?? id, home)
       const { own, ceiling } = spawned(
         begins === null ? null : { own: toLayers(begins.own), ceiling: toLayers(begins.ceiling) },
         { directive: directive ?? id, permissions, delegate, tools: tools === null ? null : narrowed(tools) },
@@ -85,7 +101,7 @@ export function openRuns({ store, clock, ...means }: RunMeans): Runs {
         opened_at: new Date(clock.now()).toISOString(),
         closed_at: null,
       })
-      return id
+      return { id, secrets, warnings: reports }
     },
     async find(id, principal) {
       const run = await underWay(id, principal)
@@ -94,6 +110,17 @@ export function openRuns({ store, clock, ...means }: RunMeans): Runs {
     },
     close: (id) => store.runs.close(id, new Date(clock.now()).toISOString()),
   }
+}
+
+/** Without a directive nothing is declared, which is not the same as a directive that may do nothing. */
+async function declaredBy(
+  { permissions: text, servers, projectPath }: RunOrder,
+  directive: string,
+  home: string,
+): Promise<Omit<Permissions, 'permissions'> & { readonly permissions: readonly Rule[] | null }> {
+  if (text === null) return { permissions: null, delegate: null, secrets: [], reports: [] }
+  const block = await readPermissions(text, directive)
+  return compilePermissions(block, { directive, servers: new Set(servers), projectPath, home })
 }
 
 function toLayers(kept: readonly JsonValue[]): readonly LayerData[] {

@@ -68,7 +68,7 @@ async function searchUsable(
 
 async function isUsableHit(hit: SearchHit, judge: ItemJudge, lookup: Lookup): Promise<boolean> {
   const { item_id: id, tool_type: type, space } = hit
-  const known = { id, type, space, executor: null, config: {} }
+  const known = { id, type, space, executor: null, config: {}, category: null }
   if (type !== 'mcp_tool') return judge.refusalOf(known) === null
   // Which server it belongs to stands in its manifest.
   const item = await lookup.find(parseItemRef(id), 'tool', space).catch(() => null)

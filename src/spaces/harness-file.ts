@@ -22,34 +22,57 @@ const InternalTools = z.strictObject({
   mcps: Servers.optional(),
 })
 
-const OneOrMore = z.union([z.string().min(1).max(1024).transform((one) => [one]), Names])
-const effect = z.enum(['allow', 'ask', 'deny'])
-const when = z.record(z.string(), z.json()).optional()
-const Examples = z
-  .strictObject({ match: z.array(z.json()).default([]), not_match: z.array(z.json()).default([]) })
-  .optional()
+const OneOrMore = z.union([
+  z
+    .string()
+    .min(1)
+    .max(1024)
+    .transform((one) => [one]),
+  Names,
+])
+/** What every rule has besides what it speaks of. */
+const common = {
+  when: z.record(z.string(), z.json()).optional(),
+  effect: z.enum(['allow', 'ask', 'deny']),
+  examples: z
+    .strictObject({ match: z.array(z.json()).default([]), not_match: z.array(z.json()).default([]) })
+    .prefault({}),
+}
 
-const ruleOf = <Op extends string, Match extends z.ZodRawShape>(ops: readonly Op[], match: Match) =>
-  z.strictObject({
-    op: z.enum(ops),
-    match: z.strictObject(match).optional(),
-    when,
-    effect,
-    examples: Examples,
-  })
+const ToolRule = z.strictObject({
+  op: z.literal('tool'),
+  match: z
+    .strictObject({
+      server: z.string().min(1).optional(),
+      tool: OneOrMore.optional(),
+      actions: OneOrMore.optional(),
+    })
+    .prefault({}),
+  ...common,
+})
+const ExecRule = z.strictObject({
+  op: z.literal('exec'),
+  match: z.strictObject({ program: OneOrMore.optional(), command: OneOrMore.optional() }).prefault({}),
+  ...common,
+})
+const NetRule = z.strictObject({
+  op: z.literal('net'),
+  match: z.strictObject({ host: OneOrMore.optional(), method: OneOrMore.optional() }).prefault({}),
+  ...common,
+})
+const PathRule = z.strictObject({
+  op: z.enum(['read', 'write']),
+  match: z.strictObject({ path: OneOrMore.optional() }).prefault({}),
+  ...common,
+})
+const SpawnRule = z.strictObject({
+  op: z.literal('spawn'),
+  match: z.strictObject({ directive: OneOrMore.optional() }).prefault({}),
+  ...common,
+})
 
 /** The normal form of a rule, as a person writes it. */
-const WrittenRule = z.discriminatedUnion('op', [
-  ruleOf(['tool'], {
-    server: z.string().min(1).optional(),
-    tool: OneOrMore.optional(),
-    actions: OneOrMore.optional(),
-  }),
-  ruleOf(['exec'], { program: OneOrMore.optional(), command: OneOrMore.optional() }),
-  ruleOf(['net'], { host: OneOrMore.optional(), method: OneOrMore.optional() }),
-  ruleOf(['read', 'write'], { path: OneOrMore.optional() }),
-  ruleOf(['spawn'], { directive: OneOrMore.optional() }),
-])
+const WrittenRule = z.discriminatedUnion('op', [ToolRule, ExecRule, NetRule, PathRule, SpawnRule])
 export type WrittenRule = z.infer<typeof WrittenRule>
 
 /** All keys of `agent_harness.yaml`. Its being there means proxy mode, unless it says otherwise. */
@@ -71,7 +94,9 @@ export const HarnessFile = z.strictObject({
     })
     .prefault({}),
   budgets: z.strictObject({ tool_calls: z.int().min(1).optional() }).prefault({}),
-  sandbox: z.strictObject({ level: z.enum(['off', 'fs', 'strict']), required: Bool.default(false) }).optional(),
+  sandbox: z
+    .strictObject({ level: z.enum(['off', 'fs', 'strict']), required: Bool.default(false) })
+    .optional(),
   secrets: z.enum(['block', 'redact', 'flag']).optional(),
   require_signature: Bool.optional(),
 })

@@ -61,16 +61,22 @@ test.each<[string, object]>([
   ['mode: [', { line: 1 }],
   ['mode: proxxy', { line: 1, column: 1, reason: '"mode" must be one of proxy, direct, hybrid' }],
   ['mode: direct\nrequire_signature: maybe', { line: 2, column: 1 }],
-  ['mode: direct\ninternal_tools:\n  shell:\n    alowed_commands: [git]\n', { line: 4, column: 5, reason: '"internal_tools.shell" has no key "alowed_commands"' }],
+  [
+    'mode: direct\ninternal_tools:\n  shell:\n    alowed_commands: [git]\n',
+    { line: 4, column: 5, reason: '"internal_tools.shell" has no key "alowed_commands"' },
+  ],
   ['rules:\n  - op: write\n    match: { path: /a, glob: /b }\n    effect: deny\n', { line: 3, column: 24 }],
   ['internal_tools:\n  shell:\n    allowed_commands: []\n', { line: 3, column: 5 }],
   ['- a list', { line: 1, column: 1 }],
   ['', { line: 1, column: 1 }],
-])('H1: what is wrong with %j is said with line and column, and its content counts for nothing', async (text, fault) => {
-  const { content, faults } = await read(text)
-  expect(content).toBeNull()
-  expect(faults).toMatchObject([fault])
-})
+])(
+  'H1: what is wrong with %j is said with line and column, and its content counts for nothing',
+  async (text, fault) => {
+    const { content, faults } = await read(text)
+    expect(content).toBeNull()
+    expect(faults).toMatchObject([fault])
+  },
+)
 
 test.each(['file', 'folder'])('H1: a link in its place (of the %s) is not followed', async (what) => {
   write('elsewhere', 'mode: direct\n')

@@ -1,5 +1,5 @@
 import type { Harness } from '../../spaces/harness.ts'
-import type { HarnessFile } from '../../spaces/harness-file.ts'
+import type { HarnessFile, WrittenRule } from '../../spaces/harness-file.ts'
 import type { PathContext } from './expand-path.ts'
 import { expandPath } from './expand-path.ts'
 import { GROUPS, fileOperation } from './groups.ts'
@@ -54,60 +54,83 @@ function isClosed({ content: { mode }, groups }: Written, group: keyof Written['
 
 /** What may be used; null when the file closes nothing. What belongs to no server or group stays open. */
 function listingRules(written: Written): readonly Rule[] | null {
-  const { groups, content } = written
-  const { shell, filesystem, mcps = {}, git } = groups
-  const isListed = shell?.allowed_commands !== undefined
+  const { shell, git } = written.groups
   // Without a word on the shell its own tools are closed; what scripts are started by is no business of it.
-  const isExecClosed = isListed || (shell !== undefined && isClosed(written, 'shell'))
+  const isExecClosed =
+    shell?.allowed_commands !== undefined || (shell !== undefined && isClosed(written, 'shell'))
   const isFilesClosed = isClosed(written, 'filesystem')
   const isServersClosed = isClosed(written, 'mcps')
   if (!isExecClosed && !isFilesClosed && !isServersClosed && git?.allowed === undefined) return null
-  const allow = (key: string, op: Operation, match: Match): Rule => made(written, key, op, match, 'allow')
-  const extra = content.rules.flatMap((rule, at) =>
-    rule.effect === 'deny'
-      ? []
-      : matchesOf(rule, written).map((match) => ({
-          ...allow(`rules/${at + 1}`, rule.op, match),
-          ...(rule.when === undefined || rule.effect === 'ask' ? {} : { when: rule.when }),
-        })),
-  )
-  const servers: readonly Match[] = isServersClosed
+  return [
+    ...listedTools(written, isServersClosed),
+    ...listedPrograms(written, isExecClosed),
+    ...listedPaths(written, isFilesClosed),
+    ...allowed(written, ['net', 'spawn']),
+    ...writtenRules(written, ({ effect }) => effect !== 'deny', 'allow'),
+  ]
+}
+
+function listedTools(written: Written, isClosedHere: boolean): readonly Rule[] {
+  const { mcps = {}, git } = written.groups
+  const operations = git?.allowed === undefined ? {} : { tools: git.allowed }
+  const servers: readonly Match[] = isClosedHere
     ? Object.keys(mcps).map((server) => ({ kind: 'tool', server }))
     : [{ kind: 'tool', server: '*', except: GROUPS }]
-  return [
-    allow('own', 'tool', { kind: 'tool', server: null }),
-    allow('filesystem', 'tool', { kind: 'tool', server: 'filesystem' }),
-    allow('shell', 'tool', { kind: 'tool', server: 'shell' }),
-    allow('git', 'tool', {
-      kind: 'tool',
-      server: 'git',
-      ...(git?.allowed === undefined ? {} : { tools: git.allowed }),
-    }),
-    ...servers.map((match) => allow('mcps', 'tool', match)),
-    allow('fixed', 'exec', isExecClosed ? FIXED : ANY),
-    ...(shell?.allowed_commands === undefined
-      ? []
-      : [allow('shell.allowed_commands', 'exec', { kind: 'program', names: shell.allowed_commands })]),
-    ...(['read', 'write'] as const).flatMap((op) => [
-      allow('fixed', op, isFilesClosed ? FIXED : ANY),
-      ...paths(written, filesystem?.allowed_paths).map((match) =>
-        allow('filesystem.allowed_paths', op, match),
-      ),
-    ]),
-    ...paths(written, filesystem?.read_only_paths).map((match) =>
-      allow('filesystem.read_only_paths', 'read', match),
-    ),
-    ...allowed(written, ['net', 'spawn']),
-    ...extra,
+  const matches: readonly (readonly [string, Match])[] = [
+    ['own', { kind: 'tool', server: null }],
+    ['filesystem', { kind: 'tool', server: 'filesystem' }],
+    ['shell', { kind: 'tool', server: 'shell' }],
+    ['git', { kind: 'tool', server: 'git', ...operations }],
+    ...servers.map((match) => ['mcps', match] as const),
   ]
+  return matches.map(([key, match]) => made(written, key, { op: 'tool', match, effect: 'allow' }))
+}
+
+function listedPrograms(written: Written, isClosedHere: boolean): readonly Rule[] {
+  const names = written.groups.shell?.allowed_commands
+  const allow = (key: string, match: Match): Rule =>
+    made(written, key, { op: 'exec', match, effect: 'allow' })
+  return [
+    allow('fixed', isClosedHere ? FIXED : ANY),
+    ...(names === undefined ? [] : [allow('shell.allowed_commands', { kind: 'program', names })]),
+  ]
+}
+
+function listedPaths(written: Written, isClosedHere: boolean): readonly Rule[] {
+  const { allowed_paths: both, read_only_paths: readOnly } = written.groups.filesystem ?? {}
+  const allow = (op: Operation, key: string, match: Match): Rule =>
+    made(written, key, { op, match, effect: 'allow' })
+  return [
+    ...(['read', 'write'] as const).flatMap((op) => [
+      allow(op, 'fixed', isClosedHere ? FIXED : ANY),
+      ...paths(written, both).map((match) => allow(op, 'filesystem.allowed_paths', match)),
+    ]),
+    ...paths(written, readOnly).map((match) => allow('read', 'filesystem.read_only_paths', match)),
+  ]
+}
+
+/** Those of `rules`, with their own effect or with another. */
+function writtenRules(
+  written: Written,
+  isMeant: (rule: WrittenRule) => boolean,
+  effect?: Effect,
+): readonly Rule[] {
+  return written.content.rules.flatMap((rule, at) =>
+    isMeant(rule)
+      ? matchesOf(rule, written).map((match) => ({
+          ...made(written, `rules/${at + 1}`, { op: rule.op, match, effect: effect ?? rule.effect }),
+          ...(rule.when === undefined ? {} : { when: rule.when }),
+        }))
+      : [],
+  )
 }
 
 /** What is denied or asked about, whatever else is listed. */
 function limitRules(written: Written): readonly Rule[] {
-  const { groups, content, isConfined } = written
+  const { groups, isConfined } = written
   const { shell, filesystem, mcps = {} } = groups
   const limit = (key: string, op: Operation, match: Match, effect: Effect = 'deny'): Rule =>
-    made(written, key, op, match, effect)
+    made(written, key, { op, match, effect })
   const closed = GROUPS.filter((group) =>
     groups[group] === undefined ? isClosed(written, group) : !groups[group].enabled,
   )
@@ -125,21 +148,15 @@ function limitRules(written: Written): readonly Rule[] {
     ...(shell?.allowed_commands !== undefined && !isConfined
       ? [limit('shell.runs_code', 'exec', { kind: 'runs_code' }, 'ask')]
       : []),
-    ...content.rules.flatMap((rule, at) =>
-      rule.effect === 'allow'
-        ? []
-        : matchesOf(rule, written).map((match) => ({
-            ...limit(`rules/${at + 1}`, rule.op, match, rule.effect),
-            ...(rule.when === undefined ? {} : { when: rule.when }),
-          })),
-    ),
+    ...writtenRules(written, ({ effect }) => effect !== 'allow'),
   ]
 }
 
 /** `require_approval`: names of tools, of operations, and for the shell of programs. */
 function askRules(written: Written): readonly Rule[] {
   const { filesystem, shell, git, mcps = {} } = written.groups
-  const ask = (key: string, op: Operation, match: Match): Rule => made(written, key, op, match, 'ask')
+  const ask = (key: string, op: Operation, match: Match): Rule =>
+    made(written, key, { op, match, effect: 'ask' })
   const groups = Object.entries({ filesystem, git, ...mcps })
   const tools = groups.flatMap(([server, group]) =>
     (group?.require_approval ?? []).map((name) => {
@@ -161,19 +178,15 @@ function paths(context: PathContext, texts: readonly string[] = []): readonly Ma
 }
 
 function allowed(written: Written, ops: readonly Operation[]): readonly Rule[] {
-  return ops.map((op) => made(written, `open-${op}`, op, ANY, 'allow'))
+  return ops.map((op) => made(written, `open-${op}`, { op, match: ANY, effect: 'allow' }))
 }
 
-/** The effect is last, and there are five, because a rule reads like that in the lists above. */
-// oxlint-disable-next-line max-params -- each is a column of the table of rules
-function made({ place, path }: Written, key: string, op: Operation, match: Match, effect: Effect): Rule {
+function made({ place, path }: Written, key: string, rule: Pick<Rule, 'op' | 'match' | 'effect'>): Rule {
   return {
     id: `${place}/${key}`,
-    op,
-    match,
-    effect,
+    ...rule,
     remedy:
-      effect === 'ask'
+      rule.effect === 'ask'
         ? `A person has to approve it: "${key}" of ${path} asks for that`
         : `Change "${key}" in ${path}: ${KEEPERS[place]}`,
   }

@@ -26,7 +26,8 @@ function segmentsOf(path: string): readonly string[] {
 export function globFault(pattern: string): string | null {
   if (pattern === '') return 'is empty'
   if (pattern.startsWith('!')) return 'begins with "!", which means nothing here: write a rule that denies'
-  if (/[{}[\]()]/.test(pattern)) return 'holds brackets, which are no pattern here: list each form, or write *'
+  if (/[{}[\]()]/.test(pattern))
+    return 'holds brackets, which are no pattern here: list each form, or write *'
   // oxlint-disable-next-line no-control-regex -- they are what is looked for
   if (/[\u0000-\u001f\u007f\\]/.test(pattern)) return 'holds a backslash or a control character'
   const segments = segmentsOf(pattern)

@@ -11,7 +11,9 @@ import type { LayerMeans } from './layer.ts'
 import { compileLayer } from './layer.ts'
 import { readRate } from './rate-text.ts'
 import type { Layer } from './rule.ts'
-import { exampleOf, matchesOf, programFault, ruleFaults } from './written-rule.ts'
+import type { Example } from './rule-example.ts'
+import { exampleOf } from './rule-example.ts'
+import { matchesOf, programFault, ruleFaults } from './written-rule.ts'
 
 type Fault = readonly [path: readonly PropertyKey[], reason: string]
 
@@ -34,7 +36,9 @@ export async function harnessFaults(
 
 function placeFaults({ internal_tools, mcps, git }: HarnessFile): readonly Fault[] {
   const twice = Object.entries({ mcps, git }).filter(
-    ([key, value]) => value !== undefined && Object.entries(internal_tools).some(([name, its]) => name === key && its !== undefined),
+    ([key, value]) =>
+      value !== undefined &&
+      Object.entries(internal_tools).some(([name, its]) => name === key && its !== undefined),
   )
   return twice.map(([key]) => [[key], `"${key}" stands here and in internal_tools: keep one`])
 }
@@ -44,11 +48,6 @@ function groupFaults(content: HarnessFile): readonly Fault[] {
   const { filesystem, shell, git, mcps } = groupsOf(content)
   const root = (key: 'git' | 'mcps'): readonly string[] =>
     content.internal_tools[key] === undefined ? [] : ['internal_tools']
-  const judge = (path: readonly string[], values: readonly string[] = [], faultOf: FaultOf): readonly Fault[] =>
-    values.flatMap((value, at) => {
-      const fault = faultOf(value)
-      return fault === null ? [] : [[[...path, at], `"${value}" ${fault}`] as const]
-    })
   const common = (path: readonly string[], group: Group | undefined, faultOf: FaultOf): readonly Fault[] => [
     ...judge([...path, 'require_approval'], group?.require_approval, faultOf),
     ...(group?.rate_limit === undefined || readRate(group.rate_limit) !== null
@@ -80,6 +79,13 @@ function groupFaults(content: HarnessFile): readonly Fault[] {
 }
 
 type FaultOf = (value: string) => string | null
+
+function judge(path: readonly string[], values: readonly string[] = [], faultOf: FaultOf): readonly Fault[] {
+  return values.flatMap((value, at) => {
+    const fault = faultOf(value)
+    return fault === null ? [] : [[[...path, at], `"${value}" ${fault}`] as const]
+  })
+}
 interface Group {
   readonly rate_limit?: string | undefined
   readonly require_approval?: readonly string[] | undefined
@@ -103,7 +109,7 @@ function contradictions(content: HarnessFile): readonly Fault[] {
       : [],
   )
   const seen = new Map<string, WrittenRule['effect']>()
-  const rules = content.rules.flatMap(({ op, match = {}, when = {}, effect }, at): readonly Fault[] => {
+  const rules = content.rules.flatMap(({ op, match, when = {}, effect }, at): readonly Fault[] => {
     const key = canonicalJson({ op, match, when })
     const before = seen.get(key)
     seen.set(key, effect)
@@ -144,18 +150,20 @@ function exampleFaults(
   path: readonly PropertyKey[],
   context: PathContext,
 ): readonly Fault[] {
-  const matches = (example: NonNullable<ReturnType<typeof exampleOf>>): boolean =>
+  const matches = (example: Example): boolean =>
     (layer.byOperation.get(op) ?? []).some(
       ({ speaksOf, holds }) => speaksOf(example.demand) && (holds === null || holds(example.parameters)),
     )
   return (['match', 'not_match'] as const).flatMap((kind) =>
-    (examples?.[kind] ?? []).flatMap((given, at): readonly Fault[] => {
+    examples[kind].flatMap((given, at): readonly Fault[] => {
       const where = [...path, 'examples', kind, at]
       const example = exampleOf(op, given, context)
       const shown = JSON.stringify(given)
       // Without a project nothing can be said of what lies in it.
       if (example === null)
-        return context.projectPath === null && op !== 'exec' ? [] : [[where, `the example ${shown} is no ${op}`]]
+        return context.projectPath === null && op !== 'exec'
+          ? []
+          : [[where, `the example ${shown} is no ${op}`]]
       if (matches(example) === (kind === 'match')) return []
       return [[where, `the example ${shown} ${kind === 'match' ? 'does not match' : 'matches'}`]]
     }),

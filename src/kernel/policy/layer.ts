@@ -30,11 +30,6 @@ export function plainLayer(data: LayerData, isBase: boolean): Layer {
 
 const NO_POLICIES: ArgvPolicies = new Map()
 
-/** Of all layers in this order, for what must not survive a change of any. */
-export function layersHash(layers: readonly Layer[]): string {
-  return sha256(layers.map(({ hash }) => hash).join('\n'))
-}
-
 async function compileRule(rule: Rule, policies: ArgvPolicies, means: LayerMeans): Promise<ReadyRule> {
   const speaksOf = compileMatch(rule.match, policies)
   if (rule.when === undefined) return { rule, speaksOf, holds: null }

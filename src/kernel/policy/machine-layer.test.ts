@@ -47,14 +47,22 @@ test('a neighbour with a longer name is not one of its files', () => {
 test.each<[string, Demand]>([
   ['by its name', { op: 'exec', program: '/usr/local/bin/kiwi' }],
   ['by its file', { op: 'exec', program: '/opt/kiwi/dist/cli.js' }],
-  ['through another program', { op: 'exec', program: '/usr/bin/node', argv: ['node', '/opt/kiwi/dist/cli.js', 'approve'] }],
+  [
+    'through another program',
+    { op: 'exec', program: '/usr/bin/node', argv: ['node', '/opt/kiwi/dist/cli.js', 'approve'] },
+  ],
 ])('APR-04: no tool starts kiwi, %s', (_, demand) => {
   expect(judge(demand)).toMatchObject({ effect: 'deny', rule: 'machine/own-program' })
 })
 
 test('N6: the rest is allowed, by rules that are named', () => {
-  expect(judge({ op: 'exec', program: '/bin/ls' })).toMatchObject({ effect: 'allow', rule: 'machine/allow-exec' })
-  expect(judge({ op: 'net', host: 'example.org', method: 'GET' })).toMatchObject({ rule: 'machine/allow-net' })
+  expect(judge({ op: 'exec', program: '/bin/ls' })).toMatchObject({
+    effect: 'allow',
+    rule: 'machine/allow-exec',
+  })
+  expect(judge({ op: 'net', host: 'example.org', method: 'GET' })).toMatchObject({
+    rule: 'machine/allow-net',
+  })
   expect(judge({ op: 'tool', id: 'x', action: 'run' })).toMatchObject({ rule: 'machine/allow-tool' })
 })
 

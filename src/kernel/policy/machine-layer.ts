@@ -19,11 +19,6 @@ export function machineLayer(files: OwnFiles): Layer {
   const programs = bothWays(files.programs)
   const written = 'Only a person changes these files, outside of Kiwi'
   const started = 'Call search, load, execute or help instead of starting kiwi from a tool'
-  const own = (id: string, rule: Omit<Rule, 'id' | 'effect'>): Rule => ({
-    id: `machine/${id}`,
-    effect: 'deny',
-    ...rule,
-  })
   const rules = [
     own('own-files', { op: 'write', match: { kind: 'under', paths: neverWritten }, remedy: written }),
     own('own-files', { op: 'write', match: { kind: 'around', paths: neverWritten }, remedy: written }),
@@ -38,13 +33,27 @@ export function machineLayer(files: OwnFiles): Layer {
       match: { kind: 'under', paths: neverRead },
       remedy: 'Nothing that runs through Kiwi reads these files',
     }),
-    own('own-program', { op: 'exec', match: { kind: 'program', names: ['kiwi', 'kiwi-mcp'] }, remedy: started }),
+    own('own-program', {
+      op: 'exec',
+      match: { kind: 'program', names: ['kiwi', 'kiwi-mcp'] },
+      remedy: started,
+    }),
     own('own-program', { op: 'exec', match: { kind: 'starts', files: programs }, remedy: started }),
     ...OPERATIONS.map((op): Rule => {
-      return { id: `machine/allow-${op}`, op, match: { kind: 'any' }, effect: 'allow', remedy: 'Nothing is needed' }
+      return {
+        id: `machine/allow-${op}`,
+        op,
+        match: { kind: 'any' },
+        effect: 'allow',
+        remedy: 'Nothing is needed',
+      }
     }),
   ]
   return plainLayer({ name: 'machine', source: { kind: 'machine' }, rules }, true)
+}
+
+function own(id: string, rule: Omit<Rule, 'id' | 'effect'>): Rule {
+  return { id: `machine/${id}`, effect: 'deny', ...rule }
 }
 
 /** As they are written, and with their links followed: a demand may say either. */

@@ -51,7 +51,7 @@ export function isFixed(demand: Demand): boolean {
   return demand.op !== 'spawn' && demand.isChosen !== true
 }
 
-export function isAtOrBelow(path: string, root: string): boolean {
+function isAtOrBelow(path: string, root: string): boolean {
   return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep)
 }
 
@@ -65,10 +65,14 @@ function ofPath(speaksOf: Fits): SpeaksOf {
   return (demand) => (demand.op === 'read' || demand.op === 'write') && speaksOf(demand.path)
 }
 
+const RAW = 'shell:raw'
+
 function programs(names: readonly string[]): (demand: Exec) => boolean {
   const paths = new Set(names.filter((name) => name.includes('/')))
   const globs = names.filter((name) => !name.includes('/')).map(compileNameGlob)
   return ({ program }) => {
+    // A script that only a shell can read is meant by nobody who does not name it.
+    if (program === RAW) return names.includes(RAW)
     const name = basename(program)
     const family = name.replace(/\d+(?:\.\d+)*$/, '')
     return paths.has(program) || globs.some((fits) => fits(name) || fits(family))
@@ -96,10 +100,10 @@ function below(root: string, globs: readonly Fits[]): Fits {
 
 function tools({ server, except = [], tools: names, types, actions }: ToolMatch): SpeaksOf {
   const fitsServer = typeof server === 'string' ? compileNameGlob(server) : null
-  const fitsName = names?.map(compileNameGlob)
+  const fitsName = (names ?? []).map(compileNameGlob)
   return (demand) => {
     if (demand.op !== 'tool') return false
-    const { of, id, action, type } = demand
+    const { of, action, type } = demand
     if (actions !== undefined && !actions.includes(action)) return false
     if (types !== undefined && (type === undefined || !types.includes(type))) return false
     if (of === undefined) {
@@ -107,8 +111,14 @@ function tools({ server, except = [], tools: names, types, actions }: ToolMatch)
     } else if (server === null || except.includes(of.server) || fitsServer?.(of.server) === false) {
       return false
     }
-    return fitsName === undefined || fitsName.some((fits) => fits(of === undefined ? id : of.tool))
+    return names === undefined || names.some((name, at) => fitsName[at]?.(nameFor(name, demand)) === true)
   }
+}
+
+/** A pattern with a `/` is one over categories. */
+function nameFor(pattern: string, { of, id, category }: Extract<Demand, { op: 'tool' }>): string {
+  if (of !== undefined) return of.tool
+  return pattern.includes('/') ? `${category ?? ''}/${id}` : id
 }
 
 /** `*.example.org` does not speak of `example.org`. A port is written where it is not the usual one. */

@@ -4,7 +4,11 @@ import type { Demand, LayerData, LayerSource, Verdict } from './rule.ts'
 type Missing = Pick<Verdict, 'rule' | 'remedy' | 'required'>
 
 /** What a layer would have to say for a demand it has no rule for, ready to paste, and who can write it there. */
-export function missingGrant({ name, source }: LayerData, demand: Demand, demands: readonly Demand[]): Missing {
+export function missingGrant(
+  { name, source }: LayerData,
+  demand: Demand,
+  demands: readonly Demand[],
+): Missing {
   switch (source.kind) {
     case 'harness':
       return missingKey(source, demand)
@@ -57,7 +61,10 @@ function keyFor(demand: Demand): readonly [string, string] {
     case 'net':
       return ['rules', `[{op: net, match: {host: ${JSON.stringify(demand.host)}}, effect: allow}]`]
     case 'spawn':
-      return ['rules', `[{op: spawn, match: {directive: ${JSON.stringify(demand.directive)}}, effect: allow}]`]
+      return [
+        'rules',
+        `[{op: spawn, match: {directive: ${JSON.stringify(demand.directive)}}, effect: allow}]`,
+      ]
   }
 }
 

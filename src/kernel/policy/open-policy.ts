@@ -20,7 +20,10 @@ const MOST_KEPT = 200
 
 /** What was decided is read when a file changed, and at hand otherwise. */
 export function openPolicy(means: PolicyMeans): PolicyOf {
-  const kept = new Map<string | null, { readonly stamps: string; readonly policy: Policy | Promise<Policy> }>()
+  const kept = new Map<
+    string | null,
+    { readonly stamps: string; readonly policy: Policy | Promise<Policy> }
+  >()
   const build = createBuild(means)
   return (projectPath) => {
     const sources = harnessSources(means.places, projectPath)

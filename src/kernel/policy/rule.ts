@@ -9,6 +9,7 @@ export type Demand =
       /** The server or group it belongs to, and its name there: two fields, because an id may hold any dot. */
       readonly of?: { readonly server: string; readonly tool: string }
       readonly type?: string
+      readonly category?: string
       /** False for an executor that a trusted manifest fixes. */
       readonly isChosen?: boolean
     }

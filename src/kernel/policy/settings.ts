@@ -12,8 +12,6 @@ const APPROVAL_TIMEOUT = 3600
 /** What files say besides rules, taken together: the stricter wins, so that a project can only tighten. */
 export function settingsOf(files: readonly Harness[]): Settings {
   const read = files.filter((file): file is Read => file.content !== null)
-  const strictest = <T>(order: readonly T[], given: readonly (T | undefined)[]): T | undefined =>
-    order.find((value) => given.includes(value))
   return {
     files: files.map(({ place, path, content }) => ({
       place,
@@ -31,10 +29,9 @@ export function settingsOf(files: readonly Harness[]): Settings {
     notices: read.filter(({ place }) => place !== 'project').flatMap(noticesOf),
     sandbox: floorOf(read),
     callBudget: least(read.flatMap(({ content }) => content.budgets.tool_calls ?? [])),
-    onSecret: strictest(
-      ['block', 'redact', 'flag'] as const,
-      read.map(({ content }) => content.secrets),
-    ) ?? 'flag',
+    onSecret:
+      (['block', 'redact'] as const).find((one) => read.some(({ content }) => content.secrets === one)) ??
+      'flag',
   }
 }
 

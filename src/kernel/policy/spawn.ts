@@ -33,11 +33,7 @@ export function spawned(
   }
 }
 
-function layerOf(
-  directive: string,
-  element: 'permissions' | 'delegate',
-  rules: readonly Rule[],
-): LayerData {
+function layerOf(directive: string, element: 'permissions' | 'delegate', rules: readonly Rule[]): LayerData {
   const name = element === 'permissions' ? `directive ${directive}` : `ceiling of directive ${directive}`
   return { name, source: { kind: 'directive', directive, element }, rules }
 }
@@ -48,13 +44,6 @@ function distinct(layers: readonly LayerData[]): readonly LayerData[] {
 
 /** Tools named at the spawn: `server.tool`, or an id, with `*` in either. What they do is not narrowed further. */
 export function narrowed(tools: readonly string[]): LayerData {
-  const allow = (op: Rule['op'], match: Rule['match']): Rule => ({
-    id: `spawn/${op}`,
-    op,
-    match,
-    effect: 'allow',
-    remedy: 'Name the tool when the run is begun',
-  })
   const named = tools.flatMap((text) => {
     const dot = text.indexOf('.')
     const own = allow('tool', { kind: 'tool', server: null, tools: [text] })
@@ -64,4 +53,8 @@ export function narrowed(tools: readonly string[]): LayerData {
   })
   const rest = (['exec', 'net', 'read', 'write', 'spawn'] as const).map((op) => allow(op, { kind: 'any' }))
   return { name: 'tools named at the spawn', source: { kind: 'spawn' }, rules: [...named, ...rest] }
+}
+
+function allow(op: Rule['op'], match: Rule['match']): Rule {
+  return { id: `spawn/${op}`, op, match, effect: 'allow', remedy: 'Name the tool when the run is begun' }
 }

@@ -1,0 +1,23 @@
+import { join } from 'node:path'
+import type { Config } from '../config/config.ts'
+import type { OwnFiles } from './policy/machine-layer.ts'
+
+/** Files of Kiwi itself: no tool changes what decides about tools, or reads what speaks for a person. */
+export function ownFiles(config: Config, builtinFolder: string): OwnFiles {
+  const { token, key, publicKey, vault, userSpace } = config
+  const secrets = [vault.path, vault.keyFile, join(userSpace, '.env')]
+  return {
+    neverWritten: [
+      ...['', '-wal', '-shm', '-journal'].map((end) => config.store + end),
+      token,
+      config.file,
+      key,
+      publicKey,
+      ...secrets,
+      join(userSpace, 'config', 'agent_harness.yaml'),
+      config.machineHarness,
+    ],
+    neverRead: [token, key, ...secrets],
+    programs: [join(builtinFolder, '..', 'dist', 'cli.js')],
+  }
+}

@@ -1,0 +1,187 @@
+import type { PermissionElement } from './permission-element.ts'
+import { listOf, shown } from './permission-element.ts'
+import type { Granted, RowContext } from './permission-rows.ts'
+import { commandPattern, files, kiwiUse, network, programs, resourceRow, toolIds } from './permission-rows.ts'
+import type { Effect, Rule } from './rule.ts'
+
+interface PermissionContext extends RowContext {
+  /** Whose permissions they are, for the names of rules. */
+  readonly directive: string
+}
+
+/** What a directive may do, what it may hand on, and what of it means nothing. */
+export interface Permissions {
+  readonly permissions: readonly Rule[]
+  /** Null where nothing is said: then what it may do is what it may hand on. */
+  readonly delegate: readonly Rule[] | null
+  /** Variables it asks for; only a person grants them. */
+  readonly secrets: readonly string[]
+  /** Forms that grant nothing, with the line they stand on. */
+  readonly reports: readonly string[]
+}
+
+/** The `<permissions>` of a directive as rules. What is not understood grants nothing, and is said. */
+export function compilePermissions(block: PermissionElement | null, context: PermissionContext): Permissions {
+  const delegates = block?.children.filter(({ name }) => name === 'delegate') ?? []
+  const rest = block?.children.filter(({ name }) => name !== 'delegate') ?? []
+  const own = compileAll(rest, 'allow', context)
+  const handed = delegates.map(({ children }) => compileAll(children, 'allow', context))
+  const all = [own, ...handed]
+  return {
+    permissions: named(own.found, context.directive, 'permissions'),
+    delegate:
+      delegates.length === 0
+        ? null
+        : named(
+            handed.flatMap(({ found }) => found),
+            context.directive,
+            'delegate',
+          ),
+    secrets: [...new Set(all.flatMap(({ secrets }) => secrets))],
+    reports: all.flatMap(({ reports }) => reports),
+  }
+}
+
+type Found = Omit<Rule, 'id' | 'remedy'>
+
+interface Compiled {
+  readonly found: readonly Found[]
+  readonly secrets: readonly string[]
+  readonly reports: readonly string[]
+}
+
+function compileAll(
+  elements: readonly PermissionElement[],
+  effect: Effect,
+  context: PermissionContext,
+): Compiled {
+  const all = elements.map((element) => compileOne(element, effect, context))
+  return {
+    found: all.flatMap(({ found }) => found),
+    secrets: all.flatMap(({ secrets }) => secrets),
+    reports: all.flatMap(({ reports }) => reports),
+  }
+}
+
+function compileOne(element: PermissionElement, effect: Effect, context: PermissionContext): Compiled {
+  const { name, children, line } = element
+  // The stricter of two that are put into each other.
+  if (name === 'deny') return compileAll(children, 'deny', context)
+  if (name === 'ask') return compileAll(children, effect === 'deny' ? 'deny' : 'ask', context)
+  const granted = grantedBy(element, context)
+  const compiled = granted.map((one): Compiled => {
+    if ('unmapped' in one)
+      return {
+        found: [],
+        secrets: [],
+        reports: [`line ${line}: ${shown(element)} grants nothing: ${one.unmapped}`],
+      }
+    const counted = one.grants.filter(({ isWay }) => effect !== 'deny' || isWay !== true)
+    const found = counted.map(({ op, match, isWay }): Found => ({
+      op,
+      match,
+      effect: isWay === true ? 'allow' : effect,
+    }))
+    return { found, secrets: effect === 'deny' ? [] : (one.secrets ?? []), reports: [] }
+  })
+  return {
+    found: compiled.flatMap(({ found }) => found),
+    secrets: compiled.flatMap(({ secrets }) => secrets),
+    reports: compiled.flatMap(({ reports }) => reports),
+  }
+}
+
+function grantedBy(element: PermissionElement, context: PermissionContext): readonly Granted[] {
+  const { name, attributes } = element
+  const [resource] = listOf(element, 'resource') ?? []
+  if (resource !== undefined && ['read', 'write', 'execute'].includes(name))
+    return [resourceRow(element, resource, context)]
+  const rows = BLOCKS.get(name)
+  if (rows !== undefined) return orUnmapped(rows(element, context))
+  return TYPED.has(name) && Object.keys(attributes).length === 0 ? typedRows(element) : [UNKNOWN]
+}
+
+/** Forms that hold others. */
+const BLOCKS: ReadonlyMap<
+  string,
+  (element: PermissionElement, context: PermissionContext) => readonly Granted[]
+> = new Map([
+  ['kiwi', ({ children }) => children.map(kiwiRow)],
+  ['filesystem', ({ children }, context) => children.map((child) => filesRow(child, context))],
+  [
+    'shell',
+    (element) => {
+      const commands = listOf(element, 'commands')
+      const patterns = element.children.map((child) =>
+        commandPattern(child.attributes['pattern'] ?? child.text),
+      )
+      return commands === null ? patterns : [programs(commands), ...patterns]
+    },
+  ],
+  [
+    'network',
+    ({ children }) => children.map((child) => network(listOf(child, 'hosts', 'domains'), ['GET', 'HEAD'])),
+  ],
+  [
+    'environment',
+    ({ children }) => children.map((child) => ({ grants: [], secrets: listOf(child, 'name') ?? [] })),
+  ],
+])
+
+/** Forms by action and type, without attributes. */
+const TYPED: ReadonlySet<string> = new Set(['execute', 'search', 'load', 'fetch', 'sign'])
+
+const UNKNOWN: Granted = { unmapped: 'the form is not known' }
+
+function orUnmapped(granted: readonly Granted[]): readonly Granted[] {
+  return granted.length === 0 ? [{ unmapped: 'it holds nothing' }] : granted
+}
+
+/** `<kiwi><search/><execute actions="create"/></kiwi>` */
+function kiwiRow(element: PermissionElement): Granted {
+  return kiwiUse(element.name === 'execute' ? listOf(element, 'actions', 'action') : [element.name])
+}
+
+/** `<filesystem><read paths="a, b"/><write/><delete/></filesystem>` */
+function filesRow(element: PermissionElement, context: PermissionContext): Granted {
+  const paths = listOf(element, 'paths', 'path')
+  switch (element.name) {
+    case 'read':
+      return files('read', paths, context)
+    case 'write':
+      return files('write', paths, context)
+    case 'delete':
+      return files('write', paths, context, ['delete'])
+    default:
+      return UNKNOWN
+  }
+}
+
+/** `<execute><tool>a.b.*</tool><directive>x</directive></execute>`, `<search>*</search>`: dots stand for `/`. */
+function typedRows({ name, children, text }: PermissionElement): readonly Granted[] {
+  if (name === 'search' || name === 'load' || name === 'fetch')
+    return [text !== '' || children.length > 0 ? kiwiUse([name === 'fetch' ? 'load' : name]) : UNKNOWN]
+  const action = name === 'execute' ? 'run' : name
+  if (text === '*') return [toolIds(['*'], [action])]
+  return orUnmapped(
+    children.map(({ name: type, text: given }): Granted => {
+      const id = given.includes('/') ? given : given.replaceAll('.', '/')
+      if (id === '' || !['tool', 'directive', 'knowledge'].includes(type)) return UNKNOWN
+      const types = type === 'tool' ? {} : { types: [type] }
+      const match = { kind: 'tool', server: null, tools: [id], actions: [action], ...types } as const
+      const spawn = { op: 'spawn', match: { kind: 'directive', names: [id] } } as const
+      return { grants: [{ op: 'tool', match }, ...(type === 'directive' && action === 'run' ? [spawn] : [])] }
+    }),
+  )
+}
+
+function named(found: readonly Found[], directive: string, element: string): readonly Rule[] {
+  return found.map((rule, at) => ({
+    id: `${directive}/${element === 'delegate' ? 'delegate.' : ''}${rule.op}/${at + 1}`,
+    ...rule,
+    remedy:
+      rule.effect === 'ask'
+        ? `A person has to approve it: the directive "${directive}" asks for that`
+        : `Change <${element}> of the directive "${directive}"`,
+  }))
+}

@@ -1,0 +1,28 @@
+/** An element of a directive, whichever reader made it. */
+export interface PermissionElement {
+  readonly name: string
+  readonly attributes: Readonly<Record<string, string>>
+  readonly children: readonly PermissionElement[]
+  /** Its own text, without blanks around it. */
+  readonly text: string
+  readonly line: number
+}
+
+/** The words of the first of these attributes that is there: comma separated, blanks ignored; null for none. */
+export function listOf(
+  { attributes }: PermissionElement,
+  ...names: readonly string[]
+): readonly string[] | null {
+  const name = names.find((candidate) => Object.hasOwn(attributes, candidate))
+  const words = (name === undefined ? '' : (attributes[name] ?? ''))
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '')
+  return words.length === 0 ? null : words
+}
+
+/** As its author wrote it, but for the order of blanks. */
+export function shown({ name, attributes, children }: PermissionElement): string {
+  const given = Object.entries(attributes).map(([key, value]) => ` ${key}="${value}"`)
+  return `<${name}${given.join('')}${children.length > 0 ? '>...' : '/>'}`
+}

@@ -1,0 +1,243 @@
+import type { PathContext } from './expand-path.ts'
+import { expandPath, pathFault } from './expand-path.ts'
+import { globFault } from './glob.ts'
+import { FILE_OPERATIONS, fileOperation, serverFault, serverName } from './groups.ts'
+import type { PermissionElement } from './permission-element.ts'
+import { listOf } from './permission-element.ts'
+import type { Match, Operation } from './rule.ts'
+
+/** What one written form grants. */
+interface Grant {
+  readonly op: Operation
+  readonly match: Match
+  /** It only opens the way to what the others are about: a form that denies does without it. */
+  readonly isWay?: boolean
+}
+
+/** Grants, secrets that are asked for, or why the form stands for nothing. */
+export type Granted =
+  | { readonly grants: readonly Grant[]; readonly secrets?: readonly string[] }
+  | { readonly unmapped: string }
+
+export interface RowContext extends PathContext {
+  /** Servers that are known or declared. */
+  readonly servers: ReadonlySet<string>
+}
+
+const ITEM_ACTIONS: ReadonlySet<string> = new Set(
+  'create update delete publish sign copy rollback'.split(' '),
+)
+const QUESTIONS: ReadonlySet<string> = new Set(['search', 'load', 'help'])
+
+export function files(
+  right: 'read' | 'write',
+  paths: readonly string[] | null,
+  context: PathContext,
+  tools: readonly string[] = FILE_OPERATIONS[right],
+): Granted {
+  const given = paths ?? ['**/*']
+  const fault = given.map((path) => pathFault(path)).find((found) => found !== null)
+  if (fault !== undefined) return { unmapped: `its path ${fault}` }
+  // `**/*` is said of everything, the folder itself included.
+  const matches = given.flatMap((path) => expandPath(path.replace(/\*\*\/\*$/, '**'), context) ?? [])
+  if (matches.length === 0) return { unmapped: 'its path lies in a project, and there is none' }
+  return {
+    grants: [
+      ...matches.map((match) => ({ op: right, match })),
+      { op: 'tool', match: { kind: 'tool', server: 'filesystem', tools }, isWay: true },
+    ],
+  }
+}
+
+const SHELL: Grant = { op: 'tool', match: { kind: 'tool', server: 'shell', tools: ['run'] }, isWay: true }
+
+export function programs(names: readonly string[] | null): Granted {
+  if (names === null) return { unmapped: 'it names no commands' }
+  return { grants: [{ op: 'exec', match: { kind: 'program', names } }, SHELL] }
+}
+
+export function commandPattern(pattern: string): Granted {
+  const words = pattern.trim().split(/\s+/)
+  if (words[0] === '') return { unmapped: 'it has no pattern' }
+  return { grants: [{ op: 'exec', match: { kind: 'prefix', words } }, SHELL] }
+}
+
+function serverTools(name: string, tools: readonly string[] | null): Granted {
+  const server = serverName(name)
+  const fault =
+    serverFault(server) ?? (tools ?? []).map((tool) => globFault(tool)).find((found) => found !== null)
+  if (fault !== undefined && fault !== null) return { unmapped: `its name ${fault}` }
+  const named = server === 'filesystem' ? tools?.map(fileOperation) : tools
+  const isAll = named === undefined || named === null || named.includes('*')
+  return { grants: [{ op: 'tool', match: { kind: 'tool', server, ...(isAll ? {} : { tools: named }) } }] }
+}
+
+/** By id, of a space or of a server. */
+export function toolIds(ids: readonly string[] | null, actions: readonly string[] = ['run']): Granted {
+  if (ids === null) return { unmapped: 'it names no tool' }
+  return {
+    grants: ids.flatMap((id): readonly Grant[] => {
+      const dot = id.indexOf('.')
+      const own: Grant = { op: 'tool', match: { kind: 'tool', server: null, tools: [id], actions } }
+      if (dot <= 0) return [own]
+      const match = {
+        kind: 'tool',
+        server: serverName(id.slice(0, dot)),
+        tools: [id.slice(dot + 1)],
+        actions,
+      } as const
+      return [own, { op: 'tool', match }]
+    }),
+  }
+}
+
+/** The use of Kiwi's own tools. To run something takes a grant of that very thing. */
+export function kiwiUse(actions: readonly string[] | null): Granted {
+  if (actions === null) return { unmapped: 'it names no action' }
+  const questions = actions.includes('*') ? [...QUESTIONS] : actions.filter((action) => QUESTIONS.has(action))
+  const changes = actions.filter((action) => ITEM_ACTIONS.has(action))
+  if (questions.length === 0 && changes.length === 0)
+    return { unmapped: 'it grants nothing by itself: grant each tool, and actions such as create by name' }
+  return {
+    grants: [
+      ...(questions.length === 0
+        ? []
+        : [
+            {
+              op: 'tool',
+              match: { kind: 'tool', server: null, tools: ['kiwi-mcp'], actions: questions },
+            } as const,
+          ]),
+      ...(changes.length === 0 ? [] : [{ op: 'tool', match: { kind: 'tool', actions: changes } } as const]),
+    ],
+  }
+}
+
+export function network(hosts: readonly string[] | null, methods: readonly string[] | null): Granted {
+  if (hosts === null) return { unmapped: 'it names no host' }
+  const named = hosts.map((host) => host.replace(/^[a-z]+:\/\//i, '').replace(/[/?#].*$/s, ''))
+  const fault = named.map((host) => globFault(host)).find((found) => found !== null)
+  if (fault !== undefined) return { unmapped: `its host ${fault}` }
+  const isAll = methods === null || methods.includes('*')
+  return {
+    grants: [
+      {
+        op: 'net',
+        match: {
+          kind: 'host',
+          hosts: named,
+          ...(isAll ? {} : { methods: methods.map((method) => method.toUpperCase()) }),
+        },
+      },
+    ],
+  }
+}
+
+const ASKS = ['GET', 'HEAD', 'OPTIONS']
+const SENDS = ['POST', 'PUT', 'PATCH', 'DELETE']
+
+/** `<read resource="..."/>`, `<write .../>` and `<execute .../>`: by the kind of resource. */
+export function resourceRow(element: PermissionElement, resource: string, context: RowContext): Granted {
+  switch (element.name) {
+    case 'read':
+      return readRow(element, resource, context)
+    case 'write':
+      return writeRow(element, resource, context)
+    default:
+      return executeRow(element, resource, context)
+  }
+}
+
+function readRow(element: PermissionElement, resource: string, context: RowContext): Granted {
+  switch (resource) {
+    case 'filesystem':
+    case 'fs':
+    case 'files':
+      return files('read', listOf(element, 'path', 'paths'), context)
+    case 'network':
+    case 'api':
+      return network(listOf(element, 'endpoint', 'domains', 'hosts'), ASKS)
+    case 'env': {
+      const names = listOf(element, 'var', 'name')
+      return names === null ? { unmapped: 'it names no variable' } : { grants: [], secrets: names }
+    }
+    case 'knowledge':
+      return {
+        grants: [
+          { op: 'tool', match: { kind: 'tool', server: null, tools: ['kiwi-mcp'], actions: ['load'] } },
+          {
+            op: 'tool',
+            match: {
+              kind: 'tool',
+              server: null,
+              types: ['knowledge'],
+              tools: listOf(element, 'path', 'id') ?? ['*'],
+              actions: ['run'],
+            },
+          },
+        ],
+      }
+    // A run knows its own session without a grant.
+    case 'session':
+      return { grants: [] }
+    case 'registry':
+      return kiwiUse(['load'])
+    default:
+      return { unmapped: 'there is no such resource to read' }
+  }
+}
+
+function writeRow(element: PermissionElement, resource: string, context: RowContext): Granted {
+  switch (resource) {
+    case 'filesystem':
+    case 'fs':
+    case 'files':
+      return files('write', listOf(element, 'path', 'paths'), context)
+    case 'network':
+    case 'api':
+      return network(listOf(element, 'endpoint', 'domains', 'hosts'), SENDS)
+    case 'registry':
+      return kiwiUse(['publish'])
+    default:
+      return { unmapped: 'there is no such resource to write' }
+  }
+}
+
+function executeRow(element: PermissionElement, resource: string, context: RowContext): Granted {
+  const actions = listOf(element, 'action', 'actions')
+  switch (resource) {
+    case 'shell':
+      return programs(listOf(element, 'commands', 'command', 'action'))
+    case 'mcp': {
+      const [name] = listOf(element, 'name') ?? []
+      if (name === undefined) return { unmapped: 'it names no server' }
+      return serverTools(name, listOf(element, 'tools', 'actions', 'action'))
+    }
+    case 'tool':
+      return toolsRow(element)
+    case 'kiwi':
+    case 'kiwi-mcp':
+      return kiwiUse(actions)
+    case 'registry':
+      return kiwiUse((actions ?? []).map((action) => ({ read: 'load', write: 'publish' })[action] ?? action))
+    case 'spawn':
+      return { grants: [{ op: 'spawn', match: { kind: 'any' } }] }
+    case 'http':
+      return network(listOf(element, 'domains', 'hosts', 'endpoint'), actions)
+    default: {
+      const server = resource.replace(/^mcp:/, '')
+      const isKnown =
+        resource.startsWith('mcp:') || context.servers.has(serverName(server)) || server === 'git'
+      if (!isKnown) return { unmapped: 'there is no such resource or server' }
+      return serverTools(server, listOf(element, 'action', 'actions', 'tools'))
+    }
+  }
+}
+
+function toolsRow(element: PermissionElement): Granted {
+  const types = listOf(element, 'tool_type')
+  const ids = listOf(element, 'id', 'tool_id', 'action')
+  if (types === null) return toolIds(ids)
+  const match = { kind: 'tool', server: null, types, tools: ids ?? ['*'], actions: ['run'] } as const
+  return { grants: [{ op: 'tool', match }] }
+}

@@ -1,0 +1,43 @@
+import { KiwiError, messageOf } from '../../shared/errors.ts'
+import { LIMITS } from '../../shared/limits.ts'
+import type { PermissionElement } from './permission-element.ts'
+
+interface Open {
+  readonly name: string
+  readonly attributes: Readonly<Record<string, string>>
+  readonly children: PermissionElement[]
+  readonly line: number
+  text: string
+}
+
+/** Reads a block of XML strictly: no document type, no entity of its own, no attribute twice. */
+export async function readPermissions(text: string, where: string): Promise<PermissionElement> {
+  const { SaxesParser } = await import('saxes')
+  const parser = new SaxesParser<{ position: true; xmlns: false }>({ position: true, xmlns: false })
+  const stack: Open[] = []
+  let root: PermissionElement | null = null
+  const refuse = (reason: string): never => {
+    const place = `line ${parser.line}, column ${parser.column + 1}`
+    throw new KiwiError('PARSE_ERROR', `Cannot read the permissions of "${where}": ${reason} (${place})`)
+  }
+  parser.on('error', (error) => refuse(messageOf(error).replace(/^\d+:\d+: /, '')))
+  parser.on('doctype', () => refuse('it has a document type'))
+  parser.on('opentag', ({ name, attributes }) => {
+    if (stack.length >= LIMITS.nesting) refuse(`it is nested deeper than ${LIMITS.nesting} levels`)
+    stack.push({ name, attributes: { ...attributes }, children: [], line: parser.line, text: '' })
+  })
+  parser.on('text', (more) => {
+    const last = stack.at(-1)
+    if (last !== undefined) last.text += more
+  })
+  parser.on('closetag', () => {
+    const closed = stack.pop()
+    if (closed === undefined) return
+    const element: PermissionElement = { ...closed, text: closed.text.trim() }
+    const around = stack.at(-1)
+    if (around === undefined) root = element
+    else around.children.push(element)
+  })
+  parser.write(text).close()
+  return root ?? refuse('it holds no element')
+}
