@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts'
+import { isOpen } from '../config/environment.ts'
 import type { Store } from '../store/store.ts'
 import type { Secrets } from '../store/vault/secrets.ts'
 import type { Plan } from './plan.ts'
@@ -39,5 +40,7 @@ export function createFindGranted({ config, store, secrets }: GrantedMeans) {
 const NOTHING: Granted = { grants: [], values: new Map() }
 
 function asksForSecrets({ secrets, effect }: Plan): boolean {
-  return secrets.size > 0 || (effect.kind === 'subprocess' && effect.command.inheritEnv)
+  if (effect.kind === 'subprocess' && effect.command.inheritEnv) return true
+  for (const name of secrets) if (!isOpen(name)) return true
+  return false
 }

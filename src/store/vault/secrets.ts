@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import type { Config } from '../../config/config.ts'
-import { isPassedOn } from '../../config/environment.ts'
+import { isOpen } from '../../config/environment.ts'
 import type { Clock } from '../../shared/clock.ts'
 import { KiwiError, errnoOf } from '../../shared/errors.ts'
 import { SHORTEST_SECRET } from '../../shared/redact.ts'
@@ -68,7 +68,7 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/
 export function assertSecretName(name: string): void {
   const reason = !NAME.test(name)
     ? 'a name is made of letters, digits and _'
-    : isPassedOn(name) || name === 'PROJECT_PATH'
+    : isOpen(name)
       ? 'every tool sees the variable of this name'
       : name.startsWith('KIWI_')
         ? 'names that begin with KIWI_ belong to Kiwi'
