@@ -28,7 +28,8 @@ import type { Requirement } from './requirements.ts'
 import type { Resolver } from './resolve.ts'
 import { openResolver } from './resolve.ts'
 import { openSchemas } from './schemas.ts'
-import type { LoadArgvPolicies } from './shell/argv-policies.ts'
+import type { LoadArgvPolicies, LoadedPolicies } from './shell/argv-policies.ts'
+import { NO_POLICIES } from './shell/argv-policies.ts'
 import { createFindSiblings } from './siblings.ts'
 import type { Validate } from './validate.ts'
 import { openValidate } from './validate.ts'
@@ -65,7 +66,12 @@ interface ChainMeans {
   readonly argvPolicies: LoadArgvPolicies
 }
 
-export function openChain({ config, clock, store, secrets, packageTable }: ChainMeans): Chain {
+function needsArgv({ effect }: Plan): boolean {
+  return effect.kind === 'line' || (effect.kind === 'subprocess' && effect.command.hasArgvPolicy)
+}
+
+export function openChain(given: ChainMeans): Chain {
+  const { config, clock, store, secrets, packageTable, argvPolicies } = given
   const subprocess = openSubprocess({ clock })
   const workFolders = openWorkFolders(config.cache, clock)
   const httpClient = openHttpClient({ allowHosts: config.allowHosts, clock })
@@ -92,18 +98,21 @@ export function openChain({ config, clock, store, secrets, packageTable }: Chain
     verify,
     judge,
     draft(plan, request) {
-      const draft = (library: Library | null): Draft | Promise<Draft> => {
+      const draft = (library: Library | null, argv: LoadedPolicies): Draft | Promise<Draft> => {
         const requirements = gather(plan, library)
         const withAll = (known: readonly Requirement[]): Draft | Promise<Draft> => {
-          const make = (given: Granted): Draft =>
-            draftCall(plan, request, { ...fixed, ...given, library, requirements: known })
-          const given = grantedTo(plan, request.principal)
-          return given instanceof Promise ? given.then(make) : make(given)
+          const make = (granted: Granted): Draft =>
+            draftCall(plan, request, { ...fixed, ...granted, library, requirements: known, argv })
+          const granted = grantedTo(plan, request.principal)
+          return granted instanceof Promise ? granted.then(make) : make(granted)
         }
         return requirements instanceof Promise ? requirements.then(withAll) : withAll(requirements)
       }
       const library = findLibrary(plan.items, request.spaceRoot)
-      return library instanceof Promise ? library.then(draft) : draft(library)
+      if (needsArgv(plan)) return Promise.all([library, argvPolicies()]).then((both) => draft(...both))
+      return library instanceof Promise
+        ? library.then((found) => draft(found, NO_POLICIES))
+        : draft(library, NO_POLICIES)
     },
     hasLibrary: async (items, spaceRoot) => (await findLibrary(items, spaceRoot)) !== null,
     digest: async (items, spaceRoot) => grantDigest(digestOf(items), await findLibrary(items, spaceRoot)),

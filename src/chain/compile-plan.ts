@@ -16,6 +16,7 @@ import { compileRequest } from './request-template.ts'
 import { rulesOf } from './rules.ts'
 import type { Schemas } from './schemas.ts'
 import { describeFindings } from './schemas.ts'
+import { compileLineTerms } from './shell/line-terms.ts'
 
 /** What depends on the content of a chain alone, so that equal content shares it wherever it lies. */
 export type Compiled = Omit<Plan, 'item' | 'items' | 'links' | 'chain' | 'trust' | 'warnings'>
@@ -115,6 +116,7 @@ async function compileEffect(
   const names = parameterNames(leaf.manifest)
   switch (end.id) {
     case 'subprocess': {
+      if (config['line'] === true) return { kind: 'line', terms: compileLineTerms(config) }
       const entrypoint = entrypointOf({ ...leaf.manifest, config }, files)
       if (entrypoint !== null && !files.includes(entrypoint)) {
         throw new KiwiError('INVALID_CONFIG', `Cannot run "${leaf.id}": it has no file "${entrypoint}"`, {

@@ -3,6 +3,7 @@ import type { Environment } from '../config/environment.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Library } from './library.ts'
 import type { Requirement } from './requirements.ts'
+import type { LoadedPolicies } from './shell/argv-policies.ts'
 import type { VariableGrant } from './variables.ts'
 import type { WorkFolders } from './work-folder.ts'
 
@@ -22,6 +23,8 @@ export interface DraftMeans {
   readonly requirements: readonly Requirement[]
   /** What the tools of its space share; null when there is nothing. */
   readonly library: Library | null
+  /** What is known of programs; only a command line needs it. */
+  readonly argv: LoadedPolicies
 }
 
 /** Who asks, from where, with what. */

@@ -5,12 +5,14 @@ import { isObject } from '../shared/json.ts'
 import type { Redact } from '../shared/redact.ts'
 import { createRedact, keepAll } from '../shared/redact.ts'
 import type { CommandDraft } from './draft-command.ts'
-import { draftCommand } from './draft-command.ts'
+import { draftCommand, findProgram } from './draft-command.ts'
 import type { DraftMeans, Request } from './draft-means.ts'
 import { grantDigest } from './library.ts'
 import { checkParameters } from './parameters.ts'
 import type { Plan } from './plan.ts'
 import { renderRequest } from './render-request.ts'
+import type { LineDraft } from './shell/draft-line.ts'
+import { draftLine } from './shell/draft-line.ts'
 import { literalHost } from './url-template.ts'
 import { openVariables } from './variables.ts'
 
@@ -20,11 +22,14 @@ export interface Draft {
   readonly parameters: JsonObject
   readonly effect: DraftEffect
   readonly redact: Redact
+  /** This call changes nothing, as its manifest says, or as is known of the commands it starts. */
+  readonly isReadOnly: boolean
   readonly warnings: readonly string[]
 }
 
 type DraftEffect =
   | CommandDraft
+  | LineDraft
   | { readonly kind: 'http_client'; readonly request: HttpRequest }
   | { readonly kind: 'content' }
 
@@ -39,7 +44,7 @@ export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draf
     { item, secrets, digest, host },
     { ...means, projectPath: request.projectPath },
   )
-  const base = { plan, parameters }
+  const base = { plan, parameters, isReadOnly: item.manifest.mutates_state === false }
   switch (plan.effect.kind) {
     case 'content':
       return { ...base, effect: { kind: 'content' }, redact: keepAll, warnings: [] }
@@ -48,6 +53,13 @@ export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draf
       const drafted = draftCommand({ ...plan, effect: plan.effect }, circumstances, means)
       variables.assertPlaces(null)
       return { ...base, ...drafted }
+    }
+    case 'line': {
+      const effect = draftLine(plan.effect.terms, parameters, request, {
+        ...means,
+        find: (name) => findProgram(name, means, keepAll),
+      })
+      return { ...base, effect, isReadOnly: effect.isReadOnly, redact: keepAll, warnings: [] }
     }
     case 'http_client': {
       const isIdempotent = plan.isRepeatable ? true : (plan.item.manifest.idempotent ?? null)

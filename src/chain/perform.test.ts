@@ -210,6 +210,7 @@ describe('P2: what kept a program from starting has a code of its own', () => {
     const means: PerformMeans = {
       subprocess: {
         run: async () => notRun({ failure, stderr: 'why' }),
+        runLine: unused,
         open: unused,
         find: unused,
         close: unused,

@@ -1,5 +1,6 @@
 import type { HttpClient } from '../primitives/http/http-client.ts'
 import type { Command } from '../primitives/subprocess/command.ts'
+import type { LineResult } from '../primitives/subprocess/run-line.ts'
 import type { Subprocess } from '../primitives/subprocess/subprocess.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
@@ -12,6 +13,7 @@ import type { Plan } from './plan.ts'
 import { readCommand } from './read-command.ts'
 import { readResponse } from './read-response.ts'
 import { describeFindings } from './schemas.ts'
+import type { LineDraft } from './shell/draft-line.ts'
 import type { WorkFolders } from './work-folder.ts'
 
 /** What a call gave back: `output` first, then what else is worth knowing. */
@@ -38,8 +40,18 @@ export async function perform(draft: Draft, means: PerformMeans, watch: Watch = 
       const result = await means.subprocess.run(command, watch.signal)
       return checked(
         plan,
-        readCommand(plan, redact(command.command), redacted(result, redact, result.truncated)),
+        readCommand(
+          plan,
+          { program: redact(command.command), timeoutMs: command.timeoutMs },
+          redacted(result, redact, result.truncated),
+        ),
       )
+    }
+    case 'line': {
+      const { timeoutMs } = effect.line
+      const { return_codes: codes, ...result } = await means.subprocess.runLine(effect.line, watch.signal)
+      const program = effect.commands.map(({ argv }) => argv[0] ?? '').join(' ')
+      return checked(plan, readCommand(plan, { program, timeoutMs }, result, stepsOf(effect, codes)))
     }
     case 'http_client': {
       const result = await means.httpClient.request(effect.request, watch.signal)
@@ -48,6 +60,12 @@ export async function perform(draft: Draft, means: PerformMeans, watch: Watch = 
       return checked(plan, await readResponse(plan, host, redacted(result, redact, isCut)))
     }
   }
+}
+
+/** How each command ended, in order; null for one that was not started. */
+function stepsOf({ commands, line }: LineDraft, codes: LineResult['return_codes']): JsonObject {
+  const all = line.steps.flatMap(({ programs }, at) => programs.map((_, stage) => codes[at]?.[stage] ?? null))
+  return { steps: commands.map(({ argv }, at) => ({ argv: [...argv], return_code: all[at] ?? null })) }
 }
 
 /** Puts on disk what the program needs: what is built may need the tool's files, or hold them. */

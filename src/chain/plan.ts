@@ -7,6 +7,7 @@ import type { EnvironmentPlan } from './environment-plan.ts'
 import type { RequestTemplate } from './request-template.ts'
 import type { RuleSet } from './rules.ts'
 import type { Check } from './schemas.ts'
+import type { LineTerms } from './shell/line-terms.ts'
 import type { Trust } from './trust.ts'
 
 /** One link of a plan, leaf first. */
@@ -27,6 +28,8 @@ export type Effect =
       /** What the program needs before it can run; null when that is nothing. */
       readonly environment: EnvironmentPlan | null
     }
+  /** The parameters are a command line. */
+  | { readonly kind: 'line'; readonly terms: LineTerms }
   | { readonly kind: 'http_client'; readonly request: RequestTemplate }
   | { readonly kind: 'content' }
   | { readonly kind: 'none' }

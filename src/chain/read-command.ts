@@ -2,11 +2,23 @@ import type { CommandResult } from '../primitives/subprocess/command.ts'
 import type { ErrorCode } from '../shared/errors.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
-import { parsePlain } from '../shared/json.ts'
+import { isJsonObject, parsePlain } from '../shared/json.ts'
+import { textOf } from '../shared/template.ts'
 import type { Plan } from './plan.ts'
 
-/** What a program gave back, or the error that says why it gave nothing; `program` is how it is shown. */
-export function readCommand(plan: Plan, program: JsonValue, result: CommandResult): JsonObject {
+/** How a command is shown, and the time it had. */
+interface Shown {
+  readonly program: JsonValue
+  readonly timeoutMs: number
+}
+
+/** What a program gave back, or the error that says why it gave nothing; `more` stands beside it. */
+export function readCommand(
+  plan: Plan,
+  shown: Shown,
+  result: CommandResult,
+  more: JsonObject = {},
+): JsonObject {
   const { stdout, stderr, return_code, signal, truncated } = result
   const data: JsonObject = {
     ...outputOf(plan, stdout),
@@ -14,12 +26,14 @@ export function readCommand(plan: Plan, program: JsonValue, result: CommandResul
     return_code,
     ...(signal === null ? {} : { signal }),
     ...(truncated ? { truncated } : {}),
+    ...more,
   }
   if (result.success) return data
-  const { code, reason } = failureOf(plan, result)
+  const { code, reason } = failureOf(shown, result)
   throw new KiwiError(code, `Cannot run "${plan.item.id}": ${reason}`, {
     partial: data,
-    details: { command: program },
+    details: { command: shown.program },
+    ...hintFor(plan, result.stderr),
     // What was ended half-way and may have changed something must not invite a second time.
     ...(code === 'TIMEOUT' && !plan.isRepeatable ? { retryable: false, hint: AFTER_TIMEOUT } : {}),
   })
@@ -42,14 +56,21 @@ function outputOf({ effect }: Plan, stdout: string): JsonObject {
   return parsed === undefined ? { output: stdout } : { output: parsed, stdout }
 }
 
+/** What a manifest knows of how its program fails, for whoever has to go on from there. */
+function hintFor({ config }: Plan, stderr: string): { hint?: string } {
+  const hints = Array.isArray(config['hints']) ? config['hints'] : []
+  const known = hints.find((hint: JsonValue) => isJsonObject(hint) && stderr.includes(textOf(hint['when'])))
+  return known !== undefined && isJsonObject(known) ? { hint: textOf(known['say']) } : {}
+}
+
 const AFTER_TIMEOUT =
   'Check what it did before you send it again; config.timeout in the manifest gives it longer'
 
 /** Why a program that did not succeed did not. */
-function failureOf(plan: Plan, result: CommandResult): { code: ErrorCode; reason: string } {
+function failureOf({ timeoutMs }: Shown, result: CommandResult): { code: ErrorCode; reason: string } {
   const { stderr, signal, return_code } = result
   if (result.timed_out)
-    return { code: 'TIMEOUT', reason: `it took longer than ${timeoutOf(plan)} s and was ended` }
+    return { code: 'TIMEOUT', reason: `it took longer than ${timeoutMs / 1000} s and was ended` }
   if (result.cancelled) return { code: 'CANCELLED', reason: 'it was cancelled' }
   switch (result.failure) {
     case 'not_found':
@@ -59,6 +80,8 @@ function failureOf(plan: Plan, result: CommandResult): { code: ErrorCode; reason
     case 'missing_command':
     case 'bad_folder':
       return { code: 'INVALID_CONFIG', reason: stderr }
+    case 'guarded':
+      return { code: 'PERMISSION_DENIED', reason: stderr }
     case 'overloaded':
       return { code: 'OVERLOADED', reason: 'too many programs are running' }
     case 'not_started':
@@ -73,10 +96,6 @@ function failureOf(plan: Plan, result: CommandResult): { code: ErrorCode; reason
 /** Most output is no JSON, which its first character tells. */
 function parseJson(text: string): JsonValue | undefined {
   return /^\s*[[{"\d\-tfn]/.test(text) ? parsePlain(text) : undefined
-}
-
-function timeoutOf({ effect }: Plan): number {
-  return effect.kind === 'subprocess' ? effect.command.timeoutMs / 1000 : 0
 }
 
 function lastLine(stderr: string): string {

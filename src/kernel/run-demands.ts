@@ -1,6 +1,7 @@
 import type { Draft } from '../chain/draft.ts'
 import type { Plan } from '../chain/plan.ts'
 import { itemDemand } from './item-demand.ts'
+import { lineDemands } from './line-demands.ts'
 import type { Demand } from './policy/rule.ts'
 
 /** From here on a person, or a publisher they accept, vouches for every link. */
@@ -25,6 +26,8 @@ export function runDemands({ plan, effect }: Draft): readonly Demand[] {
         { op: 'exec', program: command, argv: [command, ...args], ...trait },
       ]
     }
+    case 'line':
+      return [...tools, ...lineDemands(effect)]
     case 'http_client': {
       const { host } = new URL(effect.request.url)
       const isChosen = !isVouched || !isLiteralHost(plan, host)

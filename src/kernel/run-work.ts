@@ -135,6 +135,15 @@ function effectPreview(plan: Plan, effect: Draft['effect'], redact: Draft['redac
         would_run: { command, args: redact(args), cwd, env: Object.keys(env).toSorted() },
       }
     }
+    case 'line':
+      return {
+        would_run: {
+          commands: effect.line.steps.flatMap(({ programs }) =>
+            programs.map(({ command, args }) => [command, ...args]),
+          ),
+          cwd: effect.folder.path,
+        },
+      }
     case 'http_client': {
       const { method, url, headers } = effect.request
       return {

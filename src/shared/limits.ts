@@ -45,6 +45,9 @@ export const LIMITS = {
   /** Names an import looks at in one folder, and in all. */
   importFolderNames: 20_000,
   importNames: 50_000,
+  /** Characters of a command line, and commands in it. */
+  lineCharacters: 64 * 1024,
+  lineCommands: 50,
   /** Words of a search query. */
   queryWords: 64,
   /** Bytes of a description in the search index. */

@@ -13,6 +13,8 @@ export interface LoadedPolicies {
   readonly broken: ReadonlyMap<string, string>
 }
 
+export const NO_POLICIES: LoadedPolicies = { policies: new Map(), broken: new Map() }
+
 export type LoadArgvPolicies = () => Promise<LoadedPolicies>
 
 /**

@@ -8,8 +8,11 @@ import { createFindProgram } from './find-program.ts'
 import { createKillTree } from './kill-tree.ts'
 import type { ProcessSession, SessionCommand } from './process-session.ts'
 import { openSession } from './process-session.ts'
-import { runCommand } from './run-command.ts'
-import type { Entry } from './spawn-queue.ts'
+import type { LineCommand, LineResult } from './run-line.ts'
+import { runLine } from './run-line.ts'
+import type { PipelineResult } from './run-pipeline.ts'
+import { runPipeline } from './run-pipeline.ts'
+import type { Entry, SpawnQueue } from './spawn-queue.ts'
 import { openSpawnQueue } from './spawn-queue.ts'
 import type { Child } from './start-child.ts'
 import { startChild } from './start-child.ts'
@@ -19,6 +22,8 @@ import { openWatchdog } from './watchdog.ts'
 export interface Subprocess {
   /** Never fails: whatever happens is a result. */
   run(command: Command, signal?: AbortSignal): Promise<CommandResult>
+  /** Several, joined as the line says; it takes one place. Never fails either. */
+  runLine(line: LineCommand, signal?: AbortSignal): Promise<LineResult>
   /** The signal only ends the waiting for a place; an open session is ended by its `close`. */
   open(command: SessionCommand, signal?: AbortSignal): Promise<Opened>
   /** The absolute path of a program on a PATH. */
@@ -65,20 +70,22 @@ export function openSubprocess(options: SubprocessOptions): Subprocess {
     return child
   }
   const release = ({ pid }: Child): void => watchdog.remove(pid)
+  const inPlace = openPlaces(queue, runs)
   const means = { clock, killTree, start, release, closing: closing.signal }
 
-  const run: Subprocess['run'] = async (command, signal) => {
-    const entry = await queue.enter('run', signal)
-    if (entry !== 'go') return notRun(refusal(entry, command))
-    const result = runCommand(command, means, signal)
-    runs.add(result)
-    try {
-      return await result
-    } finally {
-      runs.delete(result)
-      queue.leave('run')
-    }
-  }
+  const run: Subprocess['run'] = (command, signal) =>
+    inPlace(
+      async () => commandResult(await runPipeline([command], command, means, { signal })),
+      (why) => notRun(refusal(why, command)),
+      signal,
+    )
+
+  const runWholeLine: Subprocess['runLine'] = (line, signal) =>
+    inPlace<LineResult>(
+      () => runLine(line, means, signal),
+      (why) => ({ ...notRun(refusal(why, { command: 'the command line' })), return_codes: [] }),
+      signal,
+    )
 
   const open: Subprocess['open'] = async (command, signal) => {
     const entry = await queue.enter('session', signal)
@@ -110,10 +117,34 @@ export function openSubprocess(options: SubprocessOptions): Subprocess {
     await watchdog.close()
   }
 
-  return { run, open, find: createFindProgram(clock), close }
+  return { run, runLine: runWholeLine, open, find: createFindProgram(clock), close }
 }
 
-function refusal(entry: Exclude<Entry, 'go'>, { command }: Program): NotStarted {
+/** Waits for a place, and keeps what runs in it known. */
+function openPlaces(queue: SpawnQueue, runs: Set<Promise<CommandResult>>) {
+  return async <T extends CommandResult>(
+    work: () => Promise<T>,
+    refused: (why: Exclude<Entry, 'go'>) => T,
+    signal?: AbortSignal,
+  ): Promise<T> => {
+    const entry = await queue.enter('run', signal)
+    if (entry !== 'go') return refused(entry)
+    const result = work()
+    runs.add(result)
+    try {
+      return await result
+    } finally {
+      runs.delete(result)
+      queue.leave('run')
+    }
+  }
+}
+
+function commandResult({ return_codes: _codes, ...result }: PipelineResult): CommandResult {
+  return result
+}
+
+function refusal(entry: Exclude<Entry, 'go'>, { command }: Pick<Program, 'command'>): NotStarted {
   if (entry === 'cancelled') return { failure: 'cancelled', stderr: 'Cancelled before it started' }
   if (entry === 'closed') return notStarted(command, 'Kiwi is closing')
   return { failure: 'overloaded', stderr: `Cannot start "${command.slice(0, 200)}": too many are running` }

@@ -1,0 +1,193 @@
+import { basename, resolve } from 'node:path'
+import { z } from 'zod'
+import type { Program } from '../../primitives/subprocess/command.ts'
+import type { LineCommand } from '../../primitives/subprocess/run-line.ts'
+import type { Environment } from '../../config/environment.ts'
+import { KiwiError } from '../../shared/errors.ts'
+import type { JsonObject } from '../../shared/json.ts'
+import type { DraftMeans, Request } from '../draft-means.ts'
+import type { Line, Untaken } from './grammar.ts'
+import { compileLine } from './grammar.ts'
+import { guarded } from './guarded.ts'
+import type { JudgedArgv } from './judge-argv.ts'
+import { judgeArgv } from './judge-argv.ts'
+import type { LineTerms } from './line-terms.ts'
+import { pinProgram } from './pin.ts'
+import { unavailable } from './unavailable.ts'
+
+/** A command line, compiled, with every program pinned: exactly this is started. */
+export interface LineDraft {
+  readonly kind: 'line'
+  /** Every command in order, for judging and showing; one that is `shell:raw` for a script. */
+  readonly commands: readonly LineCommandDraft[]
+  readonly line: LineCommand
+  /** Where it starts, and whether the call said so. */
+  readonly folder: { readonly path: string; readonly isGiven: boolean }
+  /** Every command of it changes nothing. */
+  readonly isReadOnly: boolean
+}
+
+export interface LineCommandDraft extends Pick<JudgedArgv, 'fault' | 'runsCode' | 'isReadOnly'> {
+  /** As it was written. */
+  readonly argv: readonly string[]
+  /** The absolute path of what is started, or `shell:raw`. */
+  readonly program: string
+  /** What it would read and write, by whole paths. */
+  readonly paths: JudgedArgv['paths']
+}
+
+/** The name under which a script that only a shell can read is judged. */
+export const RAW = 'shell:raw'
+
+type LineMeans = Pick<DraftMeans, 'childEnvironment' | 'argv'> & {
+  readonly find: (name: string) => string
+}
+
+export function draftLine(
+  terms: LineTerms,
+  parameters: JsonObject,
+  request: Pick<Request, 'callId' | 'projectPath'>,
+  means: LineMeans,
+): LineDraft {
+  const wish = readWish(parameters)
+  const home = request.projectPath ?? means.childEnvironment['HOME'] ?? '/'
+  const folder = resolve(home, wish.cwd ?? '')
+  const env = {
+    ...means.childEnvironment,
+    ...(request.projectPath === null ? {} : { KIWI_PROJECT_PATH: request.projectPath }),
+    KIWI_CALL_ID: request.callId,
+  }
+  const { line, commands } = wish.raw
+    ? rawScript(wish, { command: means.find(terms.shell), args: [], env, cwd: folder })
+    : compiled(lineOf(wish), folder, env, means)
+  return {
+    kind: 'line',
+    commands,
+    line: {
+      steps: line,
+      input: wish.input ?? null,
+      timeoutMs:
+        wish.timeout === undefined ? terms.timeoutMs : Math.min(wish.timeout * 1000, terms.longestMs),
+      killGraceMs: terms.killGraceMs,
+      maxOutputBytes: terms.maxOutputBytes,
+      captureOutput: true,
+    },
+    folder: { path: folder, isGiven: wish.cwd !== undefined },
+    isReadOnly: commands.every(({ isReadOnly }) => isReadOnly),
+  }
+}
+
+interface Compiled {
+  readonly line: readonly { readonly joint: Line[number]['joint']; readonly programs: readonly Program[] }[]
+  readonly commands: readonly LineCommandDraft[]
+}
+
+function compiled(line: Line, folder: string, env: Environment, means: LineMeans): Compiled {
+  const commands: LineCommandDraft[] = []
+  const steps = line.map(({ joint, pipeline }) => ({
+    joint,
+    programs: pipeline.map((argv) => {
+      const { draft, program } = draftCommand(argv, folder, env, means)
+      commands.push(draft)
+      return program
+    }),
+  }))
+  return { line: steps, commands }
+}
+
+function draftCommand(
+  argv: readonly string[],
+  folder: string,
+  env: Environment,
+  { argv: { policies, broken }, find }: LineMeans,
+): { draft: LineCommandDraft; program: Program } {
+  const [name = ''] = argv
+  const program = pinProgram(name, folder, find)
+  const wrong = broken.get(basename(program))
+  if (wrong !== undefined) throw unavailable(name, wrong)
+  const judged = judgeArgv(policies.get(basename(program)) ?? [], argv)
+  const { fault, runsCode, isReadOnly } = judged
+  const at = resolve(folder, judged.folder ?? '')
+  const paths = [...judged.paths, ...(judged.folder === null ? [] : [{ use: 'read' as const, path: '' }])]
+  return {
+    draft: {
+      argv,
+      program,
+      fault,
+      runsCode,
+      isReadOnly,
+      paths: paths
+        .filter(({ path }) => path !== '-')
+        .map(({ use, path }) => ({ use, path: resolve(at, path) })),
+    },
+    program: guarded({ command: program, args: [], env: without(env, judged.dropEnv), cwd: folder }, judged),
+  }
+}
+
+function without(env: Environment, dropped: readonly string[]): Environment {
+  const isDropped = (name: string): boolean =>
+    dropped.some((drop) => (drop.endsWith('*') ? name.startsWith(drop.slice(0, -1)) : name === drop))
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !isDropped(name)))
+}
+
+/** What only a shell can read is one thing, whatever stands in it. */
+function rawScript({ command }: LineWish, shell: Program): Compiled {
+  if (command === undefined) throw invalid('raw', 'needs "command": a list of arguments needs no shell')
+  return {
+    line: [{ joint: ';', programs: [{ ...shell, args: ['-c', command] }] }],
+    commands: [
+      { argv: [RAW, command], program: RAW, fault: null, runsCode: true, isReadOnly: false, paths: [] },
+    ],
+  }
+}
+
+const LineWish = z.looseObject({
+  argv: z.array(z.string()).min(1).optional(),
+  command: z.string().optional(),
+  cwd: z.string().min(1).optional(),
+  timeout: z.number().positive().optional(),
+  input: z.string().optional(),
+  raw: z.boolean().default(false),
+})
+type LineWish = z.infer<typeof LineWish>
+
+/** The schema of the tool has seen them; what it says of names is not relied on. */
+function readWish(parameters: JsonObject): LineWish {
+  const parsed = LineWish.safeParse(parameters)
+  if (!parsed.success) throw invalid(parsed.error.issues[0]?.path.join('.') ?? '', 'is not of its type')
+  const { argv, command } = parsed.data
+  if ((argv === undefined) === (command === undefined))
+    throw invalid('command', 'or "argv" is needed, and not both')
+  return parsed.data
+}
+
+function lineOf({ argv, command = '' }: LineWish): Line {
+  if (argv !== undefined) return [{ joint: ';', pipeline: [argv] }]
+  const line = compileLine(command)
+  if ('untaken' in line) throw notTaken(line)
+  return line
+}
+
+function notTaken({ untaken, column }: Untaken): KiwiError {
+  return new KiwiError(
+    'INVALID_PARAMETERS',
+    `Cannot run the command: ${untaken} at column ${column} is nothing that is run without a shell`,
+    {
+      hint:
+        'Use words, \'quotes\', "quotes", &&, ||, ;, newlines and |, with cwd, input and argv beside them; ' +
+        'or send raw: true, which a person is asked about',
+      details: {
+        missing: [],
+        invalid: [{ name: 'command', reason: `${untaken} at column ${column}` }],
+        required: RAW,
+      },
+    },
+  )
+}
+
+function invalid(name: string, reason: string): KiwiError {
+  return new KiwiError('INVALID_PARAMETERS', `Cannot run the command: "${name}" ${reason}`, {
+    hint: 'Send one command as argv, or a line of them as command; load shows the schema',
+    details: { missing: [], invalid: [{ name, reason }] },
+  })
+}

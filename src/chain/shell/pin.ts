@@ -1,0 +1,29 @@
+import { realpathSync } from 'node:fs'
+import { basename, resolve } from 'node:path'
+import { KiwiError } from '../../shared/errors.ts'
+
+/**
+ * The one file that a name stands for: the program of that name on Kiwi's own PATH. A path is only taken when it leads
+ * to the same file, so that no rule about a name can be met with another program of that name.
+ */
+export function pinProgram(name: string, folder: string, find: (name: string) => string): string {
+  if (!name.includes('/')) return find(name)
+  const pin = find(basename(name))
+  if (fileOf(resolve(folder, name)) === fileOf(pin)) return pin
+  throw new KiwiError(
+    'INVALID_PARAMETERS',
+    `Cannot start "${name}": it is not the program "${basename(name)}" of the PATH, which is "${pin}"`,
+    {
+      hint: 'Name the program without a path; a script is started by its interpreter, as in "sh build.sh"',
+      details: { missing: [], invalid: [{ name: 'command', reason: 'a path to another program' }] },
+    },
+  )
+}
+
+function fileOf(path: string): string | null {
+  try {
+    return realpathSync(path)
+  } catch {
+    return null
+  }
+}
