@@ -5,7 +5,7 @@ import type { Secrets } from '../store/vault/secrets.ts'
 import type { Plan } from './plan.ts'
 import type { VariableGrant } from './variables.ts'
 
-/** What a tool was granted, of any content, and what the names it asks for stand for. */
+/** What the links of a chain were granted, of any content, and what the names it asks for stand for. */
 export interface Granted {
   readonly grants: readonly VariableGrant[]
   readonly values: ReadonlyMap<string, string>
@@ -22,12 +22,13 @@ export function createFindGranted({ config, store, secrets }: GrantedMeans) {
   return (plan: Plan, principal: string): Granted | Promise<Granted> =>
     asksForSecrets(plan) ? find(plan, principal) : NOTHING
 
-  async function find({ item, secrets: names }: Plan, principal: string): Promise<Granted> {
-    const stored = await store.grants.read(item.id)
+  async function find({ items, secrets: names }: Plan, principal: string): Promise<Granted> {
+    const ids = new Set<string>(items.map(({ id }) => id))
+    const stored = await store.grants.read()
     const grants = [
-      ...stored.filter((grant) => ['*', principal].includes(grant.principal)),
+      ...stored.filter((grant) => ids.has(grant.tool) && ['*', principal].includes(grant.principal)),
       ...config.grants
-        .filter(({ tool }) => tool === item.id)
+        .filter(({ tool }) => ids.has(tool))
         .flatMap(({ tool, hash, names: granted }) =>
           granted.map((secret): VariableGrant => ({ tool, digest: hash, secret, sink: null })),
         ),

@@ -1,4 +1,7 @@
+import type { JsonValue } from '../shared/json.ts'
+import { isJsonObject } from '../shared/json.ts'
 import type { Segment, Template, Tree } from '../shared/template.ts'
+import { compileTemplate, textOf } from '../shared/template.ts'
 import type { CommandTemplate } from './command-template.ts'
 import type { Plan } from './plan.ts'
 import type { AuthTemplate, RequestTemplate } from './request-template.ts'
@@ -31,7 +34,10 @@ export function authHeader(auth: AuthTemplate): string {
 }
 
 /** Where the templates of a plan name variables: what a person is shown before a yes. */
-export function secretPlaces({ effect }: Pick<Plan, 'effect'>): ReadonlyMap<string, readonly Place[]> {
+export function secretPlaces({
+  item,
+  effect,
+}: Pick<Plan, 'item' | 'effect'>): ReadonlyMap<string, readonly Place[]> {
   const places = new Map<string, Set<Place>>()
   const note = (place: Place, segments: readonly Segment[]): void => {
     for (const segment of segments) {
@@ -41,6 +47,8 @@ export function secretPlaces({ effect }: Pick<Plan, 'effect'>): ReadonlyMap<stri
   }
   if (effect.kind === 'subprocess') noteCommand(effect.command, note)
   if (effect.kind === 'http_client') noteRequest(effect.request, note)
+  // A server is not run by itself, and still started with an environment.
+  if (effect.kind === 'none') noteEnvironment(item.manifest.config['env'], note)
   return new Map([...places].map(([name, found]) => [name, [...found]]))
 }
 
@@ -51,6 +59,11 @@ function noteCommand({ command, args, env, cwd, input }: CommandTemplate, note: 
   for (const [name, { segments }] of env) note(`env:${name}`, segments)
   note('folder', cwd?.segments ?? [])
   note('input', input?.segments ?? [])
+}
+
+function noteEnvironment(env: JsonValue | undefined, note: Note): void {
+  for (const [name, value] of Object.entries(isJsonObject(env) ? env : {}))
+    note(`env:${name}`, compileTemplate(textOf(value), new Set()).segments)
 }
 
 function noteRequest({ url, headers, auth, body }: RequestTemplate, note: Note): void {
