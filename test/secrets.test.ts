@@ -220,6 +220,21 @@ describe('X7: a grant', () => {
     expect(elsewhere.received.at(-1)?.headers['x-key']).toBeUndefined()
   })
 
+  test('ENV-01: a parameter that names a granted secret is sent as it is written', async () => {
+    await temp.create('echoes', {
+      tool_type: 'api',
+      description: 'calls the service',
+      parameters: [{ name: 'q' }],
+      config: { url: `${server.url}/echo?q={q}`, headers: { 'X-Key': '${VAULT_KEY}', 'X-Q': '{q}' } },
+    })
+    await grant('echoes', ['VAULT_KEY'])
+    expect(await temp.run('echoes', { q: '${VAULT_KEY}' })).toMatchObject(success)
+    expect(server.received.at(-1)).toMatchObject({
+      path: '/echo?q=%24%7BVAULT_KEY%7D',
+      headers: { 'x-q': '${VAULT_KEY}', 'x-key': CANARY },
+    })
+  })
+
   test('for a host does not reach another one, whatever chooses it', async () => {
     const [, port] = elsewhere.host.split(':')
     await setSecret('SERVICE_HOST', `127.0.0.1:${port}`)

@@ -8,6 +8,8 @@ import { makePlace } from '../fixtures/place.ts'
 import { CLI, kiwi } from './temp-server.ts'
 
 const CANARY = 'kiwi-canary-0123456789'
+/** Each command is a process of its own, and a passphrase costs each of them its time. */
+const PATIENCE = 120_000
 let place: Place
 beforeEach(() => {
   place = makePlace()
@@ -57,7 +59,7 @@ const everyFile = (folder: string): string =>
     .map((path) => readFileSync(path, 'latin1'))
     .join('\n')
 
-describe('X7: kiwi secret', () => {
+describe('X7: kiwi secret', { timeout: PATIENCE }, () => {
   test('set from a pipe, listed without its value, used, and removed', async () => {
     brought('weather', 'echo "key $KEY"')
     await kiwi(place, ['trust', '--yes'])
@@ -129,7 +131,7 @@ describe('X7: kiwi secret', () => {
   })
 })
 
-describe('X7: kiwi grant', () => {
+describe('X7: kiwi grant', { timeout: PATIENCE }, () => {
   test('without a terminal and without --yes nobody was asked, so nothing is granted', async () => {
     brought('weather', 'echo "${#KEY}"')
     await kiwi(place, ['trust', '--yes'])
