@@ -48,7 +48,7 @@ interface Found {
 function judge(layer: Layer, demand: Demand, parameters: JsonObject | null): Found {
   let effect: Effect | null = null
   let ready: ReadyRule | null = null
-  for (const candidate of layer.byOperation.get(demand.op) ?? []) {
+  for (const candidate of layer.byOperation[demand.op]) {
     if (!candidate.speaksOf(demand) || !applies(candidate, parameters)) continue
     const said = effectOf(candidate, demand)
     if (effect !== null && RANKS[said] >= RANKS[effect]) continue
@@ -81,13 +81,18 @@ function faultOf(demand: Demand): { readonly reason: string; readonly remedy: st
 }
 
 function toVerdict({ effect, layer, demand, ready }: Found, demands: readonly Demand[]): Verdict {
-  const base = { effect, layer: layer.name, demand }
-  if (ready === null) return { ...base, ...missingGrant(layer, demand, demands), reason: null }
+  const { name } = layer
+  if (ready === null) {
+    const { rule, remedy, required } = missingGrant(layer, demand, demands)
+    return { effect, layer: name, rule, demand, remedy, required, reason: null }
+  }
   const { rule } = ready
   const fault = rule.effect === effect ? null : faultOf(demand)
   return {
-    ...base,
+    effect,
+    layer: name,
     rule: rule.id,
+    demand,
     remedy: fault?.remedy ?? rule.remedy,
     required: null,
     reason: fault?.reason ?? null,

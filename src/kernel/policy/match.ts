@@ -100,7 +100,7 @@ function below(root: string, globs: readonly Fits[]): Fits {
 
 function tools({ server, except = [], tools: names, types, actions }: ToolMatch): SpeaksOf {
   const fitsServer = typeof server === 'string' ? compileNameGlob(server) : null
-  const fitsName = (names ?? []).map(compileNameGlob)
+  const fitsName = (names ?? []).map(toolName)
   return (demand) => {
     if (demand.op !== 'tool') return false
     const { of, action, type } = demand
@@ -111,14 +111,15 @@ function tools({ server, except = [], tools: names, types, actions }: ToolMatch)
     } else if (server === null || except.includes(of.server) || fitsServer?.(of.server) === false) {
       return false
     }
-    return names === undefined || names.some((name, at) => fitsName[at]?.(nameFor(name, demand)) === true)
+    return names === undefined || fitsName.some((fits) => fits(demand))
   }
 }
 
-/** A pattern with a `/` is one over categories. */
-function nameFor(pattern: string, { of, id, category }: Extract<Demand, { op: 'tool' }>): string {
-  if (of !== undefined) return of.tool
-  return pattern.includes('/') ? `${category ?? ''}/${id}` : id
+/** By its name at the server, else by its id; a pattern with a `/` is one over categories. */
+function toolName(pattern: string): (demand: Extract<Demand, { op: 'tool' }>) => boolean {
+  const fits = compileNameGlob(pattern)
+  if (!pattern.includes('/')) return ({ of, id }) => fits(of === undefined ? id : of.tool)
+  return ({ of, id, category = '' }) => of === undefined && fits(`${category}/${id}`)
 }
 
 /** `*.example.org` does not speak of `example.org`. A port is written where it is not the usual one. */
