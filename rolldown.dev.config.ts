@@ -4,7 +4,7 @@ import type { BuildOptions } from 'rolldown'
 export default {
   input: { bench: 'bench/bench.ts', 'generate-docs': 'scripts/generate-docs.ts' },
   platform: 'node',
-  external: [/^node:/, '@photostructure/sqlite'],
+  external: [/^node:/, '@photostructure/sqlite', '@napi-rs/keyring'],
   transform: { target: 'node20' },
   output: { dir: 'dist-dev', format: 'esm', sourcemap: true, cleanDir: true },
 } satisfies BuildOptions

@@ -37,12 +37,6 @@ export async function policy(kiwi: Kiwi, client: Client, rounds: number): Promis
   if (faults.length > 0) throw new Error(JSON.stringify(faults))
   const judged = (demands: readonly Demand[]): number =>
     nanoseconds(() => decide(layers, demands, {}), 20_000) / 1000
-  const tool = (server: string, name: string): Demand => ({
-    op: 'tool',
-    id: `${server}.${name}`,
-    action: 'run',
-    of: { server, tool: name },
-  })
   const path = judged([
     tool('filesystem', 'read'),
     { op: 'read', path: join(closed, 'src/a.ts'), isChosen: true },
@@ -82,4 +76,8 @@ export async function policy(kiwi: Kiwi, client: Client, rounds: number): Promis
       target: { most: 100 },
     },
   ]
+}
+
+function tool(server: string, name: string): Demand {
+  return { op: 'tool', id: `${server}.${name}`, action: 'run', of: { server, tool: name } }
 }

@@ -35,6 +35,8 @@ export interface Kiwi extends Meta {
   readonly consoleFolder: string
   /** Whether the journal is what was written. */
   readonly verifyJournal: Kernel['verifyJournal']
+  /** The names in the vault. */
+  readonly secrets: Kernel['secrets']
   close(): Promise<void>
 }
 
@@ -80,6 +82,7 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
       questions: kernel.questions,
       consoleFolder: join(BUILTIN, 'console'),
       verifyJournal: () => kernel.verifyJournal(),
+      secrets: () => kernel.secrets(),
       async close() {
         spaces.close()
         await kernel.close()

@@ -50,6 +50,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@modelcontextprotocol/node': ['server'],
   '@modelcontextprotocol/server': ['server'],
   '@photostructure/sqlite': ['store'],
+  '@napi-rs/keyring': ['store'],
   postgres: ['store'],
 }
 

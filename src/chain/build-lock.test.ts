@@ -49,8 +49,8 @@ describe('C10: one process builds at a time', () => {
   test.each([
     ['a dead process of this machine', { pid: 999_999_999 }, 0, 'taken'],
     ['a process before the last start of the machine', { boot: 'other' }, 0, 'taken'],
-    ['another machine, a moment ago', { host: 'elsewhere' }, 0, 'waited'],
-    ['another machine, longer ago than a build can take', { host: 'elsewhere' }, 120, 'taken'],
+    ['another machine, a moment ago', { host: 'call' }, 0, 'waited'],
+    ['another machine, longer ago than a build can take', { host: 'call' }, 120, 'taken'],
     ['this very process', {}, 120, 'waited'],
   ])('left by %s', async (_who, tag, seconds, end) => {
     expect(await attempt()).toBe('taken')

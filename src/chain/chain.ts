@@ -11,6 +11,7 @@ import type { Item } from '../spaces/item.ts'
 import { openOwnKey } from '../spaces/signing-key.ts'
 import type { Store } from '../store/store.ts'
 import type { OwnPlaces } from './confine.ts'
+import type { Secrets } from '../store/vault/secrets.ts'
 import { digestOf } from './compile-plan.ts'
 import type { Draft } from './draft.ts'
 import { draftCall } from './draft.ts'
@@ -21,6 +22,8 @@ import { post } from './post.ts'
 import { openEnvironments } from './environments.ts'
 import type { Bundle } from './files-as-read.ts'
 import { createFindImports } from './find-imports.ts'
+import type { Granted } from './find-granted.ts'
+import { createFindGranted } from './find-granted.ts'
 import { createGatherRequirements } from './gather-requirements.ts'
 import type { Library } from './library.ts'
 import { createFindLibrary, grantDigest } from './library.ts'
@@ -71,6 +74,7 @@ interface ChainMeans {
   readonly config: Config
   readonly clock: Clock
   readonly store: Store
+  readonly secrets: Secrets
   readonly packageTable: PackageTable
   readonly argvPolicies: LoadArgvPolicies
 }
@@ -79,7 +83,8 @@ function needsArgv({ effect }: Plan): boolean {
   return effect.kind === 'line' || (effect.kind === 'subprocess' && effect.command.hasArgvPolicy)
 }
 
-export function openChain({ config, clock, store, packageTable, argvPolicies }: ChainMeans): Chain {
+export function openChain(given: ChainMeans): Chain {
+  const { config, clock, store, secrets, packageTable, argvPolicies } = given
   const subprocess = openSubprocess({ clock })
   const workFolders = openWorkFolders(config.cache, clock)
   const httpClient = openHttpClient({ allowHosts: config.allowHosts, clock })
@@ -87,7 +92,7 @@ export function openChain({ config, clock, store, packageTable, argvPolicies }: 
   const environments = openEnvironments({ subprocess, clock })
   const gather = createGatherRequirements(createFindImports(packageTable))
   const findLibrary = createFindLibrary(createFindSiblings(packageTable))
-  const { environment, grants, packages, cache, publishers, userSpace } = config
+  const { environment, packages, cache, publishers, userSpace } = config
   const verify = openVerify({ ownKey: openOwnKey(config), publishers, store })
   const judge = openJudge({ verify, store, clock, userSpace })
   const passedOn = childEnvironment(environment)
@@ -96,10 +101,10 @@ export function openChain({ config, clock, store, packageTable, argvPolicies }: 
   const isNeeded = async (project: string, exceptCallId: string): Promise<boolean> =>
     (await store.undo.unfinished(project)).some(({ call_id }) => call_id !== exceptCallId)
   const trees = openTrees({ subprocess, config, clock, isNeeded })
+  const grantedTo = createFindGranted({ config, store, secrets })
   const fixed = {
     environment,
     childEnvironment: passedOn,
-    grants,
     packages,
     cache,
     own: ownPlaces(config),
@@ -118,8 +123,19 @@ export function openChain({ config, clock, store, packageTable, argvPolicies }: 
         argv: LoadedPolicies,
       ): Draft | Promise<Draft> => {
         const requirements = gather(plan, library)
-        const withAll = (known: readonly Requirement[]): Draft =>
-          draftCall(plan, request, { ...fixed, library, sandboxHost, requirements: known, argv })
+        const withAll = (known: readonly Requirement[]): Draft | Promise<Draft> => {
+          const make = (granted: Granted): Draft =>
+            draftCall(plan, request, {
+              ...fixed,
+              ...granted,
+              library,
+              sandboxHost,
+              requirements: known,
+              argv,
+            })
+          const granted = grantedTo(plan, request.principal)
+          return granted instanceof Promise ? granted.then(make) : make(granted)
+        }
         return requirements instanceof Promise ? requirements.then(withAll) : withAll(requirements)
       }
       const isHeld = withFloor(plan.sandbox, request.sandbox ?? null) !== null

@@ -1,4 +1,4 @@
-import type { Config, Grant } from '../config/config.ts'
+import type { Config } from '../config/config.ts'
 import type { Environment } from '../config/environment.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { SandboxHost } from '../primitives/subprocess/confinement.ts'
@@ -7,6 +7,7 @@ import type { SandboxFloor } from './sandbox.ts'
 import type { Library } from './library.ts'
 import type { Requirement } from './requirements.ts'
 import type { LoadedPolicies } from './shell/argv-policies.ts'
+import type { VariableGrant } from './variables.ts'
 import type { WorkFolders } from './work-folder.ts'
 
 /** What a call is worked out with. */
@@ -14,7 +15,9 @@ export interface DraftMeans {
   readonly environment: Environment
   /** The part of it that every child starts from. */
   readonly childEnvironment: Environment
-  readonly grants: readonly Grant[]
+  readonly grants: readonly VariableGrant[]
+  /** What the names of secrets that the plan asks for stand for. */
+  readonly values: ReadonlyMap<string, string>
   readonly packages: Config['packages']
   readonly cache: string
   readonly own: OwnPlaces

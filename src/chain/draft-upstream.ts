@@ -49,6 +49,7 @@ export function draftUpstream(
   )
   const circumstances = { request, parameters: {}, variables }
   const started = draftCommand(served, circumstances, { ...means, library: null }, hold)
+  variables.assertPlaces(null)
   const workFolder = served.hasFiles ? means.place(server) : null
   const program = sessionOf(
     started.effect.inFolders({ workFolder, runtimeFolder: null, libraryFolder: null }),

@@ -17,6 +17,7 @@ import type { UpstreamDraft } from './draft-upstream.ts'
 import { draftUpstream } from './draft-upstream.ts'
 import type { LineDraft } from './shell/draft-line.ts'
 import { draftLine } from './shell/draft-line.ts'
+import { literalHost } from './url-template.ts'
 import { openVariables } from './variables.ts'
 
 /** One call of a plan, worked out to the last argument but not yet made: what is judged is what will run. */
@@ -53,7 +54,11 @@ export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draf
       ...base,
       ...draftUpstream({ ...plan, effect: plan.effect }, request, means, serverHold(plan, request, means)),
     }
-  const variables = openVariables({ item, secrets, digest }, { ...means, projectPath: request.projectPath })
+  const host = plan.effect.kind === 'http_client' ? literalHost(plan.effect.request.url) : null
+  const variables = openVariables(
+    { item, secrets, digest, host },
+    { ...means, projectPath: request.projectPath },
+  )
   switch (plan.effect.kind) {
     case 'content':
       return { ...base, effect: { kind: 'content' }, redact: keepAll, warnings: [] }
@@ -61,6 +66,7 @@ export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draf
       const circumstances = { request, parameters, variables }
       const hold = holdFor(plan, request, means, isReadOnly)
       const drafted = draftCommand({ ...plan, effect: plan.effect }, circumstances, means, hold)
+      variables.assertPlaces(null)
       return { ...base, ...drafted, hold }
     }
     case 'line': {
@@ -86,6 +92,7 @@ export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draf
         variables,
         isIdempotent,
       )
+      variables.assertPlaces(new URL(rendered.url).host)
       return {
         ...base,
         effect: { kind: 'http_client', request: rendered },

@@ -1,4 +1,5 @@
 import { homedir } from 'node:os'
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { LoopbackServer, Received } from '../../test/fixtures/loopback-server.ts'
 import { openLoopbackServer, reply } from '../../test/fixtures/loopback-server.ts'
@@ -11,7 +12,9 @@ let temp: TempChain
 let server: LoopbackServer
 
 beforeAll(async () => {
-  server = await openLoopbackServer((request) => echo(request, request.path === '/echo' ? 200 : 400))
+  server = await openLoopbackServer((request) =>
+    request.path.startsWith('/echo') ? echo(request, request.path === '/echo' ? 200 : 400) : dribble(request),
+  )
   temp = await openTempChain({ environment: { CANARY }, allowHosts: [server.host] })
 })
 afterAll(async () => {
@@ -25,6 +28,19 @@ function echo(request: Received, status: number): void {
     'content-type': 'application/json',
     'x-echo': request.headers['authorization'] ?? request.headers['x-api-key'] ?? '',
   })
+}
+
+/** An answer in small pieces, the secret in several of them; as plain text, or as events of a stream. */
+async function dribble({ socket, path }: Received): Promise<void> {
+  const isEvents = path === '/events'
+  const type = isEvents ? 'text/event-stream' : 'text/plain'
+  socket.write(`HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\nconnection: close\r\n\r\n`)
+  const text = isEvents ? `data: a ${CANARY} b\n\ndata: end\n\n` : `a ${CANARY} b`
+  for (let at = 0; at < text.length; at += 5) {
+    socket.write(text.slice(at, at + 5))
+    await delay(2)
+  }
+  socket.end()
 }
 
 const bash = (id: string, text: string, more: JsonObject = {}): void =>
@@ -55,6 +71,39 @@ describe('RED-01: a granted secret is taken out of whatever comes back', () => {
     ]) {
       expect(JSON.stringify(data)).not.toContain(look)
     }
+  })
+
+  test('X7: written piece by piece, on both outputs and in an answer that comes in pieces', async () => {
+    const text =
+      'for at in 0 7 14 21; do printf %s "${KEY:$at:7}"; printf %s "${KEY:$at:7}" >&2; sleep 0.03; done'
+    bash('dribbles', text, { secrets: ['CANARY'], config: { env: { KEY: '${CANARY}' } } })
+    await grant('dribbles')
+    expect((await temp.run('dribbles')).data).toMatchObject({
+      output: '[REDACTED:CANARY]',
+      stderr: '[REDACTED:CANARY]',
+    })
+    for (const path of ['chunks', 'events']) {
+      temp.tool('reads_pieces', {
+        tool_type: 'api',
+        config: { url: `${server.url}/${path}`, headers: { 'x-key': '${CANARY}' } },
+      })
+      await grant('reads_pieces')
+      const result = await shown(temp.run('reads_pieces'))
+      expect(result).toContain('a [REDACTED:CANARY] b')
+      expect(result).not.toContain('kiwi-canary')
+    }
+  })
+
+  test('X7: cut in the middle, where the output is over its limit', async () => {
+    const config = { env: { KEY: '${CANARY}' }, max_output_bytes: 20 }
+    bash('overflows', 'printf "before %s and more" "$KEY"; printf "%s" "$KEY$KEY" >&2', {
+      secrets: ['CANARY'],
+      config,
+    })
+    await grant('overflows')
+    const { data } = await temp.run('overflows')
+    expect(data).toMatchObject({ output: 'before [REDACTED:CANARY]', truncated: true })
+    expect(data['stderr']).toBe('[REDACTED:CANARY]')
   })
 
   test('JSON output stays JSON', async () => {

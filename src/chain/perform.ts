@@ -51,7 +51,7 @@ export async function perform(draft: Draft, means: PerformMeans, watch: Watch = 
         readCommand(
           plan,
           { program: redact(command.command), timeoutMs: command.timeoutMs },
-          redacted(result, redact),
+          redacted(result, redact, result.truncated),
           heldBy(hold),
         ),
       )
@@ -65,12 +65,13 @@ export async function perform(draft: Draft, means: PerformMeans, watch: Watch = 
     }
     case 'mcp': {
       const result = await callTool(draft, effect, means, watch)
-      return checked(plan, readToolResult(plan, redacted(result, redact)))
+      return checked(plan, readToolResult(plan, redacted(result, redact, false)))
     }
     case 'http_client': {
       const result = await means.httpClient.request(effect.request, watch.signal)
       const host = redact(new URL(effect.request.url).host)
-      return checked(plan, await readResponse(plan, host, redacted(result, redact)))
+      const isCut = result.failure === 'too_large'
+      return checked(plan, await readResponse(plan, host, redacted(result, redact, isCut)))
     }
   }
 }
@@ -162,7 +163,7 @@ async function contentOf({ item }: Plan): Promise<Performed> {
   }
 }
 
-function redacted<T extends object>(result: T, redact: Draft['redact']): T {
+function redacted<T extends object>(result: T, redact: Draft['redact'], isCut: boolean): T {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- results are JSON, and redacting keeps their shape
-  return redact(result as unknown as JsonValue) as unknown as T
+  return redact(result as unknown as JsonValue, isCut) as unknown as T
 }

@@ -32,10 +32,10 @@ interface Given extends Partial<Pick<Circumstances, 'projectPath' | 'workFolder'
 
 function render(config: JsonObject, parameters: JsonObject = {}, given: Given = {}): Command {
   const { projectPath = '/project', workFolder = null, entrypoint = null, granted = [] } = given
-  const grants = [{ tool: 'tool', hash: 'h', names: [...granted] }]
+  const grants = granted.map((secret) => ({ tool: 'tool', digest: 'h', secret, sink: null }))
   const variables = openVariables(
     { item, secrets: new Set(granted), digest: 'h' },
-    { environment: ENVIRONMENT, grants, projectPath },
+    { environment: ENVIRONMENT, values: new Map(Object.entries(ENVIRONMENT)), grants, projectPath },
   )
   const template = compileCommand({ ...REST, ...config }, new Set(Object.keys(parameters)), entrypoint)
   return renderCommand(template, {

@@ -8,6 +8,7 @@ import type { CommandTemplate } from './command-template.ts'
 import { BINARY } from './environment-plan.ts'
 import { parameterArguments } from './parameter-arguments.ts'
 import { assertNoOption, isOption, parameterEnvironment } from './parameters.ts'
+import type { Place } from './secret-places.ts'
 import type { Variables } from './variables.ts'
 
 /** What one call adds to its plan. */
@@ -44,15 +45,15 @@ export function renderCommand(template: CommandTemplate, circumstances: Circumst
     ...(built === null ? {} : { environment: built, binary: `${built}/${BINARY}` }),
   }
   const words: JsonObject = { ...parameters, ...fixed }
-  const values: Values = {
+  const valuesAt = (place: Place): Values => ({
     parameter: (name) => (Object.hasOwn(words, name) ? words[name] : undefined),
-    variable: variables.optional,
-  }
-  const render = (text: Template): string => renderText(text, values)
+    variable: (segment) => variables.optional(segment, place),
+  })
+  const render = (text: Template, place: Place): string => renderText(text, valuesAt(place))
   return {
-    command: render(template.command),
+    command: render(template.command, 'arguments'),
     args: [
-      ...renderArguments(template.args, values, fixed),
+      ...renderArguments(template.args, valuesAt('arguments'), fixed),
       ...parameterArguments(template, parameters, projectPath),
     ],
     env: {
@@ -60,8 +61,8 @@ export function renderCommand(template: CommandTemplate, circumstances: Circumst
       ...(projectPath === null ? {} : { KIWI_PROJECT_PATH: projectPath }),
       ...Object.fromEntries(
         template.env
-          .filter(([, value]) => isGiven(value, values))
-          .map(([name, value]) => [name, render(value)]),
+          .filter(([, value]) => isGiven(value, valuesAt('arguments')))
+          .map(([name, value]) => [name, render(value, `env:${name}`)]),
       ),
       ...parameterEnvironment(parameters),
       KIWI_CALL_ID: callId,
@@ -69,8 +70,8 @@ export function renderCommand(template: CommandTemplate, circumstances: Circumst
     cwd:
       template.cwd === null
         ? (workFolder ?? projectPath ?? childEnvironment['HOME'] ?? '/')
-        : render(template.cwd),
-    input: template.input === null ? json : render(template.input),
+        : render(template.cwd, 'folder'),
+    input: template.input === null ? json : render(template.input, 'input'),
     timeoutMs: template.timeoutMs,
     killGraceMs: template.killGraceMs,
     maxOutputBytes: template.maxOutputBytes,

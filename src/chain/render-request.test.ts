@@ -31,7 +31,12 @@ function render(config: JsonObject, parameters: JsonObject = {}) {
   const names = ['TOKEN', 'USERNAME', 'EMPTY', 'UNSET']
   const variables = openVariables(
     { item, secrets: new Set(names), digest: 'h' },
-    { environment: ENVIRONMENT, grants: [{ tool: 'tool', hash: 'h', names }], projectPath: '/project' },
+    {
+      environment: ENVIRONMENT,
+      values: new Map(Object.entries(ENVIRONMENT)),
+      grants: names.map((secret) => ({ tool: 'tool', digest: 'h', secret, sink: null })),
+      projectPath: '/project',
+    },
   )
   const template = compileRequest({ ...REST, ...config }, new Set(Object.keys(parameters)))
   return { ...renderRequest(template, parameters, variables, null), secrets: variables.secrets }
@@ -86,7 +91,7 @@ describe('P6: bodies', () => {
     const template = compileRequest({ ...REST, body: { a: '{a}', b: 'x{b}' } }, new Set(['a', 'b']))
     const variables = openVariables(
       { item, secrets: new Set(), digest: 'h' },
-      { environment: {}, grants: [], projectPath: null },
+      { environment: {}, values: new Map(), grants: [], projectPath: null },
     )
     expect(renderRequest(template, {}, variables, true).request).toMatchObject({
       body: '{"a":null,"b":"x"}',

@@ -5,6 +5,8 @@ import type { Template, Values } from '../shared/template.ts'
 import { renderText } from '../shared/template.ts'
 import { renderBody } from './body-template.ts'
 import type { AuthTemplate, RequestTemplate } from './request-template.ts'
+import type { Place } from './secret-places.ts'
+import { authHeader } from './secret-places.ts'
 import { renderUrl } from './url-template.ts'
 import type { Variables } from './variables.ts'
 
@@ -22,19 +24,27 @@ export function renderRequest(
 ): RenderedRequest {
   const parameter = (name: string): JsonValue | undefined =>
     Object.hasOwn(parameters, name) ? parameters[name] : undefined
-  const strict: Values = { parameter, variable: variables.required }
+  const strictAt = (place: Place): Values => ({
+    parameter,
+    variable: (segment) => variables.required(segment, place),
+  })
   const headers: Record<string, string> = {}
-  for (const [name, value] of template.headers) headers[name] = headerValue(name, renderText(value, strict))
-  const auth = renderAuth(template.auth, (text) => renderText(text, strict), variables)
+  for (const [name, value] of template.headers)
+    headers[name] = headerValue(name, renderText(value, strictAt(`header:${name}`)))
+  const auth = renderAuth(template.auth, strictAt, variables)
   if (auth.header !== null) headers[auth.header.name] = headerValue(auth.header.name, auth.header.value)
   const body =
     template.body === null
       ? null
-      : renderBody(template.body, { parameter, variable: variables.optional }, headers['content-type'])
+      : renderBody(
+          template.body,
+          { parameter, variable: (segment) => variables.optional(segment, 'body') },
+          headers['content-type'],
+        )
   return {
     request: {
       method: template.method,
-      url: renderUrl(template.url, strict),
+      url: renderUrl(template.url, strictAt('address')),
       headers: withContentType(headers, body),
       body,
       timeoutMs: template.timeoutMs,
@@ -59,10 +69,12 @@ function headerValue(name: string, value: string): string {
 
 function renderAuth(
   auth: AuthTemplate | null,
-  render: (template: Template) => string,
+  strictAt: (place: Place) => Values,
   variables: Variables,
 ): { header: { name: string; value: string } | null; warnings: readonly string[] } {
   if (auth === null) return { header: null, warnings: [] }
+  const values = strictAt(`header:${authHeader(auth)}`)
+  const render = (template: Template): string => renderText(template, values)
   const send = (name: string, value: string, isEmpty: boolean) =>
     isEmpty
       ? { header: null, warnings: [`auth "${auth.type}" is empty: no credentials were sent`] }
@@ -70,21 +82,21 @@ function renderAuth(
   switch (auth.type) {
     case 'bearer': {
       const token = render(auth.token)
-      return send('authorization', `Bearer ${token}`, token === '')
+      return send(authHeader(auth), `Bearer ${token}`, token === '')
     }
     case 'basic': {
       const pair = `${render(auth.username)}:${render(auth.password)}`
       const encoded = Buffer.from(pair).toString('base64')
       variables.derive('authorization', encoded)
-      return send('authorization', `Basic ${encoded}`, pair === ':')
+      return send(authHeader(auth), `Basic ${encoded}`, pair === ':')
     }
     case 'api_key': {
       const key = render(auth.key)
-      return send(auth.header, key, key === '')
+      return send(authHeader(auth), key, key === '')
     }
     case 'raw': {
       const value = render(auth.value)
-      return send('authorization', value, value === '')
+      return send(authHeader(auth), value, value === '')
     }
   }
 }

@@ -37,6 +37,17 @@ export function compileUrl(source: string, parameters: ReadonlySet<string>): Url
   return { source, parts }
 }
 
+/** The host that the manifest writes out; null when a variable chooses it. */
+export function literalHost({ parts }: UrlTemplate): string | null {
+  let text = ''
+  for (const { segment, place } of parts) {
+    if (place !== 'origin') break
+    if (segment.kind !== 'text') return null
+    text += segment.text
+  }
+  return URL.canParse(text) ? new URL(text).host : null
+}
+
 /** Parameters are encoded for the place they stand in, variables in the query too, and the address must still be the one the manifest names. */
 export function renderUrl(template: UrlTemplate, values: Values): string {
   let text = ''

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { Grant } from '../config/config.ts'
 import { createRedact } from '../shared/redact.ts'
 import type { VariableSegment } from '../shared/template.ts'
+import type { Item } from '../spaces/item.ts'
 import { sampleItem } from '../../test/fixtures/sample-item.ts'
-import type { Variables } from './variables.ts'
+import type { Place } from './secret-places.ts'
+import type { VariableGrant, Variables } from './variables.ts'
 import { openVariables } from './variables.ts'
 
 const DIGEST = 'a'.repeat(64)
@@ -15,14 +16,29 @@ const ENVIRONMENT = {
   OTHER: 'other-secret',
   EMPTY: '',
 }
-const item = sampleItem({ tool_id: 'weather', tool_type: 'api', executor: 'http_client' })
+const item: Item = {
+  ...sampleItem({ tool_id: 'weather', tool_type: 'api', executor: 'http_client' }),
+  space: 'user',
+}
 
-const open = (declared: readonly string[], grants: readonly Grant[], digest = DIGEST): Variables =>
-  openVariables(
-    { item, secrets: new Set(declared), digest },
-    { environment: ENVIRONMENT, grants, projectPath: '/project' },
-  )
-const grant = (...names: readonly string[]): Grant => ({ tool: 'weather', hash: DIGEST, names: [...names] })
+const means = (grants: readonly VariableGrant[]) => ({
+  environment: ENVIRONMENT,
+  values: new Map(Object.entries(ENVIRONMENT)),
+  grants,
+  projectPath: '/project',
+})
+const open = (
+  declared: readonly string[],
+  grants: readonly VariableGrant[],
+  digest = DIGEST,
+  host: string | null = null,
+): Variables => openVariables({ item, secrets: new Set(declared), digest, host }, means(grants))
+const grant = (secret: string, sink: string | null = null): VariableGrant => ({
+  tool: 'weather',
+  digest: DIGEST,
+  secret,
+  sink,
+})
 const plain = (name: string): VariableSegment => ({ kind: 'variable', name, form: 'plain', operand: '' })
 const orElse = (name: string, operand: string): VariableSegment => ({
   kind: 'variable',
@@ -50,19 +66,35 @@ describe('ENV-02: only what was declared and granted is read', () => {
     expect(secrets.size).toBe(0)
   })
 
-  test('the grant that the refusal shows is the one that helps', () => {
-    let shown: Grant | null = null
-    try {
-      open(['TOKEN'], []).required(plain('TOKEN'))
-    } catch (error) {
-      const hint = error instanceof Error && 'hint' in error ? String(error.hint) : ''
-      shown = JSON.parse(/\{.*\}/.exec(hint)?.[0] ?? 'null')
-    }
-    expect(shown).not.toBeNull()
-    expect(open(['TOKEN'], shown === null ? [] : [shown]).required(plain('TOKEN'))).toBe(ENVIRONMENT.TOKEN)
+  test.each([
+    [null, 'A person has to run: kiwi grant weather TOKEN'],
+    ['api.example.com', 'A person has to run: kiwi grant weather TOKEN --to host:api.example.com'],
+  ])('the command to grant it is ready to be typed, for host %j', (host, hint) => {
+    expect(() => open(['TOKEN'], [], DIGEST, host).required(plain('TOKEN'))).toThrow(
+      expect.objectContaining({ hint }),
+    )
   })
 
-  test.each<[string, readonly string[], Grant, string]>([
+  test('one of a project names the project, or it would be looked for elsewhere', () => {
+    const brought = openVariables(
+      { item: { ...item, space: 'project' }, secrets: new Set(['TOKEN']), digest: DIGEST },
+      means([]),
+    )
+    expect(() => brought.required(plain('TOKEN'))).toThrow(
+      expect.objectContaining({ hint: expect.stringContaining('TOKEN --project /project') }),
+    )
+  })
+
+  test('a tool that has changed is told so', () => {
+    expect(() => open(['TOKEN'], [grant('TOKEN')], 'b'.repeat(64)).required(plain('TOKEN'))).toThrow(
+      expect.objectContaining({
+        code: 'SECRET_NOT_GRANTED',
+        message: 'Cannot run "weather": it has changed since TOKEN was granted to it',
+      }),
+    )
+  })
+
+  test.each<[string, readonly string[], VariableGrant, string]>([
     ['another tool', ['TOKEN'], { ...grant('TOKEN'), tool: 'other' }, DIGEST],
     ['other content', ['TOKEN'], grant('TOKEN'), 'b'.repeat(64)],
     ['other names', ['TOKEN'], grant('OTHER'), DIGEST],
@@ -89,7 +121,10 @@ describe('ENV-02: only what was declared and granted is read', () => {
 })
 
 describe('P5: the forms of a variable', () => {
-  const variables = open(['TOKEN', 'EMPTY', 'UNSET'], [grant('TOKEN', 'EMPTY', 'UNSET')])
+  const variables = open(
+    ['TOKEN', 'EMPTY', 'UNSET'],
+    ['TOKEN', 'EMPTY', 'UNSET'].map((name) => grant(name)),
+  )
 
   test.each<[string, VariableSegment, string]>([
     ['set', plain('TOKEN'), ENVIRONMENT.TOKEN],
@@ -122,7 +157,7 @@ describe('P5: the forms of a variable', () => {
   test('there is no project, so its path is empty', () => {
     const { optional } = openVariables(
       { item, secrets: new Set(), digest: DIGEST },
-      { environment: ENVIRONMENT, grants: [], projectPath: null },
+      { ...means([]), projectPath: null },
     )
     expect(optional(plain('PROJECT_PATH'))).toBe('')
   })
@@ -138,13 +173,13 @@ describe('ENV-02, N1: the whole environment is one more thing that a person gran
   const refusal = expect.objectContaining({
     code: 'SECRET_NOT_GRANTED',
     message: 'Cannot run "weather": it asks for all variables without a grant',
-    hint: expect.stringContaining(`A person has to add ${JSON.stringify(grant('*'))} to "grants"`),
-    details: { required: grant('*'), layer: 'grants', rule: null },
+    hint: "A person has to run: kiwi grant weather '*'",
+    details: { required: { tool: 'weather', hash: DIGEST, names: ['*'] }, layer: 'grants', rule: null },
   })
 
   test('without a grant it is refused, with the grant ready to be given', () => {
     expect(() => open([], []).all()).toThrow(refusal)
-    expect(() => open(['TOKEN', '*'], [grant('TOKEN', 'OTHER')]).all()).toThrow(refusal)
+    expect(() => open(['TOKEN', '*'], [grant('TOKEN'), grant('OTHER')]).all()).toThrow(refusal)
     expect(() => open([], [grant('*')], 'b'.repeat(64)).all()).toThrow(
       expect.objectContaining({ code: 'SECRET_NOT_GRANTED' }),
     )
@@ -164,7 +199,7 @@ describe('ENV-02, N1: the whole environment is one more thing that a person gran
   test('a value that every child sees under another name is no secret', () => {
     const { all, secrets } = openVariables(
       { item, secrets: new Set(), digest: DIGEST },
-      { environment: { HOME: '/home/me', OLDPWD: '/home/me' }, grants: [grant('*')], projectPath: null },
+      { ...means([grant('*')]), environment: { HOME: '/home/me', OLDPWD: '/home/me' } },
     )
     all()
     expect(secrets.size).toBe(0)
@@ -177,9 +212,53 @@ describe('ENV-02, N1: the whole environment is one more thing that a person gran
   })
 })
 
+describe('X7: a grant for a place reaches no other', () => {
+  const HOST = 'api.example.com'
+  const put = (sinks: readonly (string | null)[], place: Place, host: string | null): (() => void) => {
+    const variables = open(
+      ['TOKEN'],
+      sinks.map((sink) => grant('TOKEN', sink)),
+    )
+    variables.optional(plain('TOKEN'), place)
+    return () => variables.assertPlaces(host)
+  }
+
+  test.each<[readonly (string | null)[], Place, string | null]>([
+    [[null], 'arguments', null],
+    [['env:KEY'], 'env:KEY', null],
+    [['header:x-key'], 'header:x-key', HOST],
+    [['header:x-key'], 'header:x-key', 'other.example.com'],
+    [[`host:${HOST}`], 'header:x-key', HOST],
+    [[`host:${HOST}`], 'body', HOST],
+    [['env:A', 'env:B'], 'env:B', null],
+  ])('%j: it may stand in %s for %j', (sinks, place, host) => {
+    expect(put(sinks, place, host)).not.toThrow()
+  })
+
+  test.each<[readonly (string | null)[], Place, string | null, string]>([
+    [['env:KEY'], 'env:OTHER', null, 'granted for env:KEY, and would go to env:OTHER'],
+    [['env:KEY'], 'arguments', null, 'granted for env:KEY, and would go to the arguments'],
+    [['env:KEY'], 'call', null, 'would go to the call'],
+    [['header:x-key'], 'body', HOST, `would go to the body for host:${HOST}`],
+    [
+      [`host:${HOST}`],
+      'header:x-key',
+      'evil.example.com',
+      'would go to header:x-key for host:evil.example.com',
+    ],
+    [[`host:${HOST}`], 'header:x-key', `${HOST}:8443`, `for host:${HOST}:8443`],
+    [[`host:${HOST}`], 'env:KEY', null, 'would go to env:KEY'],
+    [['env:A', 'env:B'], 'env:C', null, 'granted for env:A and env:B, and would go to env:C'],
+  ])('%j: it may not stand in %s for %j', (sinks, place, host, reason) => {
+    expect(put(sinks, place, host)).toThrow(
+      expect.objectContaining({ code: 'SECRET_NOT_GRANTED', message: expect.stringContaining(reason) }),
+    )
+  })
+})
+
 describe('RED-01: what was used is known, so that it can be taken out again', () => {
   test('a granted value that was put somewhere', () => {
-    const { optional, secrets } = open(['TOKEN', 'OTHER'], [grant('TOKEN', 'OTHER')])
+    const { optional, secrets } = open(['TOKEN', 'OTHER'], [grant('TOKEN'), grant('OTHER')])
     optional(plain('TOKEN'))
     optional(plain('HOME'))
     expect(secrets).toEqual(new Map([['TOKEN', ENVIRONMENT.TOKEN]]))

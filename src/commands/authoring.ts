@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 
 /** A new command with its options for every project, and what becomes of its exit code. */
-interface Program {
+export interface Program {
   readonly inProject: (name: string, description: string) => Command
   readonly ends: (run: Promise<number>) => Promise<void>
 }

@@ -13,6 +13,7 @@ import { sandboxFinding } from './sandbox-finding.ts'
 import { projectItems } from './project-items.ts'
 import { openTerminal, table } from './terminal.ts'
 import { isTrusted } from './trust.ts'
+import { vaultFinding } from './vault-finding.ts'
 import type { CommonOptions, Session } from './with-kiwi.ts'
 import { withKiwi } from './with-kiwi.ts'
 
@@ -142,6 +143,7 @@ async function look(session: Session): Promise<readonly Finding[]> {
           fix: 'kiwi audit --verify says more; compare with a backup: somebody changed the store',
         },
   )
+  findings.push(await vaultFinding(kiwi))
   for (const [sample, name, fix] of RUNTIMES) {
     const { error } = await call('execute', {
       item_type: 'tool',

@@ -27,6 +27,13 @@ const HASH = 'a'.repeat(64)
 const KEY = Buffer.alloc(32, 7).toString('base64')
 
 describe('settings', () => {
+  test('X7: what opens the vault is kept from the variables that tools could be granted', () => {
+    const config = load({ KIWI_VAULT_PASSPHRASE: 'open sesame', OTHER: 'x' })
+    expect(config.vault.passphrase).toBe('open sesame')
+    expect(config.environment).toEqual({ HOME: home, OTHER: 'x' })
+    expect(load({ KIWI_VAULT_PASSPHRASE: '' }).vault.passphrase).toBeNull()
+  })
+
   test('without anything given each has its default, and says so', () => {
     const config = load()
     const space = join(home, '.ai')
@@ -41,6 +48,7 @@ describe('settings', () => {
       key: join(space, 'kiwi.key'),
       publicKey: join(space, 'kiwi.pub'),
       approverKey: join(space, 'kiwi.approver'),
+      vault: { path: join(space, 'kiwi.vault'), keyFile: join(space, 'kiwi.vault.key'), passphrase: null },
       store: join(space, 'kiwi.db'),
       heads: join(space, 'kiwi.heads.jsonl'),
       port: 7717,

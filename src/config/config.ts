@@ -89,6 +89,8 @@ export interface Config {
   readonly publicKey: string
   /** Seals what a person has decided. No tool may read it. */
   readonly approverKey: string
+  /** The encrypted secrets, and what opens them where neither keychain nor passphrase does. */
+  readonly vault: VaultPlaces
   readonly store: string
   /** Beside the store: signed heads of its journal. */
   readonly heads: string
@@ -108,6 +110,12 @@ export interface Config {
   readonly environment: Environment
 }
 
+interface VaultPlaces {
+  readonly path: string
+  readonly keyFile: string
+  readonly passphrase: string | null
+}
+
 export interface OutputSettings {
   readonly keep: number
   readonly minBytes: number
@@ -116,8 +124,10 @@ export interface OutputSettings {
 export type Flags = Partial<Pick<Settings, 'port' | 'log_level'>>
 
 /** Defaults, then the file, then KIWI_* variables, then flags: the later wins. */
-export function loadConfig(environment: Environment, flags: Flags = {}): Config {
-  refuseWithinCall(environment)
+export function loadConfig(given: Environment, flags: Flags = {}): Config {
+  refuseWithinCall(given)
+  // What opens the vault is handed to nobody, not even where a person granted all variables.
+  const { KIWI_VAULT_PASSPHRASE: passphrase = '', ...environment } = given
   const home = homeOf(environment)
   const named =
     environment['KIWI_USER_SPACE'] || environment['USER_SPACE'] || environment['AI_USER_SPACE'] || null
@@ -141,6 +151,11 @@ export function loadConfig(environment: Environment, flags: Flags = {}): Config 
     key: join(userSpace, 'kiwi.key'),
     publicKey: join(userSpace, 'kiwi.pub'),
     approverKey: join(userSpace, 'kiwi.approver'),
+    vault: {
+      path: join(userSpace, 'kiwi.vault'),
+      keyFile: join(userSpace, 'kiwi.vault.key'),
+      passphrase: passphrase === '' ? null : passphrase,
+    },
     store,
     heads: `${store.replace(/\.db$/, '')}.heads.jsonl`,
     port: settings.port,
@@ -154,7 +169,7 @@ export function loadConfig(environment: Environment, flags: Flags = {}): Config 
     undo: { cover: settings.undo.cover ?? 'declared' },
     audit: { mirror: settings.audit.mirror ?? true, sync: settings.audit.sync ?? 'normal' },
     sources: { ...sources, user_space: named === null ? 'default' : 'environment' },
-    environment,
+    environment: Object.freeze(environment),
   }
 }
 

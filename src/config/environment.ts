@@ -18,6 +18,11 @@ export function isPassedOn(name: string): boolean {
   return PASSED_ON.has(name) || name.startsWith('LC_')
 }
 
+/** A name that stands for something every template may know. */
+export function isOpen(name: string): boolean {
+  return name === 'PROJECT_PATH' || isPassedOn(name)
+}
+
 /** The environment a child starts from: the allow-list, not a copy of ours. */
 export function childEnvironment(environment: Environment): Environment {
   return Object.freeze(Object.fromEntries(Object.entries(environment).filter(([name]) => isPassedOn(name))))

@@ -102,6 +102,20 @@ export type Wish =
   | { readonly kind: 'trust'; readonly project: string; readonly isRevoked: boolean }
   /** Of one call the journal forgets what it was made with. */
   | { readonly kind: 'erase'; readonly callId: string }
+  /** Null: it is taken out of the vault. */
+  | { readonly kind: 'secret'; readonly name: string; readonly value: string | null }
+  | {
+      readonly kind: 'grant'
+      readonly ref: ItemRef
+      readonly names: readonly string[]
+      /** Where they may go; none: where the manifest puts them, of a request to the host it writes out. */
+      readonly sinks: readonly string[]
+      /** Whose calls; `*` = everybody's. */
+      readonly principal: string
+      /** The content that was looked at. */
+      readonly expectedDigest: string | null
+    }
+  | { readonly kind: 'revoke_grant'; readonly tool: string; readonly name: string | null }
   | { readonly kind: 'decide'; readonly answer: Answer }
 
 /** What a person says about a call that waits for them. */

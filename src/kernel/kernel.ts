@@ -13,8 +13,11 @@ import type { Page } from '../shared/page.ts'
 import type { PackageTable } from '../spaces/imports.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
+import { openSecretPatterns } from '../spaces/secret-patterns.ts'
 import { openOwnKey } from '../spaces/signing-key.ts'
 import type { Store } from '../store/store.ts'
+import { openSecrets } from '../store/vault/secrets.ts'
+import type { Vault } from '../store/vault/vault.ts'
 import type { Performed } from '../chain/perform.ts'
 import type { Call, Outcome, Ticket, Understood } from './call.ts'
 import { openApprover } from './approver.ts'
@@ -72,6 +75,8 @@ export interface Kernel {
   resultPage(callId: string, offset: number, limit: number): Promise<Page>
   /** What programs can be held by here. */
   sandbox(): Promise<Awaited<ReturnType<Chain['sandbox']>>>
+  /** What is in the vault, without the values, and where its key is. */
+  readonly secrets: Vault['list']
   /** Brings what nearly every chain ends in into memory. */
   preload(lookup: Lookup): Promise<void>
   /** Gives calls that were cut off with their process the end they will not get otherwise. */
@@ -97,11 +102,12 @@ interface KernelMeans {
 }
 
 export function openKernel({ config, store, clock, log, packageTable, builtinFolder }: KernelMeans): Kernel {
+  const secrets = openSecrets({ config, clock, store })
   const { userSpace } = config
   const argvPolicies = openArgvPolicies(
     ...[builtinFolder, userSpace].map((root) => join(root, 'config', 'argv')),
   )
-  const chain = openChain({ config, clock, store, packageTable, argvPolicies })
+  const chain = openChain({ config, clock, store, secrets, packageTable, argvPolicies })
   const results = openResults(config.cache)
   const outputs = openOutputs({ settings: config.outputs, userSpace, clock })
   const ownKey = openOwnKey(config)
@@ -125,6 +131,7 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
   const means: Means = {
     chain,
     store: { ...store, journal: followedJournal(store.journal, followers) },
+    secrets,
     results,
     outputs,
     clock,
@@ -138,6 +145,7 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
     signer,
     undo: config.undo,
     packageTable,
+    secretPatterns: openSecretPatterns(builtinFolder),
   }
   const pass = (ticket: Ticket, workOutHere: Call['workOut']): Promise<Outcome> =>
     gate(newCall(ticket, workOutHere), means)
@@ -164,6 +172,7 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
     questions: openQuestions(means),
     resultPage: (callId, offset, limit) => results.page(callId, offset, limit),
     sandbox: async () => chain.sandbox(),
+    secrets: () => secrets.vault.list(),
     preload: (lookup) => chain.resolver.preload(lookup),
     settle: () => settleLostCalls(means),
     verifyJournal: () => verifyWithHeads({ journal: store.journal, file: config.heads, ownKey }),

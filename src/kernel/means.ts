@@ -3,8 +3,10 @@ import type { Chain } from '../chain/chain.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Log } from '../shared/log.ts'
 import type { PackageTable } from '../spaces/imports.ts'
+import type { SecretPatterns } from '../spaces/secret-patterns.ts'
 import type { Approval } from '../store/approvals.ts'
 import type { Store } from '../store/store.ts'
+import type { Secrets } from '../store/vault/secrets.ts'
 import type { Approver } from './approver.ts'
 import type { Notice, PolicyOf } from './policy/policy.ts'
 import type { Outputs } from './outputs.ts'
@@ -17,6 +19,7 @@ import type { Streaks } from './streaks.ts'
 export interface Means {
   readonly chain: Chain
   readonly store: Store
+  readonly secrets: Secrets
   readonly results: Results
   readonly outputs: Outputs
   readonly clock: Clock
@@ -32,4 +35,5 @@ export interface Means {
   readonly signer: Signer
   readonly undo: Config['undo']
   readonly packageTable: PackageTable
+  readonly secretPatterns: SecretPatterns
 }

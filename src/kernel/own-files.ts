@@ -4,7 +4,8 @@ import type { OwnFiles } from './policy/machine-layer.ts'
 
 /** Files of Kiwi itself: no tool changes what decides about tools, or reads what speaks for a person. */
 export function ownFiles(config: Config, builtinFolder: string): OwnFiles {
-  const { token, key, publicKey, approverKey, heads, trees, userSpace } = config
+  const { token, key, publicKey, approverKey, heads, trees, vault, userSpace } = config
+  const secrets = [vault.path, vault.keyFile, join(userSpace, '.env')]
   return {
     neverWritten: [
       ...['', '-wal', '-shm', '-journal'].map((end) => config.store + end),
@@ -15,10 +16,11 @@ export function ownFiles(config: Config, builtinFolder: string): OwnFiles {
       key,
       publicKey,
       approverKey,
+      ...secrets,
       join(userSpace, 'config', 'agent_harness.yaml'),
       config.machineHarness,
     ],
-    neverRead: [token, key, approverKey],
+    neverRead: [token, key, approverKey, ...secrets],
     programs: [join(builtinFolder, '..', 'dist', 'cli.js')],
   }
 }

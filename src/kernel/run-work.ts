@@ -20,6 +20,7 @@ import { pathDemands } from './path-demands.ts'
 import { ruleCheck } from './rule-check.ts'
 import { runDemands } from './run-demands.ts'
 import { saveRun } from './save-run.ts'
+import { screenRun } from './screen-run.ts'
 import { undoOf, undoWarnings } from './undo-of.ts'
 
 /** A tool to be run, worked out to its last argument. */
@@ -72,8 +73,11 @@ export async function runWork(
     async perform(watch) {
       const found = await rules.check(watch?.signal)
       try {
-        const { data, warnings } = await saveRun({ draft, callId: ticket.callId, projectPath }, means, () =>
-          onPaths(paths, watch, (judged) => chain.perform(draft, judged)),
+        const run = { draft, callId: ticket.callId, projectPath }
+        const { data, warnings } = await saveRun(run, means, () =>
+          screenRun({ toolId: plan.item.id, projectPath }, means, () =>
+            onPaths(paths, watch, (judged) => chain.perform(draft, judged)),
+          ),
         )
         return { data: { ...(await fit(data)), ...hint }, warnings: [...found, ...warnings] }
       } catch (error) {
@@ -95,8 +99,8 @@ async function onPaths(
 }
 
 /** What stands against a run may have passed a moment ago: a person has trusted the project, or signed the item. */
-async function trustedPlan(
-  { ref, itemType }: Extract<Wish, { kind: 'run' }>,
+export async function trustedPlan(
+  { ref, itemType }: Pick<Extract<Wish, { kind: 'run' }>, 'ref' | 'itemType'>,
   lookup: Lookup,
   { chain, policyOf }: Means,
 ): Promise<TrustedPlan> {

@@ -4,11 +4,13 @@ import { createWork } from './create-work.ts'
 import { decideWork } from './decide-work.ts'
 import { deleteWork } from './delete-work.ts'
 import { eraseWork } from './erase-work.ts'
+import { grantWork, revokeGrantWork } from './grant-work.ts'
 import { importWork } from './import-work.ts'
 import type { Means } from './means.ts'
 import { publishWork } from './publish-work.ts'
 import { rollbackWork } from './rollback-work.ts'
 import { runWork } from './run-work.ts'
+import { secretWork } from './secret-work.ts'
 import { undoImportWork } from './undo-import-work.ts'
 import { signWork } from './sign-work.ts'
 import { trustWork } from './trust-work.ts'
@@ -51,5 +53,11 @@ function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Pro
       return trustWork(wish, lookup, ticket, means)
     case 'decide':
       return decideWork(wish, lookup, ticket, means)
+    case 'secret':
+      return secretWork(wish, ticket, means)
+    case 'grant':
+      return grantWork(wish, lookup, ticket, means)
+    case 'revoke_grant':
+      return revokeGrantWork(wish, ticket, means)
   }
 }

@@ -25,6 +25,7 @@ const TOPICS = [
   'import',
   'permissions',
   'approvals',
+  'secrets',
   'threads',
   'limits',
 ] as const

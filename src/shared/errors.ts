@@ -188,12 +188,12 @@ export const ERRORS = {
   SECRET_NOT_GRANTED: row(
     'refused',
     'A tool asks for a variable that nobody granted to it',
-    'Ask the person to add the grant in details.required to their kiwi.json',
+    'Ask the person to run kiwi grant with the tool and the names in details.required',
   ),
   MISSING_SECRET: row(
     'refused',
     'A granted variable is not set',
-    'Ask the person to set the variable where Kiwi is started',
+    'Ask the person to run kiwi secret set with the name in details.name',
   ),
   EGRESS_DENIED: row(
     'refused',

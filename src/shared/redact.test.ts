@@ -105,6 +105,29 @@ describe('X7, RED-01: a secret is taken out', () => {
   })
 })
 
+describe('X7: a text that was cut in the middle of a secret', () => {
+  test.each(Object.entries(ENCODINGS))(
+    '%s: wherever it was cut, eight characters of it are not shown',
+    (_, encode) => {
+      const look = encode(SECRET)
+      for (let length = 8; length <= look.length; length++)
+        // The last sign of base64 is not decided by the secret alone.
+        expect(redact(`before ${look.slice(0, length)}`, true)).toMatch(/^before \[REDACTED:TOKEN\].?=*$/)
+      expect(redact({ a: [`before ${look.slice(0, 9)}`] }, true)).toEqual({ a: ['before [REDACTED:TOKEN]'] })
+    },
+  )
+
+  test('a beginning that stands elsewhere, or in what was not cut, is no secret', () => {
+    for (const text of [`${SECRET.slice(0, 12)} is a word`, SECRET.slice(0, 12), SECRET.slice(0, 7)])
+      expect([redact(text), redact(`${text}!`, true)]).toEqual([text, `${text}!`])
+  })
+
+  test('a beginning that is there twice is taken from where it fits', () => {
+    const take = createRedact(new Map([['S', 'abcabcabcabcabcX']]))
+    expect(take('abcabcabcabcabcabcabcabc', true)).toBe('abcabcabc[REDACTED:S]')
+  })
+})
+
 describe('ENV-09, BEN-11: what is no secret is not touched', () => {
   test('a value of fewer than eight characters never mangles output', () => {
     const take = createRedact(

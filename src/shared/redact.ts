@@ -1,14 +1,17 @@
 import type { JsonValue } from './json.ts'
 import { isObject } from './json.ts'
 
-/** Takes live secrets out of whatever leaves a call, by value and in the common encodings. */
-export type Redact = (value: JsonValue) => JsonValue
+/**
+ * Takes live secrets out of whatever leaves a call, by value and in the common encodings. What was cut off may end in
+ * the beginning of one.
+ */
+export type Redact = (value: JsonValue, isCut?: boolean) => JsonValue
 
 /** For what holds no secret. */
 export const keepAll: Redact = (value) => value
 
 /** Shorter values would turn ordinary text into marks. */
-const SHORTEST = 8
+export const SHORTEST_SECRET = 8
 /** Lines of a long value may be ordinary text, such as its first one; a marked one does little harm, but must be rare. */
 const SHORTEST_LINE = 16
 
@@ -22,23 +25,39 @@ export function createRedact(secrets: ReadonlyMap<string, string>): Redact {
   }
   if (marks.length === 0) return keepAll
   const ordered = marks.toSorted(([a], [b]) => b.length - a.length)
-  const text = (value: string): string =>
+  const whole = (value: string): string =>
     ordered.reduce((left, [look, mark]) => left.replaceAll(look, mark), value)
   /** A secret made of digits comes back as a number from a service that reads it so. */
   const number = (value: number): JsonValue => {
     const written = String(value)
-    const left = text(written)
+    const left = whole(written)
     return left === written ? value : left
   }
-  const redact = (value: JsonValue): JsonValue => {
+  const redact = (value: JsonValue, text: (value: string) => string): JsonValue => {
     if (typeof value === 'string') return text(value)
     if (typeof value === 'number') return number(value)
-    if (Array.isArray(value)) return value.map((item: JsonValue) => redact(item))
+    if (Array.isArray(value)) return value.map((item: JsonValue) => redact(item, text))
     if (isObject(value))
-      return Object.fromEntries(Object.entries(value).map(([key, item]) => [text(key), redact(item)]))
+      return Object.fromEntries(Object.entries(value).map(([key, item]) => [whole(key), redact(item, text)]))
     return value
   }
-  return redact
+  const cut = (value: string): string => withoutBeginning(whole(value), ordered)
+  return (value, isCut = false) => redact(value, isCut ? cut : whole)
+}
+
+/** As much of a secret as a text ends in when it was cut in the middle of it. */
+function withoutBeginning(text: string, marks: readonly (readonly [string, string])[]): string {
+  for (const [look, mark] of marks) {
+    const tail = text.slice(-look.length)
+    for (
+      let at = tail.indexOf(look.slice(0, SHORTEST_SECRET));
+      at >= 0;
+      at = tail.indexOf(look.slice(0, SHORTEST_SECRET), at + 1)
+    ) {
+      if (look.startsWith(tail.slice(at))) return text.slice(0, text.length - tail.length + at) + mark
+    }
+  }
+  return text
 }
 
 /**
@@ -47,7 +66,7 @@ export function createRedact(secrets: ReadonlyMap<string, string>): Redact {
  */
 function partsOf(value: string): ReadonlySet<string> {
   const lines = value.split(/[\r\n]+/).filter((line) => line.length >= SHORTEST_LINE)
-  return new Set([value, value.trim(), ...lines].filter((part) => part.length >= SHORTEST))
+  return new Set([value, value.trim(), ...lines].filter((part) => part.length >= SHORTEST_SECRET))
 }
 
 function looksOf(value: string): ReadonlySet<string> {

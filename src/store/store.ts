@@ -1,5 +1,6 @@
 import type { JsonObject } from '../shared/json.ts'
 import type { ItemType, ToolType } from '../shared/tool-type.ts'
+import type { Grants } from './grants.ts'
 import type { Runs } from './runs.ts'
 import type { Approvals, Claim } from './approvals.ts'
 import type { Limits } from './limits.ts'
@@ -18,6 +19,7 @@ export interface Store {
   readonly approvals: Approvals
   readonly limits: Limits
   readonly undo: UndoLog
+  readonly grants: Grants
   /** Why nothing can be written here, or null. A store that cannot be written still answers what it can. */
   readonly readOnlyReason: string | null
   /** A number that grows when the registry or what is trusted changed, in this process or another. Cheap enough for every call. */
@@ -35,10 +37,11 @@ export interface StoreView {
   readonly records: Journal['read']
   readonly verify: Journal['verify']
   readonly trustedProjects: Trust['projects']
+  readonly grants: Grants['read']
   readonly readOnlyReason: string | null
 }
 
-export function viewOf({ registry, index, trust, journal, readOnlyReason }: Store): StoreView {
+export function viewOf({ registry, index, trust, journal, grants, readOnlyReason }: Store): StoreView {
   return {
     versions: (toolId) => registry.versions(toolId),
     search: (query) => index.search(query),
@@ -46,6 +49,7 @@ export function viewOf({ registry, index, trust, journal, readOnlyReason }: Stor
     records: (filter) => journal.read(filter),
     verify: () => journal.verify(),
     trustedProjects: () => trust.projects(),
+    grants: (tool) => grants.read(tool),
     readOnlyReason,
   }
 }

@@ -3,6 +3,7 @@ import { approvalCases } from './store-approvals.cases.ts'
 import type { StoreBed } from './store-bed.ts'
 import { exclusiveCases } from './store-exclusive.cases.ts'
 import { budgetCases, windowCases } from './store-limits.cases.ts'
+import { grantCases } from './store-grants.cases.ts'
 import { journalCases, tamperCases } from './store-journal.cases.ts'
 import { latestCases, refusalCases, resolveCases, roundTripCases } from './store-registry.cases.ts'
 import { indexCases, rankCases, reachCases } from './store-search.cases.ts'
@@ -32,6 +33,7 @@ export function storeCases(name: string, makeBed: () => Promise<StoreBed>): void
     ...windowCases,
     ...budgetCases,
     ...undoCases,
+    ...grantCases,
   }
   describe(name, () => {
     for (const [title, run] of Object.entries(cases)) {

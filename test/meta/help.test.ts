@@ -26,6 +26,7 @@ describe('help', () => {
     'import',
     'permissions',
     'approvals',
+    'secrets',
     'threads',
     'limits',
   ]

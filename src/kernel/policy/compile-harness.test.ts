@@ -269,7 +269,13 @@ describe('several files', () => {
 })
 
 describe('programs that run what they are given', () => {
-  const npm: Demand = { ...starts('npm', 'test'), runsCode: true } as Demand
+  const npm: Demand = {
+    op: 'exec',
+    program: '/usr/bin/npm',
+    argv: ['npm', 'test'],
+    isChosen: true,
+    runsCode: true,
+  }
 
   test('a list of programs asks about them, unless children are confined', async () => {
     temp.write('user', 'mode: direct\ninternal_tools: { shell: { allowed_commands: [npm] } }\n')

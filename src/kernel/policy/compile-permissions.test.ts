@@ -12,8 +12,14 @@ const CONTEXT = {
   projectPath: '/nowhere/p',
   servers: new Set(['supabase']),
 }
-const compile = async (inner: string, context = CONTEXT): Promise<Permissions> =>
-  compilePermissions(await readPermissions(`<permissions>${inner}</permissions>`, 'deploy'), context)
+const compile = async (
+  inner: string,
+  projectPath: string | null = CONTEXT.projectPath,
+): Promise<Permissions> =>
+  compilePermissions(await readPermissions(`<permissions>${inner}</permissions>`, 'deploy'), {
+    ...CONTEXT,
+    projectPath,
+  })
 const rows = (rules: readonly Rule[]): readonly object[] =>
   rules.map(({ op, match, effect }) => ({ op, effect, ...match }))
 const FILES = { op: 'tool', kind: 'tool', server: 'filesystem' }
@@ -262,10 +268,7 @@ describe('R55: what is not understood grants nothing, and is said', () => {
   })
 
   test('without a project a relative path stands for nothing', async () => {
-    const { permissions, reports } = await compile('<read resource="fs"/>', {
-      ...CONTEXT,
-      projectPath: null as never,
-    })
+    const { permissions, reports } = await compile('<read resource="fs"/>', null)
     expect(permissions).toEqual([])
     expect(reports).toEqual([expect.stringContaining('lies in a project')])
   })

@@ -119,6 +119,8 @@ describe('a SQLite store', () => {
     await expect(store.registry.publish(sampleVersion())).rejects.toMatchObject(refused)
     await expect(store.registry.remove('sample')).rejects.toMatchObject(refused)
     await expect(store.journal.append([sampleRecord('c1')], 'normal')).rejects.toMatchObject(refused)
+    await expect(store.grants.give([])).rejects.toMatchObject(refused)
+    await expect(store.grants.revoke('sample', null)).rejects.toMatchObject(refused)
     expect(await store.journal.verify()).toMatchObject({ records: 0, brokenAt: null })
   })
 

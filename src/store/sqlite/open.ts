@@ -10,6 +10,7 @@ import { createConnection } from './connection.ts'
 import { openDatabase } from './driver.ts'
 import { isUnwritable } from './failure.ts'
 import { createFiles } from './files.ts'
+import { createGrants } from './grants.ts'
 import { createGeneration } from './generation.ts'
 import { createJournal } from './journal.ts'
 import { createLimits } from './limits.ts'
@@ -90,7 +91,7 @@ async function openReadOnly(file: string, reason: string, options: SqliteOptions
     const said = `"${file}" cannot be written: ${reason}`
     options.log?.warn('store.read_only', { file, reason, is_read: isRead })
     const store = assemble(connection, options, said)
-    const { append, erase, publish, remove, exclusively, runs, approvals, limits, undo, ...trust } =
+    const { append, erase, publish, remove, exclusively, runs, approvals, limits, undo, grants, ...trust } =
       refuseWrites(file, said)
     return {
       ...store,
@@ -102,6 +103,7 @@ async function openReadOnly(file: string, reason: string, options: SqliteOptions
       approvals: { ...store.approvals, ...approvals },
       limits: { ...store.limits, ...limits },
       undo: { ...store.undo, ...undo },
+      grants: { ...store.grants, ...grants },
     }
   } catch (error) {
     await connection.close()
@@ -137,6 +139,7 @@ function assemble(connection: Connection, options: SqliteOptions, readOnlyReason
     approvals: createApprovals(connection),
     limits: createLimits(connection),
     undo: createUndo(connection),
+    grants: createGrants(connection),
     readOnlyReason,
     generation: () => generation.current(),
     async exclusively(work) {

@@ -2,6 +2,7 @@ import { pathToFileURL } from 'node:url'
 import { KiwiError } from '../../shared/errors.ts'
 import type { Approvals } from '../approvals.ts'
 import type { Limits } from '../limits.ts'
+import type { Grants } from '../grants.ts'
 import type { Journal, Registry, Store, Trust } from '../store.ts'
 import type { Runs } from '../runs.ts'
 import type { UndoLog } from '../undo.ts'
@@ -58,6 +59,7 @@ INSERT INTO main.tool_version_files SELECT * FROM file.tool_version_files;
 INSERT INTO main.trusted_projects SELECT * FROM file.trusted_projects;
 INSERT INTO main.signatures SELECT * FROM file.signatures;
 INSERT INTO main.runs SELECT * FROM file.runs;
+INSERT INTO main.grants SELECT * FROM file.grants;
 DELETE FROM main.seeding;
 INSERT INTO main.search_items SELECT * FROM file.search_items WHERE space IN ('builtin', 'registry');
 INSERT INTO main.search_text (rowid, name, description, category, tags, parameters, body)
@@ -81,6 +83,7 @@ export function refuseWrites(file: string, reason: string): RefusedWrites {
     trustProject: refuse('trust the project'),
     revokeProject: refuse('stop trusting the project'),
     sign: refuse('keep the signature'),
+    grants: { give: refuse('grant'), revoke: refuse('take the grant back') },
     exclusively: refuse('write'),
     runs: { open: refuse('begin the run'), close: refuse('end the run') },
     approvals: {
@@ -114,4 +117,5 @@ type RefusedWrites = Pick<Registry, 'publish' | 'remove'> &
     readonly approvals: Omit<Approvals, 'list'>
     readonly limits: Omit<Limits, 'streak'>
     readonly undo: Pick<UndoLog, 'open' | 'close' | 'discard' | 'markUndone' | 'trim'>
+    readonly grants: Pick<Grants, 'give' | 'revoke'>
   }

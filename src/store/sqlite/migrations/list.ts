@@ -8,6 +8,7 @@ import { approvals } from './007-approvals.ts'
 import { limits } from './008-limits.ts'
 import { journalTimes } from './009-journal.ts'
 import { undo } from './010-undo.ts'
+import { grants } from './011-grants.ts'
 
 /** In order: the n-th makes version n. What was released is never edited. */
 export const MIGRATIONS: readonly string[] = [
@@ -21,4 +22,5 @@ export const MIGRATIONS: readonly string[] = [
   limits,
   journalTimes,
   undo,
+  grants,
 ]

@@ -1,0 +1,27 @@
+import type { Program } from './authoring.ts'
+
+/** The commands that keep secrets, and grant them. */
+export function addSecrets({ inProject, ends }: Program): void {
+  inProject('secret', 'keep secrets in the vault: secret set NAME, secret list, secret rm NAME')
+    .argument('<action>', 'set (the value is asked for, or read from standard input), list, rm')
+    .argument('[name]', 'such as WEATHER_KEY')
+    .action(async (action, name, options) =>
+      ends((await import('./secret.ts')).secretCommand(action, name, options)),
+    )
+  inProject('grant', 'let a tool, exactly as it is now, read secrets')
+    .argument('[tool]', 'name, category/name or name@version')
+    .argument('[names...]', 'secrets that its manifest asks for')
+    .option('--to <sink>', 'only for env:NAME, header:Name or host:name; may be given again', another)
+    .option('--for <principal>', 'only for the calls of local, bearer or user:NAME')
+    .option('--yes', 'without asking')
+    .option('--revoke', 'take grants back')
+    .option('--list', 'show what is granted')
+    .action(async (tool, names, options) =>
+      ends((await import('./grant.ts')).grantCommand(tool, names, options)),
+    )
+}
+
+/** An option that may be given several times. */
+function another(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value]
+}
