@@ -64,6 +64,8 @@ interface TempOptions {
   /** The name of its project; beside another one, it may have one of its own. */
   readonly project?: string
   readonly kind?: 'agent' | 'person'
+  /** In place of the file of the machine, which a test must not write. */
+  readonly machineHarness?: string
   /** Whether a person has trusted the project; so they have, unless a test says otherwise. */
   readonly isTrusted?: boolean
 }
@@ -75,13 +77,14 @@ export async function openTempKiwi(options: TempOptions = {}): Promise<TempKiwi>
   mkdirSync(project, { recursive: true })
   mkdirSync(user, { recursive: true })
   if (options.settings !== undefined) writeFileSync(join(user, 'kiwi.json'), JSON.stringify(options.settings))
-  const config = loadConfig({
+  const loaded = loadConfig({
     PATH: process.env['PATH'] ?? '',
     HOME: folder,
     KIWI_USER_SPACE: user,
     KIWI_LOG_LEVEL: 'silent',
     ...options.environment,
   })
+  const config = { ...loaded, machineHarness: options.machineHarness ?? join(folder, 'machine.yaml') }
   if (options.isTrusted !== false && options.beside === undefined) await trust(config, project)
   const kiwi = await openKiwi(config)
   const client = {

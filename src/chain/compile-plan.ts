@@ -110,12 +110,16 @@ function filesOf({ manifest, filePaths }: Item): readonly string[] {
   return TYPE_RULES[manifest.tool_type].hasFiles ? filePaths : []
 }
 
-/** Whether it is a tool of a server that can be started here and is not switched off. */
+/**
+ * Whether it is a tool of a server that can be started here and is not switched off. A shipped server has its shipped
+ * tools and no others: they say what is judged before it does what it is told.
+ */
 function isServed([leaf, server, end]: readonly Item[]): boolean {
   return (
     leaf?.manifest.tool_type === 'mcp_tool' &&
     server !== undefined &&
     server.manifest.enabled !== false &&
+    (server.space !== 'builtin' || leaf.space === 'builtin') &&
     (server.manifest.config['transport'] ?? 'stdio') === 'stdio' &&
     end?.id === 'subprocess'
   )

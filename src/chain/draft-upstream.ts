@@ -41,17 +41,28 @@ export function draftUpstream(
     { ...means, projectPath: request.projectPath },
   )
   const started = draftCommand(served, { request, parameters: {}, variables }, { ...means, library: null })
-  const { args, cwd, env, command: program } = sessionOf(started.effect.command)
+  const workFolder = served.hasFiles ? means.place(server) : null
+  const program = sessionOf(
+    started.effect.inFolders({ workFolder, runtimeFolder: null, libraryFolder: null }),
+  )
   const { principal } = request
-  const key = sha256(canonicalJson({ content: server.contentHash, principal, program, args, cwd, env }))
+  const key = sha256(canonicalJson({ content: server.contentHash, principal, ...program }))
   return {
     ...started,
     effect: { kind: 'mcp', toolName, timeoutMs, startupMs, key, server: started.effect, served },
   }
 }
 
-/** It outlives the call, so nothing of the call goes with it. */
-export function sessionOf({ command, args, cwd, env }: Command): SessionCommand {
-  const { KIWI_CALL_ID: _call, ...lasting } = env
-  return { command, args, cwd, env: lasting }
+/** It outlives the call, so nothing of the call goes with it; how it is started and held stays. */
+export function sessionOf(command: Command): SessionCommand {
+  const {
+    input: _i,
+    timeoutMs: _t,
+    killGraceMs: _k,
+    maxOutputBytes: _m,
+    captureOutput: _c,
+    ...program
+  } = command
+  const { KIWI_CALL_ID: _call, ...env } = program.env
+  return { ...program, env }
 }

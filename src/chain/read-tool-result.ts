@@ -7,7 +7,9 @@ import type { Plan } from './plan.ts'
 /** What a tool of an MCP server gave back, or the error that says why it gave nothing. */
 export function readToolResult(plan: Plan, result: JsonObject): JsonObject {
   const blocks = blocksOf(result['content'])
-  const text = blocks.flatMap((block) => (typeof block['text'] === 'string' ? [block['text']] : [])).join('\n')
+  const text = blocks
+    .flatMap((block) => (typeof block['text'] === 'string' ? [block['text']] : []))
+    .join('\n')
   if (result['isError'] === true) throw failed(plan, result, text)
   const structured = result['structuredContent']
   const others = blocks.filter(({ type }) => type !== 'text')

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/config.ts'
 import { readEnvironment } from '../config/environment.ts'
@@ -24,7 +24,7 @@ const RUNTIMES = [
 
 /** `kiwi doctor`: what works here, what does not, and where each setting came from. */
 export async function doctorCommand(options: CommonOptions): Promise<number> {
-  const findings = [nodeFinding()]
+  const findings = [nodeFinding(), filesFinding()]
   const config = readConfig(findings)
   if (config !== null) {
     findings.push(await tokenFinding(config), keyFinding(config))
@@ -55,6 +55,16 @@ function nodeFinding(): Finding {
   return major === 20
     ? { name: 'node', state: 'warn', detail, fix: 'Node.js 20 is past its end of life; 22 is advised' }
     : { name: 'node', state: 'ok', detail }
+}
+
+/** Whether the tools for files can ask the system what they have opened. */
+function filesFinding(): Finding {
+  const name = 'files'
+  if (existsSync('/proc/self/fd'))
+    return { name, state: 'ok', detail: 'paths are checked on what was opened' }
+  const detail = 'paths are checked before and after they are opened, not on what was opened'
+  const fix = 'Where others may swap links in a project meanwhile, use its files through Kiwi on Linux'
+  return { name, state: 'warn', detail, fix }
 }
 
 function readConfig(findings: Finding[]): Config | null {

@@ -61,7 +61,7 @@ export function itemJudge({ layers, faults }: Policy): ItemJudge {
 }
 
 function refusesTools({ byOperation }: Layer): boolean {
-  const rules = (byOperation.get('tool') ?? []).map(({ rule }) => rule)
+  const rules = byOperation.tool.map(({ rule }) => rule)
   return (
     rules.some(({ effect, when }) => effect === 'deny' && when === undefined) ||
     !rules.some(({ effect, match }) => effect === 'allow' && match.kind === 'any')

@@ -41,9 +41,13 @@ export function pathDemands(manifest: Manifest, occasion: Occasion): PathDemands
   // What another spelling than text stands for would be shown as what it is not.
   const isText = occasion.parameters['encoding'] !== 'base64'
   const content = paths.content === undefined ? null : fill(paths.content)
-  const change = first === undefined || content === null || !isText ? undefined : { path: first.real, content }
+  const change =
+    first === undefined || content === null || !isText ? undefined : { path: first.real, content }
   return {
-    demands: [...demandsOf('read', read), ...demandsOf('write', isEntry ? written.flatMap(withBelow) : written)],
+    demands: [
+      ...demandsOf('read', read),
+      ...demandsOf('write', isEntry ? written.flatMap(withBelow) : written),
+    ],
     real: new Map([...read, ...written].map(({ given, real }) => [given, real])),
     change,
     preview: () => ({
@@ -73,7 +77,10 @@ function filled(source: string, manifest: Manifest, { parameters, projectPath }:
     parameter: (name) => (Object.hasOwn(parameters, name) ? parameters[name] : undefined),
     variable: ({ name }) => {
       if (name === 'PROJECT_PATH') return projectPath ?? ''
-      throw new KiwiError('INVALID_MANIFEST', `Cannot use path "${source}": only \${PROJECT_PATH} is known there`)
+      throw new KiwiError(
+        'INVALID_MANIFEST',
+        `Cannot use path "${source}": only \${PROJECT_PATH} is known there`,
+      )
     },
   })
 }
@@ -82,10 +89,16 @@ const CONTROL = /\p{Cc}/u
 
 function locate(given: string, projectPath: string | null, isEntry: boolean): Named {
   if (CONTROL.test(given)) {
-    throw new KiwiError('INVALID_PARAMETERS', `Cannot use path ${JSON.stringify(given)}: it holds a control character`)
+    throw new KiwiError(
+      'INVALID_PARAMETERS',
+      `Cannot use path ${JSON.stringify(given)}: it holds a control character`,
+    )
   }
   if (projectPath === null && !isAbsolute(given)) {
-    throw new KiwiError('PROJECT_PATH_REQUIRED', `Cannot use path "${given}": it is relative, and no project is known`)
+    throw new KiwiError(
+      'PROJECT_PATH_REQUIRED',
+      `Cannot use path "${given}": it is relative, and no project is known`,
+    )
   }
   const text = projectPath === null ? resolve(given) : belowReal(resolve(projectPath, given), projectPath)
   return { given, text, real: isEntry ? realEntry(text) : realPath(text) }
@@ -105,7 +118,8 @@ function demandsOf(op: 'read' | 'write', named: readonly Named[]): readonly Dema
 
 /** To remove or rename the project, or what it lies in, is nothing that is done from within. */
 function assertNotProject(real: string, projectPath: string | null): void {
-  if (projectPath === null || !`${realPath(projectPath)}${sep}`.startsWith(real === sep ? sep : real + sep)) return
+  if (projectPath === null || !`${realPath(projectPath)}${sep}`.startsWith(real === sep ? sep : real + sep))
+    return
   throw new KiwiError('INVALID_PARAMETERS', `Cannot delete or move "${real}": the project lies there`)
 }
 

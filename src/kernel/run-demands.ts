@@ -14,11 +14,13 @@ export function runDemands({ plan, effect }: Draft): readonly Demand[] {
   switch (effect.kind) {
     case 'content':
       return tools
+    case 'mcp':
     case 'subprocess': {
-      const { command, args } = effect.command
+      const started = effect.kind === 'mcp' ? effect.server : effect
+      const { command, args } = started.command
       // Of what nobody vouches for, the program is as good as the code it is given.
       const trait = isVouched ? {} : { isChosen: true, runsCode: true }
-      const builders = new Set(effect.environment?.builder?.programs)
+      const builders = new Set(started.environment?.builder?.programs)
       builders.delete(command)
       return [
         ...tools,
@@ -26,8 +28,6 @@ export function runDemands({ plan, effect }: Draft): readonly Demand[] {
         { op: 'exec', program: command, argv: [command, ...args], ...trait },
       ]
     }
-    case 'mcp':
-      return [...tools, { op: 'exec', program: effect.server.command.command }]
     case 'line':
       return [...tools, ...lineDemands(effect)]
     case 'http_client': {

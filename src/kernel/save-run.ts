@@ -22,7 +22,8 @@ export async function saveRun(
 ): Promise<Performed> {
   const { plan, parameters, redact } = draft
   const { space, manifest } = plan.item
-  if (draft.effect.kind === 'content' || (space === 'builtin' && manifest.paths !== undefined)) return perform()
+  if (draft.effect.kind === 'content' || (space === 'builtin' && manifest.paths !== undefined))
+    return perform()
   const [startedAt, since] = [clock.now(), clock.monotonic()]
   const pending = outputs.begin(plan.item.id, projectPath)
   const save = (

@@ -18,6 +18,7 @@ const TOPICS = [
   'execute',
   'directives',
   'tools',
+  'files',
   'knowledge',
   'mcp',
   'sign',

@@ -126,7 +126,7 @@ const files = (...contents: readonly Uint8Array[]): readonly ItemFile[] =>
   contents.map((content, n) => ({ path: `f${n}`, content, isExecutable: false }))
 
 describe('limits', () => {
-  test('2 000 files are taken, 2 001 are not', () => {
+  test('ZIP-03: 2 000 files are taken, 2 001 are not', () => {
     const paths = Array.from({ length: LIMITS.bundleFiles + 1 }, (_, n) => `f${n}`)
     expect(() => check(...paths.slice(1))).not.toThrow()
     expect(() => check(...paths)).toThrow(refused)

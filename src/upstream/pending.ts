@@ -20,7 +20,7 @@ export interface Pending {
   loseAll(why: string, isTooLarge: boolean): void
 }
 
-export type Answer = Extract<Message, { kind: 'result' | 'error' }>
+type Answer = Extract<Message, { kind: 'result' | 'error' }>
 
 interface Waiting {
   readonly number: number
@@ -105,16 +105,20 @@ export function cancelled(id: string): KiwiError {
 const CHECK_FIRST = 'Check whether it took effect before you send it again'
 
 function tooLate(id: string, timeoutMs: number, isRepeatable: boolean): KiwiError {
-  return new KiwiError('TIMEOUT', `Cannot use "${id}": it took longer than ${timeoutMs / 1000} s`, {
-    ...(isRepeatable ? {} : { retryable: false, hint: CHECK_FIRST }),
-  })
+  return new KiwiError(
+    'TIMEOUT',
+    `Cannot use "${id}": it took longer than ${timeoutMs / 1000} s`,
+    isRepeatable ? {} : { retryable: false, hint: CHECK_FIRST },
+  )
 }
 
 function lost(id: string, why: string, isRepeatable: boolean, isTooLarge: boolean): KiwiError {
   const code = isRepeatable ? (isTooLarge ? 'MESSAGE_TOO_LARGE' : 'UPSTREAM_UNAVAILABLE') : 'OUTCOME_UNKNOWN'
-  return new KiwiError(code, `Cannot use "${id}": ${why}`, {
-    ...(code === 'UPSTREAM_UNAVAILABLE' ? { hint: 'Send the call again: it is started anew' } : {}),
-  })
+  return new KiwiError(
+    code,
+    `Cannot use "${id}": ${why}`,
+    code === 'UPSTREAM_UNAVAILABLE' ? { hint: 'Send the call again: it is started anew' } : {},
+  )
 }
 
 function shown(said: string): string {

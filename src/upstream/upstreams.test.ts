@@ -132,7 +132,9 @@ describe('N16: a call that is given up', () => {
     setTimeout(() => open.abort(), 20)
     await expect(late).rejects.toMatchObject({ code: 'CANCELLED' })
     expect(await told('cancelled')).toMatchObject([{ reason: 'cancelled' }])
-    await expect(call('echo', {}, { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'CANCELLED' })
+    await expect(call('echo', {}, { signal: AbortSignal.abort() })).rejects.toMatchObject({
+      code: 'CANCELLED',
+    })
     expect(starts).toBe(1)
   })
 })
@@ -196,9 +198,7 @@ test('a server that nobody uses is closed, and started again when it is needed',
   await upstreams.close()
   upstreams = openUpstreams(subprocess, 30)
   const first = String(textOf(await call('echo', { word: 'a' }))).split(' ')[0]
-  await expect
-    .poll(() => isAlive(Number(first)), { timeout: 10_000 })
-    .toBe(false)
+  await expect.poll(() => isAlive(Number(first)), { timeout: 10_000 }).toBe(false)
   expect(String(textOf(await call('echo', { word: 'a' }))).split(' ')[0]).not.toBe(first)
 })
 

@@ -181,6 +181,6 @@ describe('kiwi doctor', () => {
     chmodSync(join(place.folder, 'user/kiwi.key'), 0o644)
     const { stdout } = await kiwi(place, ['doctor'])
     expect(stdout).toMatch(/fail +key .*can be read by others[^]*chmod 600/)
-    expect(stdout).toMatch(/signed +only what is signed runs: .*cannot be read/)
+    expect(stdout).toMatch(/fail +policy +.*agent_harness\.yaml:1:\d+: /)
   })
 })

@@ -19,6 +19,7 @@ describe('help', () => {
     'execute',
     'directives',
     'tools',
+    'files',
     'knowledge',
     'mcp',
     'sign',

@@ -76,8 +76,8 @@ describe('search', () => {
     expect(await ids('type:bash hello', {})).toEqual(['hello_bash'])
     expect(await ids('mcp:*', { sort_by: 'name', limit: 3 })).toEqual([
       'filesystem',
-      'mcp_filesystem',
-      'mcp_github',
+      'filesystem.create',
+      'filesystem.delete',
     ])
   })
 

@@ -26,21 +26,24 @@ export function groupsOf({ internal_tools, mcps, git }: HarnessFile): HarnessFil
  * A file becomes two layers, so that what it asks about or forbids never opens what it does not list: one that lists,
  * and one that limits.
  */
-export function compileHarness(harness: Harness, given: Circumstances): readonly LayerData[] {
+export function compileHarness(harness: ReadHarness, given: Circumstances): readonly LayerData[] {
   const { content, place, path } = harness
-  if (content === null) return []
-  const written: Written = { ...harness, content, groups: groupsOf(content), ...given }
+  const written: Written = { ...harness, groups: groupsOf(content), ...given }
   const base = { name: `${place} harness`, source: { kind: 'harness', file: path, place } } as const
   const listing = listingRules(written)
   const limits = limitRules(written)
+  // What is forbidden by name is the better reason to give.
   return [
-    ...(listing === null ? [] : [{ ...base, rules: listing }]),
     ...(limits.length === 0 ? [] : [{ ...base, rules: [...limits, ...allowed(written, OPERATIONS)] }]),
+    ...(listing === null ? [] : [{ ...base, rules: listing }]),
   ]
 }
 
-interface Written extends Omit<Harness, 'content'>, Circumstances {
+interface ReadHarness extends Harness {
   readonly content: HarnessFile
+}
+
+interface Written extends ReadHarness, Circumstances {
   readonly groups: HarnessFile['internal_tools']
 }
 

@@ -21,7 +21,10 @@ export interface Permissions {
 }
 
 /** The `<permissions>` of a directive as rules. What is not understood grants nothing, and is said. */
-export function compilePermissions(block: PermissionElement | null, context: PermissionContext): Permissions {
+export function compilePermissions(
+  block: PermissionElement | undefined,
+  context: PermissionContext,
+): Permissions {
   const delegates = block?.children.filter(({ name }) => name === 'delegate') ?? []
   const rest = block?.children.filter(({ name }) => name !== 'delegate') ?? []
   const own = compileAll(rest, 'allow', context)

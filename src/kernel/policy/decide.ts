@@ -48,7 +48,7 @@ interface Found {
 function judge(layer: Layer, demand: Demand, parameters: JsonObject | null): Found {
   let effect: Effect | null = null
   let ready: ReadyRule | null = null
-  for (const candidate of layer.byOperation.get(demand.op) ?? []) {
+  for (const candidate of layer.byOperation[demand.op]) {
     if (!candidate.speaksOf(demand) || !applies(candidate, parameters)) continue
     const said = effectOf(candidate, demand)
     if (effect !== null && RANKS[said] >= RANKS[effect]) continue

@@ -14,9 +14,8 @@ export interface PathContext {
  */
 export function expandPath(text: string, { home, projectPath }: PathContext): Match | null {
   const written = text.replace(/^\$\{PROJECT_PATH\}(?=\/|$)/, '.').replace(/^~(?=\/|$)/, () => home)
-  const isRelative = !written.startsWith('/')
-  if (isRelative && projectPath === null) return null
-  const from = isRelative ? (projectPath ?? '') : '/'
+  const from = written.startsWith('/') ? '/' : projectPath
+  if (from === null) return null
   const segments = written.split('/').filter((segment) => segment !== '' && segment !== '.')
   const first = segments.findIndex((segment) => /[*?]/.test(segment))
   const root = realPathOfNearest(resolve(from, segments.slice(0, first < 0 ? undefined : first).join('/')))
@@ -34,7 +33,5 @@ export function pathFault(text: string): string | null {
 
 /** With every link followed; of what is not there yet, as far as it is. */
 export function realPathOfNearest(path: string): string {
-  const real = realPathOf(path)
-  if (real !== null || path === dirname(path)) return real ?? path
-  return join(realPathOfNearest(dirname(path)), basename(path))
+  return realPathOf(path) ?? join(realPathOfNearest(dirname(path)), basename(path))
 }

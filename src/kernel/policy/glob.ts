@@ -49,7 +49,7 @@ function fitsSegment(pattern: string, text: string): boolean {
 function fitsSegments(pattern: readonly string[], path: readonly string[]): boolean {
   return fits(pattern.length, path.length, {
     isStar: (at) => pattern[at] === '**',
-    fitsAt: (at, index) => fitsSegment(pattern[at] ?? '', path[index] ?? ''),
+    fitsAt: (at, index) => fitsSegment(String(pattern[at]), String(path[index])),
   })
 }
 

@@ -151,7 +151,7 @@ function exampleFaults(
   context: PathContext,
 ): readonly Fault[] {
   const matches = (example: Example): boolean =>
-    (layer.byOperation.get(op) ?? []).some(
+    layer.byOperation[op].some(
       ({ speaksOf, holds }) => speaksOf(example.demand) && (holds === null || holds(example.parameters)),
     )
   return (['match', 'not_match'] as const).flatMap((kind) =>

@@ -1,10 +1,10 @@
+import { TOO_LONG } from '../../chain/schema-engine.ts'
 import type { Findings } from '../../chain/schemas.ts'
 import type { ArgvPolicies } from '../../chain/shell/argv-policy.ts'
 import type { JsonObject } from '../../shared/json.ts'
 import { canonicalJson, deepFreeze, sha256 } from '../../shared/json.ts'
 import { compileMatch } from './match.ts'
 import type { Layer, LayerData, Operation, ReadyRule, Rule } from './rule.ts'
-import { OPERATIONS } from './rule.ts'
 
 /** What the rules of layers are compiled with. */
 export interface LayerMeans {
@@ -40,26 +40,30 @@ async function compileRule(rule: Rule, policies: ArgvPolicies, means: LayerMeans
     holds(parameters) {
       // A check fills in defaults.
       const found = check(structuredClone(parameters))
-      if (found?.invalid.some(({ reason }) => reason === TOO_LONG) === true) throw new Error(TOO_LONG)
+      // Of a value that is too large for it a check gives no answer.
+      if (found?.invalid.some(({ reason }) => reason === TOO_LONG.message) === true)
+        throw new Error(TOO_LONG.message)
       return found === null
     },
   }
 }
 
-/** What a check says of a value that is too large for it, which is no answer. */
-const TOO_LONG = 'takes too long to check'
-
 function assemble(data: LayerData, isBase: boolean, ready: readonly ReadyRule[]): Layer {
   const { name, source, rules } = deepFreeze(data)
-  const byOperation = new Map<Operation, readonly ReadyRule[]>(
-    OPERATIONS.map((op) => [op, ready.filter(({ rule }) => rule.op === op)]),
-  )
+  const of = (op: Operation): readonly ReadyRule[] => ready.filter(({ rule }) => rule.op === op)
   return Object.freeze({
     name,
     source,
     rules,
     isBase,
     hash: sha256(canonicalJson({ name, source, rules })),
-    byOperation,
+    byOperation: {
+      tool: of('tool'),
+      exec: of('exec'),
+      net: of('net'),
+      read: of('read'),
+      write: of('write'),
+      spawn: of('spawn'),
+    },
   })
 }

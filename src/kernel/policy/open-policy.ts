@@ -59,10 +59,13 @@ function createBuild(means: PolicyMeans) {
       ),
     )
     const settings = settingsOf(files)
-    if (faults.some((of) => of.length > 0)) return { ...settings, layers: [machine], faults: faults.flat() }
     const isConfined = settings.sandbox !== null && settings.sandbox.level !== 'off'
-    const data = files.flatMap((file) => compileHarness(file, { ...context, isConfined }))
+    const data = files.flatMap(({ content, ...file }, at) =>
+      content === null || faults[at]?.length !== 0
+        ? []
+        : compileHarness({ ...file, content }, { ...context, isConfined }),
+    )
     const layers = await Promise.all(data.map((layer) => compileLayer(layer, true, means)))
-    return { ...settings, layers: [machine, ...layers], faults: [] }
+    return { ...settings, layers: [machine, ...layers], faults: faults.flat() }
   }
 }

@@ -13,8 +13,9 @@ export function listOf(
   { attributes }: PermissionElement,
   ...names: readonly string[]
 ): readonly string[] | null {
-  const name = names.find((candidate) => Object.hasOwn(attributes, candidate))
-  const words = (name === undefined ? '' : (attributes[name] ?? ''))
+  const given = new Map(Object.entries(attributes))
+  const text = names.map((name) => given.get(name)).find((value) => value !== undefined) ?? ''
+  const words = text
     .split(',')
     .map((word) => word.trim())
     .filter((word) => word !== '')

@@ -11,11 +11,11 @@ interface Open {
 }
 
 /** Reads a block of XML strictly: no document type, no entity of its own, no attribute twice. */
-export async function readPermissions(text: string, where: string): Promise<PermissionElement> {
+export async function readPermissions(text: string, where: string): Promise<PermissionElement | undefined> {
   const { SaxesParser } = await import('saxes')
   const parser = new SaxesParser<{ position: true; xmlns: false }>({ position: true, xmlns: false })
   const stack: Open[] = []
-  let root: PermissionElement | null = null
+  const roots: PermissionElement[] = []
   const refuse = (reason: string): never => {
     const place = `line ${parser.line}, column ${parser.column + 1}`
     throw new KiwiError('PARSE_ERROR', `Cannot read the permissions of "${where}": ${reason} (${place})`)
@@ -31,13 +31,11 @@ export async function readPermissions(text: string, where: string): Promise<Perm
     if (last !== undefined) last.text += more
   })
   parser.on('closetag', () => {
-    const closed = stack.pop()
-    if (closed === undefined) return
-    const element: PermissionElement = { ...closed, text: closed.text.trim() }
-    const around = stack.at(-1)
-    if (around === undefined) root = element
-    else around.children.push(element)
+    for (const closed of stack.splice(-1)) {
+      const around = stack.at(-1)?.children ?? roots
+      around.push({ ...closed, text: closed.text.trim() })
+    }
   })
   parser.write(text).close()
-  return root ?? refuse('it holds no element')
+  return roots.at(0)
 }

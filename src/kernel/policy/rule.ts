@@ -114,7 +114,7 @@ export interface Layer extends LayerData {
   readonly isBase: boolean
   /** Of all that it says. */
   readonly hash: string
-  readonly byOperation: ReadonlyMap<Operation, readonly ReadyRule[]>
+  readonly byOperation: Readonly<Record<Operation, readonly ReadyRule[]>>
 }
 
 export interface ReadyRule {

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { placeNew } from './files.mjs'
 import { NOT_THERE, Refusal, entryOf, inFolder, openInside, typeOf } from './folder.mjs'
-import { assertSeen } from './seen.mjs'
+import { assertSeen, changed } from './seen.mjs'
 
 const MOST_NAMES = 20_000
 const MOST_LEVELS = 64
@@ -13,12 +13,16 @@ const LOOK_MS = 5000
 export async function list({ paths: { path }, args: { depth = 1, limit = 500 }, signal }) {
   const entries = []
   const isWhole = await inFolder(path, (folder) =>
-    walk(folder, { depth: Math.min(depth, MOST_LEVELS), signal, isEntered: () => true }, (inside, name, entry, below) => {
-      if (entries.length >= limit) return false
-      const type = typeOf(entry)
-      entries.push({ path: join(below, name), type, ...(type === 'file' ? { size: entry.size } : {}) })
-      return true
-    }),
+    walk(
+      folder,
+      { depth: Math.min(depth, MOST_LEVELS), signal, isEntered: () => true },
+      (inside, name, entry, below) => {
+        if (entries.length >= limit) return false
+        const type = typeOf(entry)
+        entries.push({ path: join(below, name), type, ...(type === 'file' ? { size: entry.size } : {}) })
+        return true
+      },
+    ),
   )
   return { path, entries, truncated: !isWhole }
 }
@@ -27,7 +31,12 @@ export async function list({ paths: { path }, args: { depth = 1, limit = 500 }, 
  * Everything below a folder, by name, no link followed: `visit` gets folder, name, state and the way there, and ends
  * it with false. Tells whether nothing was left out.
  */
-export async function walk(folder, { depth, signal, isEntered, until = Date.now() + LOOK_MS }, visit, below = '') {
+export async function walk(
+  folder,
+  { depth, signal, isEntered, until = Date.now() + LOOK_MS },
+  visit,
+  below = '',
+) {
   const names = namesIn(folder)
   let isWhole = names.length < MOST_NAMES
   for (const name of names.toSorted()) {
@@ -84,7 +93,10 @@ export async function remove({ paths: { path }, args: { recursive = false }, see
       unlinkSync(folder.at(name))
       return { path, deleted: 1 }
     }
-    if (recursive) return { path, deleted: removeFolder(folder, name, MOST_LEVELS) }
+    if (recursive) {
+      await assertAllSeen(folder, name, seen)
+      return { path, deleted: removeFolder(folder, name, MOST_LEVELS) }
+    }
     try {
       rmdirSync(folder.at(name))
     } catch (error) {
@@ -93,6 +105,25 @@ export async function remove({ paths: { path }, args: { recursive = false }, see
     }
     return { path, deleted: 1 }
   })
+}
+
+/** Before the first goes: no file below is newer than what was looked at, and none has come since. */
+async function assertAllSeen(folder, name, seen) {
+  const top = `${join(folder.path, name)}/`
+  if (!Object.keys(seen).some((path) => path.startsWith(top))) return
+  const inner = openInside(folder, name)
+  const depth = { depth: MOST_LEVELS, signal: new AbortController().signal, isEntered: () => true }
+  try {
+    const isWhole = await walk(inner, depth, async (inside, each, entry) => {
+      if (!entry.isFile()) return true
+      if (!Object.hasOwn(seen, join(inside.path, each))) throw changed()
+      await assertSeen(inside, each, seen)
+      return true
+    })
+    if (!isWhole) throw new Refusal('there is more in it than can be looked at', 'Delete it in parts')
+  } finally {
+    inner.close()
+  }
 }
 
 function removeFolder(folder, name, levels) {
@@ -139,5 +170,6 @@ function assertReplaced(entry, there, overwrite, to) {
   if (!overwrite) {
     throw new Refusal(`something is at "${to}" already`, 'Pass overwrite: true to replace it', 'CONFLICT')
   }
-  if (there.isDirectory() || entry.isDirectory()) throw new Refusal(`a folder is not replaced: "${to}"`, null, 'CONFLICT')
+  if (there.isDirectory() || entry.isDirectory())
+    throw new Refusal(`a folder is not replaced: "${to}"`, null, 'CONFLICT')
 }

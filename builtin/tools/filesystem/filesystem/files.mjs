@@ -1,7 +1,16 @@
 // One file: read, write, create, stat.
 import { randomUUID } from 'node:crypto'
 import {
-  closeSync, constants, fchmodSync, fsyncSync, linkSync, openSync, readSync, renameSync, rmSync, writeSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeSync,
 } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { Refusal, assertFile, entryOf, inFile, inFolder, typeOf } from './folder.mjs'
@@ -23,7 +32,11 @@ export async function read({ paths: { path }, args: { offset = 0, limit, encodin
           'MESSAGE_TOO_LARGE',
         )
       }
-      const bytes = readPart(fd, offset, Math.min(limit ?? PAGE_BYTES, MOST_BYTES, Math.max(0, size - offset)))
+      const bytes = readPart(
+        fd,
+        offset,
+        Math.min(limit ?? PAGE_BYTES, MOST_BYTES, Math.max(0, size - offset)),
+      )
       const isLast = offset + bytes.length >= size
       const part = encoding === 'base64' ? bytes : wholeCharacters(bytes, isLast)
       const end = offset + part.length
@@ -66,7 +79,10 @@ function textOf(bytes) {
   } catch {
     // Told below.
   }
-  throw new Refusal('it is not text in UTF-8, or the offset lies within a character', 'Read it with encoding "base64"')
+  throw new Refusal(
+    'it is not text in UTF-8, or the offset lies within a character',
+    'Read it with encoding "base64"',
+  )
 }
 
 export async function stat({ paths: { path } }) {
@@ -104,7 +120,8 @@ function put({ paths: { path }, args: { content = '', encoding = 'utf8', mode },
     const name = basename(path)
     const before = entryOf(folder, name)
     if (before !== null) {
-      if (isNew) throw new Refusal('something is there already', 'Use filesystem.write to replace it', 'CONFLICT')
+      if (isNew)
+        throw new Refusal('something is there already', 'Use filesystem.write to replace it', 'CONFLICT')
       assertFile(before)
     }
     await assertSeen(folder, name, seen)
@@ -118,7 +135,8 @@ function put({ paths: { path }, args: { content = '', encoding = 'utf8', mode },
 function bytesOf(content, encoding) {
   if (encoding !== 'base64') return Buffer.from(content, 'utf8')
   const bytes = Buffer.from(content, 'base64')
-  if (bytes.toString('base64') !== content) throw new Refusal('the content is not base64', null, 'INVALID_PARAMETERS')
+  if (bytes.toString('base64') !== content)
+    throw new Refusal('the content is not base64', null, 'INVALID_PARAMETERS')
   return bytes
 }
 
@@ -131,7 +149,7 @@ function placeBytes(folder, name, { bytes, before, mode }) {
   const fd = openSync(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode === undefined ? 0o666 : 0o600)
   try {
     try {
-      for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at)
+      for (let at = 0; at < bytes.length;) at += writeSync(fd, bytes, at)
       if (mode !== undefined) fchmodSync(fd, mode & 0o777)
       fsyncSync(fd)
     } finally {

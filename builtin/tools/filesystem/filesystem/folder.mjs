@@ -1,8 +1,17 @@
 // Folders by open descriptors. A path that was judged may lead elsewhere a moment later: so its folder is opened
 // without following a last link, the system is asked what was opened, and all work is done below that descriptor.
 import {
-  closeSync, constants, existsSync, fstatSync, lstatSync, mkdirSync, openSync, readlinkSync, realpathSync,
-  statfsSync, statSync,
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+  statfsSync,
+  statSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
@@ -68,7 +77,7 @@ function open(at, path) {
   return {
     path,
     fd,
-    at: (name) => join(descriptorPath(fd) ?? path, name),
+    at: (name) => `${descriptorPath(fd) ?? path}/${name}`,
     close: () => closeSync(fd),
   }
 }
@@ -83,10 +92,9 @@ function assertNamed(fd, path) {
     if (readlinkSync(`/proc/self/fd/${fd}`) !== path) throw new Refusal(MOVED, AGAIN, 'CONFLICT')
     return
   }
-  const opened = fstatSync(fd)
-  const there = statSync(path)
-  const isSame = opened.dev === there.dev && opened.ino === there.ino && realpathSync(path) === path
-  if (!isSame) throw new Refusal(MOVED, AGAIN, 'CONFLICT')
+  const isPlain = () => realpathSync(path) === path
+  const isOpened = ({ dev, ino }) => dev === fstatSync(fd).dev && ino === fstatSync(fd).ino
+  if (!(isPlain() && isOpened(statSync(path)) && isPlain())) throw new Refusal(MOVED, AGAIN, 'CONFLICT')
 }
 
 const AGAIN = 'Look at the path again, then repeat the call'
@@ -98,7 +106,8 @@ const MADE_UP = new Set([
   0x64626720, // debugfs
   0x74726163, // tracefs
   0x73636673, // securityfs
-  0x27e0eb, 0x63677270, // cgroup
+  0x27e0eb,
+  0x63677270, // cgroup
   0xf97cff8c, // selinux
   0xcafe4a11, // bpf
   0x1cd1, // devpts
@@ -138,7 +147,9 @@ export function assertFile(stat) {
   if (stat.isFile()) return
   if (stat.isDirectory()) throw new Refusal('it is a folder', 'Use filesystem.list for folders')
   throw new Refusal(
-    stat.isSymbolicLink() ? 'it is a link that leads nowhere' : 'it is no regular file but a device, pipe or socket',
+    stat.isSymbolicLink()
+      ? 'it is a link, and where it leads was not judged'
+      : 'it is no regular file but a device, pipe or socket',
   )
 }
 

@@ -22,7 +22,8 @@ export async function search({ paths: { path }, args, signal }) {
     if (content === null) return true
     files += 1
     bytes += content.length
-    for (const found of find(content, limit - matches.length)) matches.push({ path: join(below, name), ...found })
+    for (const found of find(content, limit - matches.length))
+      matches.push({ path: join(below, name), ...found })
     return matches.length < limit && bytes < MOST_BYTES
   }
   const isWhole = await inFolder(dirname(path), async (parent) => {
@@ -32,7 +33,12 @@ export async function search({ paths: { path }, args, signal }) {
     return inFolder(path, (folder) =>
       walk(
         folder,
-        { depth: MOST_LEVELS, signal, until: Date.now() + SEARCH_MS, isEntered: (name) => !LEFT_OUT.has(name) },
+        {
+          depth: MOST_LEVELS,
+          signal,
+          until: Date.now() + SEARCH_MS,
+          isEntered: (name) => !LEFT_OUT.has(name),
+        },
         async (inside, name, entry, below) => {
           const isMeant = entry.isFile() && (glob === undefined || fits(glob, join(below, name)))
           return isMeant ? look(inside, name, below) : true

@@ -12,7 +12,11 @@ export async function assertSeen(folder, name, seen) {
 }
 
 export function changed() {
-  return new Refusal('it changed since it was looked at', 'Read it again, then decide whether to repeat the call', 'CONFLICT')
+  return new Refusal(
+    'it changed since it was looked at',
+    'Read it again, then decide whether to repeat the call',
+    'CONFLICT',
+  )
 }
 
 async function hashOf(folder, name) {
@@ -23,7 +27,7 @@ async function hashOf(folder, name) {
   if (!entry.isFile()) return 'no file'
   return inFile(folder, name, (fd) => {
     const chunk = Buffer.allocUnsafe(CHUNK)
-    for (let at = 0; ; ) {
+    for (let at = 0; ;) {
       const count = readSync(fd, chunk, 0, CHUNK, at)
       if (count === 0) return hash.digest('hex')
       hash.update(chunk.subarray(0, count))

@@ -16,7 +16,9 @@ const METHODS = {
     serverInfo: { name: 'kiwi-filesystem', version: '1.0.0' },
   }),
   ping: () => ({}),
-  'tools/list': () => ({ tools: Object.keys(TOOLS).map((name) => ({ name, inputSchema: { type: 'object' } })) }),
+  'tools/list': () => ({
+    tools: Object.keys(TOOLS).map((name) => ({ name, inputSchema: { type: 'object' } })),
+  }),
   'tools/call': callTool,
 }
 
@@ -52,7 +54,10 @@ async function callTool({ name, arguments: args = {}, _meta: meta = {} }, signal
     const tool = Object.hasOwn(TOOLS, name) ? TOOLS[name] : null
     if (tool === null) throw new Refusal('there is no such tool')
     const paths = judged(args, meta['kiwi/paths'] ?? {})
-    return { content: [], structuredContent: await tool({ paths, args, seen: meta['kiwi/seen'] ?? {}, signal }) }
+    return {
+      content: [],
+      structuredContent: await tool({ paths, args, seen: meta['kiwi/seen'] ?? {}, signal }),
+    }
   } catch (error) {
     const text = `Cannot ${name} "${args.path}": ${reasonOf(error)}`
     const { code, hint } = error instanceof Refusal ? error : { code: 'TOOL_FAILED', hint: null }

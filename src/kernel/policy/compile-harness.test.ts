@@ -1,0 +1,335 @@
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { TempPolicy } from '../../../test/fixtures/temp-policy.ts'
+import { openTempPolicy } from '../../../test/fixtures/temp-policy.ts'
+import type { Demand } from './rule.ts'
+
+let temp: TempPolicy
+beforeEach(() => {
+  temp = openTempPolicy()
+})
+afterEach(() => temp.close())
+
+const of = (server: string, tool: string): Demand => ({
+  op: 'tool',
+  id: `${server}.${tool}`,
+  action: 'run',
+  of: { server, tool },
+})
+const own: Demand = { op: 'tool', id: 'deploy', action: 'run' }
+const starts = (...argv: readonly [string, ...string[]]): Demand => ({
+  op: 'exec',
+  program: `/usr/bin/${argv[0]}`,
+  argv,
+  isChosen: true,
+})
+const path = (op: 'read' | 'write', name: string): Demand => ({ op, path: name, isChosen: true })
+
+/** The second example of the seeds, as it stands. */
+const SEED = `mode: proxy
+allowed_mcps: [kiwi-mcp]
+internal_tools:
+  filesystem:
+    enabled: true
+    allowed_paths: ["\${PROJECT_PATH}", "~/.ai"]
+    read_only_paths: [/etc, "\${PROJECT_PATH}/vendor"]
+    require_approval: [delete_file]
+  shell:
+    enabled: true
+    allowed_commands: [git, npm, python]
+    blocked_commands: ["rm -rf", sudo, curl]
+    require_approval: [npm]
+  mcps:
+    supabase: {enabled: true, rate_limit: 100/minute}
+    github: {enabled: true, require_approval: [create_pull_request, merge_*], approval_timeout: 60}
+    slack: {enabled: false}
+`
+
+describe('H1: every key of the seeds changes a verdict', () => {
+  beforeEach(() => temp.write('project', SEED))
+
+  test.each<[string, Demand, string, string | null]>([
+    ['a listed server', of('supabase', 'list'), 'allow', null],
+    ['a server that is not listed', of('linear', 'list'), 'deny', 'project/mcps.linear'],
+    ['a server that is off', of('slack', 'post'), 'deny', 'project/mcps.slack.enabled'],
+    [
+      'a call that asks',
+      of('github', 'merge_pull_request'),
+      'ask',
+      'project/mcps.github.require_approval/merge_*',
+    ],
+    ['a call beside it', of('github', 'list_issues'), 'allow', null],
+    ['files', of('filesystem', 'read'), 'allow', null],
+    [
+      'an operation that asks',
+      of('filesystem', 'delete'),
+      'ask',
+      'project/filesystem.require_approval/delete_file',
+    ],
+    ['the shell', of('shell', 'run'), 'allow', null],
+    ['git, which is not listed', of('git', 'status'), 'deny', 'project/git'],
+    ['a tool of a space', own, 'allow', null],
+    ['an allowed program', starts('git', 'status'), 'allow', null],
+    ['another version of one', starts('python3.11', 'x.py'), 'allow', null],
+    ['a program that is not listed', starts('make'), 'deny', 'project/shell.allowed_commands'],
+    ['a program that asks', starts('npm', 'test'), 'ask', 'project/shell.require_approval/npm'],
+    ['a blocked program', starts('sudo', 'ls'), 'deny', 'project/shell.blocked_commands/sudo'],
+    ['a blocked command', starts('rm', '-f', '-r', 'x'), 'deny', 'project/shell.blocked_commands/rm -rf'],
+  ])('H1: %s', async (_, demand, effect, rule) => {
+    expect(await temp.judge(demand)).toMatchObject({ effect, ...(rule === null ? {} : { rule }) })
+  })
+
+  test('H1, FS-01: paths are allowed below, refused elsewhere, and read only where that is said', async () => {
+    const inside = join(temp.project, 'src/a.ts')
+    expect(await temp.judge(path('write', inside))).toMatchObject({ effect: 'allow' })
+    expect(await temp.judge(path('read', join(temp.folder, '.ai/x')))).toMatchObject({ effect: 'allow' })
+    expect(await temp.judge(path('read', '/etc/hosts'))).toMatchObject({ effect: 'allow' })
+    expect(await temp.judge(path('write', '/etc/hosts'))).toMatchObject({ effect: 'deny' })
+    expect(await temp.judge(path('read', '/var/log/x'))).toMatchObject({
+      effect: 'deny',
+      layer: 'project harness',
+      rule: 'project/filesystem.allowed_paths',
+      required: 'internal_tools.filesystem.allowed_paths: ["/var/log/x"]',
+    })
+    expect(await temp.judge(path('write', join(temp.project, 'vendor/x')))).toMatchObject({
+      effect: 'deny',
+      rule: 'project/filesystem.read_only_paths/${PROJECT_PATH}/vendor',
+    })
+    expect(await temp.judge(path('read', `${temp.project}-other/x`))).toMatchObject({ effect: 'deny' })
+  })
+
+  test('BEN-01: dots in the names of files are nothing to refuse', async () => {
+    for (const name of ['src/a.b..c/file.txt', '..hidden'])
+      expect(await temp.judge(path('read', join(temp.project, name)))).toMatchObject({ effect: 'allow' })
+  })
+
+  test('FS-09: both ends of a move are judged', async () => {
+    const inside = path('write', join(temp.project, 'a'))
+    const outside = path('write', '/var/a')
+    for (const ends of [
+      [inside, outside],
+      [outside, inside],
+    ])
+      expect(await temp.judge([of('filesystem', 'move'), ...ends])).toMatchObject({
+        effect: 'deny',
+        demand: outside,
+      })
+  })
+
+  test('H1: rates, times to answer and the mode are read', async () => {
+    const { rateLimits, approvalTimeoutMs, files } = await temp.policy()
+    expect(rateLimits).toEqual([
+      {
+        id: 'project/mcps.supabase/rate_limit',
+        server: 'supabase',
+        tool: null,
+        count: 100,
+        windowMs: 60_000,
+      },
+    ])
+    expect(approvalTimeoutMs(of('github', 'merge'))).toBe(60_000)
+    expect(approvalTimeoutMs(of('supabase', 'x'))).toBe(3_600_000)
+    expect(approvalTimeoutMs(own)).toBe(3_600_000)
+    expect(approvalTimeoutMs({ op: 'net', host: 'a', method: 'GET' })).toBe(3_600_000)
+    temp.write(
+      'user',
+      'internal_tools: { shell: { approval_timeout: 7 }, filesystem: { approval_timeout: 9 } }\n',
+    )
+    const both = await temp.policy()
+    expect(both.approvalTimeoutMs(starts('git'))).toBe(7000)
+    expect(both.approvalTimeoutMs(path('write', '/a'))).toBe(9000)
+    expect(both.approvalTimeoutMs({ op: 'spawn', directive: 'x' })).toBe(3_600_000)
+    expect(files.at(-1)).toMatchObject({ mode: 'proxy', allowedMcps: ['kiwi-mcp'] })
+  })
+
+  test('a refusal says who keeps the file and what to write there', async () => {
+    const { remedy } = await temp.judge(of('linear', 'list'))
+    expect(remedy).toContain('Add internal_tools.mcps.linear: {enabled: true} to ')
+    expect(remedy).toContain('.ai/config/agent_harness.yaml: whoever keeps the project keeps it')
+  })
+})
+
+test('H1: what a trusted manifest fixes is no matter of the lists, but of what is blocked', async () => {
+  temp.write('project', SEED)
+  expect(await temp.judge({ op: 'exec', program: '/usr/bin/bash' })).toMatchObject({ effect: 'allow' })
+  expect(await temp.judge({ op: 'read', path: '/var/x' })).toMatchObject({ effect: 'allow' })
+  expect(await temp.judge({ op: 'exec', program: '/usr/bin/curl' })).toMatchObject({ effect: 'deny' })
+})
+
+describe('modes', () => {
+  const all = [of('filesystem', 'read'), of('shell', 'run'), of('git', 'status'), of('github', 'x')]
+  const effects = async (): Promise<readonly string[]> =>
+    Promise.all(all.map(async (demand) => (await temp.judge(demand)).effect))
+
+  test('H1: proxy denies what the file does not list, and is the mode when none is named', async () => {
+    temp.write('user', 'mode: proxy\n')
+    expect(await effects()).toEqual(['deny', 'deny', 'deny', 'deny'])
+    temp.write('user', 'budgets: { tool_calls: 5 }\n')
+    expect(await effects()).toEqual(['deny', 'deny', 'deny', 'deny'])
+    expect(await temp.judge(own)).toMatchObject({ effect: 'allow' })
+  })
+
+  test('H1: hybrid closes the groups it speaks of', async () => {
+    temp.write('user', 'mode: hybrid\ninternal_tools: { mcps: { slack: { enabled: true } } }\n')
+    expect(await effects()).toEqual(['allow', 'allow', 'allow', 'deny'])
+    temp.write('user', 'mode: hybrid\ninternal_tools: { shell: { enabled: false }, filesystem: {} }\n')
+    expect(await effects()).toEqual(['allow', 'deny', 'allow', 'allow'])
+    expect(await temp.judge(path('read', '/var/x'))).toMatchObject({ effect: 'deny' })
+  })
+
+  test('H1: direct denies what is denied; a list of programs still means all others', async () => {
+    temp.write('user', 'mode: direct\ninternal_tools: { shell: { allowed_commands: [git] } }\n')
+    expect(await effects()).toEqual(['allow', 'allow', 'allow', 'allow'])
+    expect(await temp.judge(starts('make'))).toMatchObject({ effect: 'deny' })
+    expect(await temp.judge(starts('git'))).toMatchObject({ effect: 'allow' })
+    expect(await temp.judge(path('write', '/var/x'))).toMatchObject({ effect: 'allow' })
+  })
+
+  test('H10: with the shell off it is refused without any directive', async () => {
+    temp.write('user', 'mode: direct\ninternal_tools: { shell: { enabled: false } }\n')
+    expect(await temp.judge(of('shell', 'run'))).toMatchObject({ effect: 'deny', rule: 'user/shell' })
+  })
+
+  test('H1: git operations are allowed by name, here or at the top', async () => {
+    for (const text of ['git: { allowed: [status] }', 'internal_tools: { git: { allowed: [status] } }']) {
+      temp.write('user', `mode: direct\n${text}\n`)
+      expect(await temp.judge(of('git', 'status'))).toMatchObject({ effect: 'allow' })
+      expect(await temp.judge(of('git', 'push'))).toMatchObject({
+        effect: 'deny',
+        required: 'internal_tools.git.allowed: ["push"]',
+      })
+      expect(await temp.judge(of('github', 'x'))).toMatchObject({ effect: 'allow' })
+    }
+  })
+
+  test('H1: mcps at the top are those of internal_tools', async () => {
+    temp.write('user', 'mode: proxy\nmcps: { github: { require_approval: [merge] } }\n')
+    expect(await temp.judge(of('github', 'merge'))).toMatchObject({ effect: 'ask' })
+    expect(await temp.judge(of('slack', 'x'))).toMatchObject({ effect: 'deny' })
+  })
+
+  test('what asks opens nothing that is not listed', async () => {
+    temp.write('user', 'internal_tools: { shell: { allowed_commands: [git], require_approval: [make] } }\n')
+    expect(await temp.judge(starts('make'))).toMatchObject({ effect: 'deny' })
+  })
+})
+
+describe('several files', () => {
+  test('H1: a project can only narrow, and so can the machine', async () => {
+    temp.write('user', 'mode: direct\ninternal_tools: { shell: { blocked_commands: [curl] } }\n')
+    temp.write('project', 'mode: direct\ninternal_tools: { shell: { allowed_commands: [curl, git] } }\n')
+    expect(await temp.judge(starts('curl'))).toMatchObject({ effect: 'deny', layer: 'user harness' })
+    expect(await temp.judge(starts('make'))).toMatchObject({ effect: 'deny', layer: 'project harness' })
+    temp.write('machine', 'mode: direct\ninternal_tools: { shell: { blocked_commands: [git] } }\n')
+    expect(await temp.judge(starts('git'))).toMatchObject({ effect: 'deny', layer: 'machine harness' })
+  })
+
+  test('H1: of settings the stricter counts', async () => {
+    temp.write(
+      'user',
+      'mode: direct\nsandbox: { level: fs }\nbudgets: { tool_calls: 50 }\nsecrets: redact\nnotify: { desktop: true, webhook: "https://a.example/x", email: a@example.org }\n',
+    )
+    temp.write(
+      'project',
+      'mode: direct\nsandbox: { level: off, required: true }\nbudgets: { tool_calls: 90 }\nsecrets: flag\nnotify: { slack: "https://b.example/x" }\n',
+    )
+    expect(await temp.policy()).toMatchObject({
+      sandbox: { level: 'fs', isRequired: true },
+      callBudget: 50,
+      onSecret: 'redact',
+      signatureRequiredBy: null,
+      notices: [
+        { kind: 'webhook', to: 'https://a.example/x' },
+        { kind: 'email', to: 'a@example.org' },
+        { kind: 'desktop', to: null },
+      ],
+    })
+    expect((await temp.policy()).files.at(-1)).toMatchObject({ place: 'project', hasIdleNotices: true })
+  })
+
+  test('R54: proxy mode requires signatures, and only the machine or the person may do without', async () => {
+    temp.write('user', 'require_signature: false\n')
+    expect((await temp.policy()).signatureRequiredBy).toBeNull()
+    temp.write('project', 'require_signature: false\n')
+    expect((await temp.policy()).signatureRequiredBy).toMatch(/project.*requires it$/)
+    temp.write('project', 'mode: hybrid\nrequire_signature: true\n')
+    expect((await temp.policy()).signatureRequiredBy).toMatch(/project.*requires it$/)
+  })
+
+  test('without any file nothing is limited', async () => {
+    expect(await temp.policy()).toMatchObject({
+      signatureRequiredBy: null,
+      sandbox: null,
+      callBudget: null,
+      onSecret: 'flag',
+      rateLimits: [],
+      faults: [],
+    })
+  })
+})
+
+describe('programs that run what they are given', () => {
+  const npm: Demand = { ...starts('npm', 'test'), runsCode: true } as Demand
+
+  test('a list of programs asks about them, unless children are confined', async () => {
+    temp.write('user', 'mode: direct\ninternal_tools: { shell: { allowed_commands: [npm] } }\n')
+    expect(await temp.judge(npm)).toMatchObject({ effect: 'ask', rule: 'user/shell.runs_code' })
+    temp.write('project', 'mode: direct\nsandbox: { level: fs }\n')
+    expect(await temp.judge(npm)).toMatchObject({ effect: 'allow' })
+  })
+
+  test('a command that its argv policy is against is not covered by the name of its program', async () => {
+    const fault = { reason: '-c runs code', remedy: 'leave -c out' }
+    const bad: Demand = {
+      op: 'exec',
+      program: '/usr/bin/git',
+      argv: ['git', '-c', 'x'],
+      isChosen: true,
+      fault,
+    }
+    temp.write('user', 'mode: direct\ninternal_tools: { shell: { allowed_commands: [git] } }\n')
+    expect(await temp.judge(bad)).toMatchObject({
+      effect: 'deny',
+      rule: 'user/shell.allowed_commands',
+      remedy: 'leave -c out',
+      reason: '-c runs code',
+    })
+  })
+})
+
+describe('FS-10: what decides what runs later', () => {
+  test.each([
+    '.git/hooks/pre-commit',
+    '.git/config',
+    '.ai/config/mcp_registry.yaml',
+    'package.json',
+    'packages/a/package.json',
+    '.vscode/tasks.json',
+  ])('FS-10: a write to %s asks, even inside an allowed path', async (name) => {
+    temp.write('user', 'internal_tools: { filesystem: { allowed_paths: ["${PROJECT_PATH}"] } }\n')
+    expect(await temp.judge(path('write', join(temp.project, name)))).toMatchObject({
+      effect: 'ask',
+      layer: 'builtin harness',
+    })
+    expect(await temp.judge(path('read', join(temp.project, name)))).toMatchObject({ effect: 'allow' })
+  })
+
+  test('FS-10: so do keys and start files of the home, and a script that only a shell can read', async () => {
+    for (const name of ['.ssh/authorized_keys', '.bashrc', '.zshrc', '.profile'])
+      expect(await temp.judge(path('write', join(temp.folder, name)))).toMatchObject({ effect: 'ask' })
+    expect(
+      await temp.judge({ op: 'exec', program: 'shell:raw', argv: ['shell:raw', 'a $(b)'] }),
+    ).toMatchObject({
+      effect: 'ask',
+    })
+  })
+
+  test('FS-10: items are written without asking, and the harness is not written at all', async () => {
+    expect(await temp.judge(path('write', join(temp.project, '.ai/tools/a.yaml')))).toMatchObject({
+      effect: 'allow',
+    })
+    expect(
+      await temp.judge(path('write', join(temp.project, '.ai/config/agent_harness.yaml'))),
+    ).toMatchObject({ effect: 'deny', rule: 'machine/own-policy' })
+  })
+})

@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest'
+import { missingGrant } from './missing-grant.ts'
+import type { Demand, LayerData } from './rule.ts'
+
+const directive: LayerData = {
+  name: 'directive d',
+  source: { kind: 'directive', directive: 'd', element: 'delegate' },
+  rules: [],
+}
+const harness: LayerData = {
+  name: 'user harness',
+  source: { kind: 'harness', file: '/u/h.yaml', place: 'user' },
+  rules: [],
+}
+const tool = (id: string, of?: { server: string; tool: string }, action = 'run'): Demand => ({
+  op: 'tool',
+  id,
+  action,
+  ...(of === undefined ? {} : { of }),
+})
+const EXEC: Demand = { op: 'exec', program: '/usr/bin/git', isChosen: true }
+const SHELL = tool('shell.run', { server: 'shell', tool: 'run' })
+
+test.each<[Demand, string, string]>([
+  [
+    { op: 'read', path: '/p/a"b' },
+    '<read resource="filesystem" path="/p/a&quot;b"/>',
+    'internal_tools.filesystem.allowed_paths: ["/p/a\\"b"]',
+  ],
+  [EXEC, '<execute resource="shell" commands="git"/>', 'internal_tools.shell.allowed_commands: ["git"]'],
+  [
+    { op: 'net', host: 'a.org', method: 'GET' },
+    '<execute resource="http" action="GET" domains="a.org"/>',
+    'rules: [{op: net, match: {host: "a.org"}, effect: allow}]',
+  ],
+  [
+    { op: 'spawn', directive: 'x' },
+    '<execute resource="spawn" action="thread"/>',
+    'rules: [{op: spawn, match: {directive: "x"}, effect: allow}]',
+  ],
+  [tool('x'), '<execute resource="tool" id="x"/>', 'rules: [{op: tool, match: {tool: "x"}, effect: allow}]'],
+  [
+    tool('x', undefined, 'create'),
+    '<kiwi><execute actions="create"/></kiwi>',
+    'rules: [{op: tool, match: {tool: "x"}, effect: allow}]',
+  ],
+  [
+    tool('kiwi-mcp', undefined, 'search'),
+    '<execute resource="kiwi-mcp" action="search"/>',
+    'rules: [{op: tool, match: {tool: "kiwi-mcp"}, effect: allow}]',
+  ],
+  [
+    tool('x', { server: 'a', tool: 'b' }),
+    '<execute resource="mcp" name="a" tools="b"/>',
+    'internal_tools.mcps.a: {enabled: true}',
+  ],
+  [
+    tool('x', { server: 'git', tool: 'push' }),
+    '<execute resource="mcp" name="git" tools="push"/>',
+    'internal_tools.git.allowed: ["push"]',
+  ],
+])('H1, D9: what is missing for %j is ready to paste', (demand, element, key) => {
+  expect(missingGrant(directive, demand, [demand])).toEqual({
+    rule: null,
+    required: element,
+    remedy: `Add ${element} to <delegate> of the directive "d"`,
+  })
+  expect(missingGrant(harness, demand, [demand])).toMatchObject({
+    required: key,
+    remedy: `Add ${key} to /u/h.yaml: the person whose account this is keeps it`,
+  })
+})
+
+test('the shell is granted by the program', () => {
+  expect(missingGrant(directive, SHELL, [SHELL, EXEC]).required).toBe(
+    '<execute resource="shell" commands="git"/>',
+  )
+  expect(missingGrant(directive, SHELL, [SHELL]).required).toBe(
+    '<execute resource="mcp" name="shell" tools="run"/>',
+  )
+})
+
+test('what was named at a spawn is not for a file to say, and the machine has rules for all', () => {
+  expect(missingGrant({ ...directive, source: { kind: 'spawn' } }, EXEC, [EXEC])).toMatchObject({
+    rule: null,
+    required: null,
+  })
+  expect(missingGrant({ ...directive, source: { kind: 'machine' } }, EXEC, [EXEC]).remedy).toContain(
+    'directive d',
+  )
+})
