@@ -15,6 +15,7 @@ import type { Figure } from './measure.ts'
 import { Figures, isMissed, ROOT } from './measure.ts'
 import type { Place } from '../test/fixtures/place.ts'
 import { makePlace } from '../test/fixtures/place.ts'
+import { policy } from './policy.ts'
 import { spaces } from './spaces.ts'
 import { startUp } from './start-up.ts'
 import { undo } from './undo.ts'
@@ -35,6 +36,7 @@ const GROUPS: Readonly<Record<string, (bed: Bed) => Promise<readonly Figure[]>>>
   http: ({ isQuick }) => http(isQuick ? 3 : 15),
   spaces: ({ kiwi, client, place, isQuick }) => spaces(kiwi, client, place.project, isQuick ? 5 : 30),
   undo: ({ kiwi, client, place, isQuick }) => undo(kiwi, client, place.project, isQuick ? 10 : 40),
+  policy: ({ kiwi, client, isQuick }) => policy(kiwi, client, isQuick ? 200 : 2000),
   journal: ({ kiwi, isQuick }) => journal(kiwi, isQuick ? 500 : 3000),
 }
 
