@@ -26,7 +26,7 @@ import type { Requirement } from './requirements.ts'
 import type { Resolver } from './resolve.ts'
 import { openResolver } from './resolve.ts'
 import { openSchemas } from './schemas.ts'
-import type { LoadArgvPolicies } from './shell/argv-policies.ts'
+import type { LoadArgvPolicies, LoadedPolicies } from './shell/argv-policies.ts'
 import { NO_POLICIES } from './shell/argv-policies.ts'
 import { createFindSiblings } from './siblings.ts'
 import type { Validate } from './validate.ts'
@@ -66,6 +66,10 @@ interface ChainMeans {
   readonly argvPolicies: LoadArgvPolicies
 }
 
+function needsArgv({ effect }: Plan): boolean {
+  return effect.kind === 'line' || (effect.kind === 'subprocess' && effect.command.hasArgvPolicy)
+}
+
 export function openChain({ config, clock, store, packageTable, argvPolicies }: ChainMeans): Chain {
   const subprocess = openSubprocess({ clock })
   const workFolders = openWorkFolders(config.cache, clock)
@@ -98,19 +102,17 @@ export function openChain({ config, clock, store, packageTable, argvPolicies }: 
     judge,
     trees,
     draft(plan, request) {
-      if (plan.effect.kind === 'line') {
-        return argvPolicies().then((argv) =>
-          draftCall(plan, request, { ...fixed, library: null, requirements: [], argv }),
-        )
-      }
-      const draft = (library: Library | null): Draft | Promise<Draft> => {
+      const draft = (library: Library | null, argv: LoadedPolicies): Draft | Promise<Draft> => {
         const requirements = gather(plan, library)
         const withAll = (known: readonly Requirement[]): Draft =>
-          draftCall(plan, request, { ...fixed, library, requirements: known, argv: NO_POLICIES })
+          draftCall(plan, request, { ...fixed, library, requirements: known, argv })
         return requirements instanceof Promise ? requirements.then(withAll) : withAll(requirements)
       }
       const library = findLibrary(plan.items, request.spaceRoot)
-      return library instanceof Promise ? library.then(draft) : draft(library)
+      if (needsArgv(plan)) return Promise.all([library, argvPolicies()]).then((both) => draft(...both))
+      return library instanceof Promise
+        ? library.then((found) => draft(found, NO_POLICIES))
+        : draft(library, NO_POLICIES)
     },
     hasLibrary: async (items, spaceRoot) => (await findLibrary(items, spaceRoot)) !== null,
     digest: async (items, spaceRoot) => grantDigest(digestOf(items), await findLibrary(items, spaceRoot)),

@@ -19,8 +19,8 @@ export interface CommandTemplate {
   /** Texts and numbers of the merged config, which a runtime may place in its arguments: `{image}`. */
   readonly words: Readonly<Record<string, string>>
   readonly argsStyle: ArgsStyle
-  /** Options that are spelled otherwise than their parameter. */
-  readonly flagNames: Readonly<Record<string, string>>
+  /** Options that are spelled otherwise than their parameter; null for one that is not passed. */
+  readonly flagNames: Readonly<Record<string, string | null>>
   /** Whether an argument is a file of the runtime itself. */
   readonly usesRuntimeFiles: boolean
   /** Names of the parameters in the order of the manifest. */
@@ -30,6 +30,8 @@ export interface CommandTemplate {
   readonly killGraceMs: number
   readonly maxOutputBytes: number
   readonly captureOutput: boolean
+  /** What is known of the program holds for its arguments. */
+  readonly hasArgvPolicy: boolean
 }
 
 /** Words a runtime may use in its arguments besides the parameters of the tool. */
@@ -82,6 +84,7 @@ export function compileCommand(
     killGraceMs: numberOf(config, 'kill_grace') * 1000,
     maxOutputBytes: numberOf(config, 'max_output_bytes'),
     captureOutput: config['capture_output'] !== false,
+    hasArgvPolicy: config['argv_policy'] === true,
   }
 }
 
@@ -152,9 +155,9 @@ function spread(arg: string, config: JsonObject): readonly string[] {
   return (isJsonObject(value) ? Object.keys(value) : listOf(value)).map((text) => front + text)
 }
 
-function textsOf(value: JsonValue | undefined): Readonly<Record<string, string>> {
+function textsOf(value: JsonValue | undefined): Readonly<Record<string, string | null>> {
   const entries = Object.entries(isJsonObject(value) ? value : {})
-  return Object.fromEntries(entries.map(([key, text]) => [key, textOf(text)]))
+  return Object.fromEntries(entries.map(([key, text]) => [key, text === null ? null : textOf(text)]))
 }
 
 function listOf(value: JsonValue | undefined): readonly string[] {

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { Command } from '../primitives/subprocess/command.ts'
 import { candidates } from '../primitives/subprocess/find-program.ts'
 import { KiwiError } from '../shared/errors.ts'
@@ -16,6 +16,9 @@ import { libraryPath } from './library.ts'
 import type { Effect, Plan } from './plan.ts'
 import { renderCommand } from './render-command.ts'
 import { showRequirement } from './requirements.ts'
+import { guarded } from './shell/guarded.ts'
+import { judgeArgv } from './shell/judge-argv.ts'
+import { unavailable } from './shell/unavailable.ts'
 import type { Variables } from './variables.ts'
 
 /** A program to start, and what has to be on disk before. */
@@ -71,12 +74,14 @@ export function draftCommand(plan: CommandPlan, given: Circumstances, means: Dra
     at.runtimeFolder === expected.runtimeFolder &&
     at.libraryFolder === expected.libraryFolder
   const rendered = render(expected)
-  const command = { ...rendered, command: programOf(rendered.command, environment, interpreter, find) }
+  const program = programOf(rendered.command, environment, interpreter, find)
+  const withProgram = (made: Command): Command => policed(plan, { ...made, command: program }, means.argv)
+  const command = withProgram(rendered)
   return {
     effect: {
       kind: 'subprocess',
       command,
-      inFolders: (at) => (isExpected(at) ? command : { ...render(at), command: command.command }),
+      inFolders: (at) => (isExpected(at) ? command : withProgram(render(at))),
       environment,
       workRoot,
       library: library?.bundle ?? null,
@@ -85,6 +90,24 @@ export function draftCommand(plan: CommandPlan, given: Circumstances, means: Dra
     redact: createRedact(given.variables.secrets),
     warnings: notInstalled(plan, isOff ? means.requirements.map(showRequirement) : []),
   }
+}
+
+/** What the parameters of a tool made of its arguments has to suit what is known of the program. */
+function policed(
+  { item, effect }: CommandPlan,
+  command: Command,
+  { policies, broken }: DraftMeans['argv'],
+): Command {
+  if (!effect.command.hasArgvPolicy) return command
+  const name = basename(command.command)
+  const judged = judgeArgv(policies.get(name) ?? [], [name, ...command.args])
+  const wrong = broken.get(name)
+  if (wrong !== undefined) throw unavailable(name, wrong)
+  if (judged.fault === null) return { ...command, ...guarded(command, judged) }
+  throw new KiwiError('INVALID_PARAMETERS', `Cannot run "${item.id}": ${judged.fault.reason}`, {
+    hint: judged.fault.remedy,
+    details: { missing: [], invalid: [] },
+  })
 }
 
 interface Drafted {

@@ -26,9 +26,9 @@ export function parameterArguments(
     case 'flags': {
       const isOwn = parameterOrder.includes(PROJECT) || !Object.hasOwn(flagNames, PROJECT)
       const all = isOwn || projectPath === null ? given : [...given, [PROJECT, projectPath] as const]
-      const spelled = all.map(([name, value]) => {
-        const flag = Object.hasOwn(flagNames, name) ? (flagNames[name] ?? '') : `--${name}`
-        return { name, flag, value }
+      const spelled = all.flatMap(([name, value]) => {
+        const flag = Object.hasOwn(flagNames, name) ? (flagNames[name] ?? null) : `--${name}`
+        return flag === null ? [] : [{ name, flag, value }]
       })
       return [
         // Behind an option of many values they would be taken for one of them.

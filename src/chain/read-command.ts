@@ -2,7 +2,8 @@ import type { CommandResult } from '../primitives/subprocess/command.ts'
 import type { ErrorCode } from '../shared/errors.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
-import { parsePlain } from '../shared/json.ts'
+import { isJsonObject, parsePlain } from '../shared/json.ts'
+import { textOf } from '../shared/template.ts'
 import type { Plan } from './plan.ts'
 
 /** How a command is shown, and the time it had. */
@@ -32,6 +33,7 @@ export function readCommand(
   throw new KiwiError(code, `Cannot run "${plan.item.id}": ${reason}`, {
     partial: data,
     details: { command: shown.program },
+    ...hintFor(plan, result.stderr),
     // What was ended half-way and may have changed something must not invite a second time.
     ...(code === 'TIMEOUT' && !plan.isRepeatable ? { retryable: false, hint: AFTER_TIMEOUT } : {}),
   })
@@ -54,6 +56,13 @@ function outputOf({ effect }: Plan, stdout: string): JsonObject {
   return parsed === undefined ? { output: stdout } : { output: parsed, stdout }
 }
 
+/** What a manifest knows of how its program fails, for whoever has to go on from there. */
+function hintFor({ config }: Plan, stderr: string): { hint?: string } {
+  const hints = Array.isArray(config['hints']) ? config['hints'] : []
+  const known = hints.find((hint: JsonValue) => isJsonObject(hint) && stderr.includes(textOf(hint['when'])))
+  return known !== undefined && isJsonObject(known) ? { hint: textOf(known['say']) } : {}
+}
+
 const AFTER_TIMEOUT =
   'Check what it did before you send it again; config.timeout in the manifest gives it longer'
 
@@ -71,6 +80,8 @@ function failureOf({ timeoutMs }: Shown, result: CommandResult): { code: ErrorCo
     case 'missing_command':
     case 'bad_folder':
       return { code: 'INVALID_CONFIG', reason: stderr }
+    case 'guarded':
+      return { code: 'PERMISSION_DENIED', reason: stderr }
     case 'overloaded':
       return { code: 'OVERLOADED', reason: 'too many programs are running' }
     case 'not_started':

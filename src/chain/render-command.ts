@@ -58,7 +58,11 @@ export function renderCommand(template: CommandTemplate, circumstances: Circumst
     env: {
       ...(template.inheritEnv ? variables.all() : childEnvironment),
       ...(projectPath === null ? {} : { KIWI_PROJECT_PATH: projectPath }),
-      ...Object.fromEntries(template.env.map(([name, value]) => [name, render(value)])),
+      ...Object.fromEntries(
+        template.env
+          .filter(([, value]) => isGiven(value, values))
+          .map(([name, value]) => [name, render(value)]),
+      ),
       ...parameterEnvironment(parameters),
       KIWI_CALL_ID: callId,
     },
@@ -72,6 +76,12 @@ export function renderCommand(template: CommandTemplate, circumstances: Circumst
     maxOutputBytes: template.maxOutputBytes,
     captureOutput: template.captureOutput,
   }
+}
+
+/** A variable that is nothing but a parameter nobody gave is not set: empty would be another thing. */
+function isGiven({ segments }: Template, values: Values): boolean {
+  const [only, ...more] = segments
+  return only?.kind !== 'parameter' || more.length > 0 || values.parameter(only.name) !== undefined
 }
 
 /**

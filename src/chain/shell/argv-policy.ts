@@ -7,6 +7,15 @@ const Option = z.string().regex(/^-/, 'must begin with "-"')
 const Options = z.array(Option).default([])
 const PathUse = z.enum(['read', 'write'])
 
+/** The program itself, asked with other arguments whether it may be started: by how it ends and what it writes. */
+const Guard = z.strictObject({
+  args: Words,
+  env: z.record(z.string(), z.string()).default({}),
+  passes_with: z.int(),
+  fails_on: z.string().min(1).nullable().default(null),
+  reason: z.string().min(1),
+})
+
 /** What holds for one subcommand, or for a program that has none. */
 const Terms = z.strictObject({
   refuse_options: Options,
@@ -14,11 +23,20 @@ const Terms = z.strictObject({
   value_options: Options,
   /** Arguments that are put behind the subcommand. */
   insert: Words,
+  guards: z.array(Guard).default([]),
   read_only: z.boolean().default(false),
   runs_code: z.boolean().default(false),
-  /** Arguments that are paths, from the given one on; from the first where one of `all_with` is among the options. */
+  /**
+   * Arguments that are paths, from the given one on; from the first where one of `all_with` is among the options.
+   * The last may be used in another way than the others.
+   */
   paths: z
-    .strictObject({ use: PathUse, from: z.int().min(0).default(0), all_with: Options })
+    .strictObject({
+      use: PathUse,
+      last: PathUse.optional(),
+      from: z.int().min(0).default(0),
+      all_with: Options,
+    })
     .nullable()
     .default(null),
   /** Options whose value is a path. */

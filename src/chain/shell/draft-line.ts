@@ -8,10 +8,12 @@ import type { JsonObject } from '../../shared/json.ts'
 import type { DraftMeans, Request } from '../draft-means.ts'
 import type { Line, Untaken } from './grammar.ts'
 import { compileLine } from './grammar.ts'
+import { guarded } from './guarded.ts'
 import type { JudgedArgv } from './judge-argv.ts'
 import { judgeArgv } from './judge-argv.ts'
 import type { LineTerms } from './line-terms.ts'
 import { pinProgram } from './pin.ts'
+import { unavailable } from './unavailable.ts'
 
 /** A command line, compiled, with every program pinned: exactly this is started. */
 export interface LineDraft {
@@ -55,21 +57,17 @@ export function draftLine(
     ...(request.projectPath === null ? {} : { KIWI_PROJECT_PATH: request.projectPath }),
     KIWI_CALL_ID: request.callId,
   }
-  const started = (given: Started): Program => ({ ...given, cwd: folder })
   const { line, commands } = wish.raw
-    ? rawScript(wish, env, means)
+    ? rawScript(wish, { command: means.find(terms.shell), args: [], env, cwd: folder })
     : compiled(lineOf(wish), folder, env, means)
   return {
     kind: 'line',
     commands,
     line: {
-      steps: line.map(({ joint, programs }) => ({ joint, programs: programs.map(started) })),
+      steps: line,
       input: wish.input ?? null,
-      timeoutMs: Math.min(
-        (wish.timeout ?? Infinity) * 1000,
-        terms.longestMs,
-        wish.timeout === undefined ? terms.timeoutMs : Infinity,
-      ),
+      timeoutMs:
+        wish.timeout === undefined ? terms.timeoutMs : Math.min(wish.timeout * 1000, terms.longestMs),
       killGraceMs: terms.killGraceMs,
       maxOutputBytes: terms.maxOutputBytes,
       captureOutput: true,
@@ -79,10 +77,8 @@ export function draftLine(
   }
 }
 
-type Started = Omit<Program, 'cwd'>
-
 interface Compiled {
-  readonly line: readonly { readonly joint: Line[number]['joint']; readonly programs: readonly Started[] }[]
+  readonly line: readonly { readonly joint: Line[number]['joint']; readonly programs: readonly Program[] }[]
   readonly commands: readonly LineCommandDraft[]
 }
 
@@ -104,7 +100,7 @@ function draftCommand(
   folder: string,
   env: Environment,
   { argv: { policies, broken }, find }: LineMeans,
-): { draft: LineCommandDraft; program: Started } {
+): { draft: LineCommandDraft; program: Program } {
   const [name = ''] = argv
   const program = pinProgram(name, folder, find)
   const wrong = broken.get(basename(program))
@@ -124,19 +120,8 @@ function draftCommand(
         .filter(({ path }) => path !== '-')
         .map(({ use, path }) => ({ use, path: resolve(at, path) })),
     },
-    program: { command: program, args: judged.args, env: without(env, judged.dropEnv) },
+    program: guarded({ command: program, args: [], env: without(env, judged.dropEnv), cwd: folder }, judged),
   }
-}
-
-function unavailable(name: string, wrong: string): KiwiError {
-  return new KiwiError(
-    'POLICY_ERROR',
-    `Cannot start "${name}": what is known of it cannot be used: ${wrong}`,
-    {
-      hint: 'A person corrects the file, or takes it away, and starts Kiwi again',
-      details: { layer: 'argv', rule: null },
-    },
-  )
 }
 
 function without(env: Environment, dropped: readonly string[]): Environment {
@@ -146,10 +131,10 @@ function without(env: Environment, dropped: readonly string[]): Environment {
 }
 
 /** What only a shell can read is one thing, whatever stands in it. */
-function rawScript({ command }: LineWish, env: Environment, { find }: LineMeans): Compiled {
+function rawScript({ command }: LineWish, shell: Program): Compiled {
   if (command === undefined) throw invalid('raw', 'needs "command": a list of arguments needs no shell')
   return {
-    line: [{ joint: ';', programs: [{ command: find('sh'), args: ['-c', command], env }] }],
+    line: [{ joint: ';', programs: [{ ...shell, args: ['-c', command] }] }],
     commands: [
       { argv: [RAW, command], program: RAW, fault: null, runsCode: true, isReadOnly: false, paths: [] },
     ],

@@ -1,3 +1,4 @@
+import type { Guard, Program } from '../../primitives/subprocess/command.ts'
 import { givesOption } from './argv-options.ts'
 import type { ArgvPolicy, Terms } from './argv-policy.ts'
 
@@ -15,6 +16,8 @@ export interface JudgedArgv {
   /** Where it works, when an option says so. */
   readonly folder: string | null
   readonly dropEnv: readonly string[]
+  /** What has to be asked of the program before it is started. */
+  readonly guards: readonly (Omit<Guard, 'program'> & Pick<Program, 'args' | 'env'>)[]
 }
 
 /** Judges a command by every policy of its program; without one nothing is known of it. */
@@ -27,6 +30,7 @@ export function judgeArgv(policies: readonly ArgvPolicy[], argv: readonly string
     paths: [],
     folder: null,
     dropEnv: [],
+    guards: [],
   }
   return policies.reduce<JudgedArgv>((known, policy) => {
     const judged = judgeBy(policy, argv)
@@ -38,6 +42,7 @@ export function judgeArgv(policies: readonly ArgvPolicy[], argv: readonly string
       paths: [...known.paths, ...judged.paths],
       folder: known.folder ?? judged.folder,
       dropEnv: [...known.dropEnv, ...policy.drop_env],
+      guards: [...known.guards, ...judged.guards],
     }
   }, start)
 }
@@ -77,6 +82,15 @@ function judgeBy(policy: ArgvPolicy, argv: readonly string[]): Omit<JudgedArgv, 
     ],
     paths: terms.flatMap((some) => pathsIn(some, rest)),
     folder: lead.folder,
+    guards: terms.flatMap(({ guards }) =>
+      guards.map(({ args, env, passes_with: passesWith, fails_on: failsOn, reason: why }) => ({
+        args: [...policy.prefix, ...leading, ...args],
+        env,
+        passesWith,
+        failsOn,
+        reason: why,
+      })),
+    ),
   }
 }
 
@@ -134,7 +148,11 @@ function pathsIn({ paths, path_options: options }: Terms, words: readonly string
   if (paths === null) return values
   const isAll = paths.all_with.some((option) => words.some((word) => givesOption(word, option, plain)))
   const operands = words.filter((word) => word === '-' || !word.startsWith('-')).slice(isAll ? 0 : paths.from)
-  return [...values, ...operands.map((path) => ({ use: paths.use, path }))]
+  const last = operands.length - 1
+  return [
+    ...values,
+    ...operands.map((path, at) => ({ use: at === last ? (paths.last ?? paths.use) : paths.use, path })),
+  ]
 }
 
 /** `-F file`, `-Ffile`, `--file file`, `--file=file`. */

@@ -5,6 +5,18 @@ export interface Program {
   /** The whole environment of the child: nothing of ours is inherited. */
   readonly env: Readonly<Record<string, string>>
   readonly cwd: string
+  /** Run before it; when one does not pass, it is not started. */
+  readonly guards?: readonly Guard[]
+}
+
+/** A program that looks whether another may be started here: it passes by ending with one code, and with no other. */
+export interface Guard {
+  readonly program: Omit<Program, 'guards'>
+  readonly passesWith: number
+  /** What must not be in its output; null when only the code counts. */
+  readonly failsOn: string | null
+  /** Why not, in words; what the guard wrote is put behind it. */
+  readonly reason: string
 }
 
 /** A program that runs to its end. */
@@ -27,6 +39,7 @@ export type StartFailure =
   | 'bad_folder'
   | 'not_started'
   | 'overloaded'
+  | 'guarded'
 
 /** One shape for every ending: nothing the child or the system does is thrown. */
 export interface CommandResult {

@@ -47,7 +47,7 @@ export async function runPipeline(
   const { clock, killTree } = means
   const startedAt = clock.monotonic()
   const children =
-    signal?.aborted === true ? CANCELLED : await startAll(programs, terms.input !== null, means)
+    signal?.aborted === true ? CANCELLED : await startAll(programs, terms.input !== null, means, signal)
   if ('failure' in children) return { ...notRun(children), return_codes: [] }
   const output = captureAll(children, terms)
   const cleared = children.slice(0, -1).map((child) => clearAtExit(child, killTree))
@@ -93,12 +93,15 @@ const CANCELLED: NotStarted = { failure: 'cancelled', stderr: 'Cancelled before 
 async function startAll(
   programs: readonly Program[],
   hasInput: boolean,
-  { start, killTree, release }: RunMeans,
+  means: RunMeans,
+  signal: AbortSignal | undefined,
 ): Promise<readonly Child[] | NotStarted> {
+  const { start, killTree, release } = means
   const children: Child[] = []
   for (const program of programs) {
     const before = children.at(-1)
-    const child = await start(program, before === undefined && !hasInput ? 'ignore' : 'pipe')
+    const stdin = before === undefined && !hasInput ? 'ignore' : 'pipe'
+    const child = (await stoppedBy(program, means, signal)) ?? (await start(program, stdin))
     if ('failure' in child) {
       await Promise.all(children.map((started) => killTree.stop(started, 0)))
       for (const started of children) release(started)
@@ -108,6 +111,32 @@ async function startAll(
     children.push(child)
   }
   return children
+}
+
+const GUARD_TERMS: RunTerms = {
+  input: null,
+  timeoutMs: 10_000,
+  killGraceMs: 0,
+  maxOutputBytes: 8 * 1024 * 1024,
+  captureOutput: true,
+}
+const SHOWN_CHARACTERS = 500
+
+/** Looked at right before the start, so that no earlier program of a line can change what the guards saw. */
+async function stoppedBy(
+  { guards = [] }: Program,
+  means: RunMeans,
+  signal: AbortSignal | undefined,
+): Promise<NotStarted | null> {
+  for (const { program, passesWith, failsOn, reason } of guards) {
+    const result = await runPipeline([program], GUARD_TERMS, means, { signal })
+    const isFound = failsOn !== null && result.stdout.includes(failsOn)
+    if (result.return_code === passesWith && !isFound && !result.truncated) continue
+    const found = isFound ? failsOn : (result.stdout + result.stderr).trim().replaceAll(/\s*\n\s*/g, ', ')
+    const shown = found === '' ? '' : `: ${found.slice(0, SHOWN_CHARACTERS)}`
+    return { failure: 'guarded', stderr: reason + shown }
+  }
+  return null
 }
 
 /** What one writes the next reads, as fast as it does. When that has gone, the writer finds its pipe closed. */
