@@ -12,6 +12,12 @@ export interface Known {
   readonly folders: ReadonlyMap<string, number>
 }
 
+/** What may be read at once to know a project. */
+export interface Bounds {
+  readonly files: number
+  readonly bytes: number
+}
+
 interface Settled extends Known {
   /** Paths that are not covered, each with its reason. */
   readonly skipped: readonly string[]
@@ -20,7 +26,7 @@ interface Settled extends Known {
 }
 
 /** Makes the index equal to what lies there, but for what is too large or closed to us. */
-export async function settleIndex(git: ShadowGit): Promise<Settled> {
+export async function settleIndex(git: ShadowGit, most: Bounds): Promise<Settled> {
   const [{ all, changed }, early] = await Promise.all([listed(git), emptyFolders(git)])
   const { workTree } = git.shadow
   const sizes = new Map([...changed.keys()].map((path) => [path, statOf(join(workTree, path))?.size ?? 0]))
@@ -36,8 +42,8 @@ export async function settleIndex(git: ShadowGit): Promise<Settled> {
     if (fault !== null && state === 'known') forgotten.push(path)
   }
   const bytes = added.reduce((sum, path) => sum + (sizes.get(path) ?? 0), 0)
-  if (added.length > LIMITS.undoFiles || bytes > LIMITS.undoBytes)
-    throw new Error(`there are more than ${LIMITS.undoFiles} files or ${LIMITS.undoBytes} bytes to keep`)
+  if (added.length > most.files || bytes > most.bytes)
+    throw new Error(`there are more than ${most.files} files or ${most.bytes} bytes to keep`)
   const update = ['update-index', '-z', '--add', '--remove', '--replace', '--stdin']
   if (added.length > 0) await git.run(update, added)
   if (forgotten.length > 0) await git.run(['update-index', '-z', '--force-remove', '--stdin'], forgotten)

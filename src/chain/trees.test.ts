@@ -26,8 +26,9 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-const open = (environment: Readonly<Record<string, string>> = {}) =>
+const open = (environment: Readonly<Record<string, string>> = {}, bounds = { files: 20_000, bytes: 1e9 }) =>
   openTrees({
+    bounds,
     subprocess,
     config: loadConfig({ PATH, HOME: join(folder, 'home'), ...environment }),
     clock: systemClock,
@@ -304,8 +305,16 @@ test('H4: a shadow that has grown enough is made anew', async () => {
 })
 
 test('H4: more than is kept is refused before the call, and the project is left as it is', async () => {
-  for (let n = 0; n < 20_001; n++) write(`many/${n}`, '')
-  expect(await open().begin(project, 'call')).toMatchObject({ why: expect.stringContaining('20000 files') })
+  prepare()
+  const before = stateOf(project)
+  for (const bounds of [
+    { files: 3, bytes: 1e9 },
+    { files: 100, bytes: 1000 },
+  ])
+    expect(await open({}, bounds).begin(project, 'call')).toMatchObject({
+      why: expect.stringContaining('more than'),
+    })
+  expect(stateOf(project)).toEqual(before)
 })
 
 test('H4: names that look like options, globs or two lines are names', async () => {

@@ -13,7 +13,7 @@ import type { ShadowGit } from './shadow-git.ts'
 import { openShadowGit } from './shadow-git.ts'
 import type { TreeChanges } from './tree-changes.ts'
 import { changesSince } from './tree-changes.ts'
-import type { Known } from './tree-standing.ts'
+import type { Bounds, Known } from './tree-standing.ts'
 import { knownTo, settleIndex } from './tree-standing.ts'
 
 /** What stands below a project, before and after a program that may change any of it. */
@@ -37,11 +37,15 @@ interface TreeMeans {
   readonly clock: Clock
   /** Whether a call that is under way, or was cut off, still needs what is known of a project. */
   readonly isNeeded: (project: string, exceptCallId: string) => Promise<boolean>
+  /** Those of the house unless given. */
+  readonly bounds?: Bounds
 }
 
 const MOST_SHADOWS = 50
+const BOUNDS: Bounds = { files: LIMITS.undoFiles, bytes: LIMITS.undoBytes }
 
-export function openTrees({ subprocess, config, clock, isNeeded }: TreeMeans): Trees {
+export function openTrees(means: TreeMeans): Trees {
+  const { subprocess, config, clock, isNeeded, bounds = BOUNDS } = means
   const { environment, trees } = config
   const { HOME: home = '/' } = environment
   const gitFor = (shadow: Shadow, callId: string): ShadowGit | Uncovered => {
@@ -58,7 +62,7 @@ export function openTrees({ subprocess, config, clock, isNeeded }: TreeMeans): T
       const git = open(project, callId)
       if ('why' in git) return git
       try {
-        const standing = await stand(git)
+        const standing = await stand(git, bounds)
         await dropOldest(trees, clock.now(), { most: MOST_SHADOWS, unusedMs: LIMITS.undoDays * DAY_MS })
         return {
           skipped: standing.skipped,
@@ -98,11 +102,11 @@ interface Standing extends Known {
 }
 
 /** The index made equal to what lies there: from ours of the last time, else from the project's, else from nothing. */
-async function stand(git: ShadowGit): Promise<Standing> {
+async function stand(git: ShadowGit, bounds: Bounds): Promise<Standing> {
   prepareShadow(git.shadow)
   const isOurs = copyIndex(join(git.shadow.folder, 'index'), git.index)
   const settle = async (): Promise<Standing> => {
-    const { read, ...settled } = await settleIndex(git)
+    const { read, ...settled } = await settleIndex(git, bounds)
     // Nothing was there yet; that too has to be known later.
     if (statOf(git.index) === null) await git.run(['read-tree', '--empty'])
     return { ...settled, isFull: grow(git.shadow, read.files, read.bytes) }

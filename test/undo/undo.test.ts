@@ -183,7 +183,7 @@ describe('programs', () => {
     execFileSync('git', ['init', '-q'], { cwd: temp.project })
     expect(await use('shell.run', { command: 'git status' })).toMatchObject({ status: 'success' })
     expect(existsSync(temp.config.trees)).toBe(false)
-    await use('shell.run', { command: 'true' })
+    await use('shell.run', { command: 'touch a.txt' })
     expect(existsSync(temp.config.trees)).toBe(true)
   })
 
