@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { TempPolicy } from '../../../test/fixtures/temp-policy.ts'
 import { openTempPolicy } from '../../../test/fixtures/temp-policy.ts'
+import { decide } from './decide.ts'
 import type { Demand } from './rule.ts'
 
 let temp: TempPolicy
@@ -138,6 +139,7 @@ describe('H1: every key of the seeds changes a verdict', () => {
     const both = await temp.policy()
     expect(both.approvalTimeoutMs(starts('git'))).toBe(7000)
     expect(both.approvalTimeoutMs(path('write', '/a'))).toBe(9000)
+    expect(both.approvalTimeoutMs(path('read', '/a'))).toBe(9000)
     expect(both.approvalTimeoutMs({ op: 'spawn', directive: 'x' })).toBe(3_600_000)
     expect(files.at(-1)).toMatchObject({ mode: 'proxy', allowedMcps: ['kiwi-mcp'] })
   })
@@ -147,6 +149,13 @@ describe('H1: every key of the seeds changes a verdict', () => {
     expect(remedy).toContain('Add internal_tools.mcps.linear: {enabled: true} to ')
     expect(remedy).toContain('.ai/config/agent_harness.yaml: whoever keeps the project keeps it')
   })
+})
+
+test('H1: without a project, what lies in one is not listed', async () => {
+  temp.write('user', 'internal_tools: { filesystem: { allowed_paths: ["${PROJECT_PATH}", /var] } }\n')
+  const { layers } = await temp.policyOf(null)
+  expect(decide(layers, [path('read', '/var/x')], {})).toMatchObject({ effect: 'allow' })
+  expect(decide(layers, [path('read', join(temp.project, 'x'))], {})).toMatchObject({ effect: 'deny' })
 })
 
 test('H1: what a trusted manifest fixes is no matter of the lists, but of what is blocked', async () => {

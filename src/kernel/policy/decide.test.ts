@@ -112,6 +112,7 @@ test('each kind of demand names what it is about', () => {
   expect(resourceOf({ op: 'tool', id: 'x', action: 'run' })).toBe('x')
   expect(resourceOf({ op: 'net', host: 'h:1', method: 'GET' })).toBe('h:1')
   expect(resourceOf({ op: 'write', path: '/p' })).toBe('/p')
+  expect(resourceOf({ op: 'read', path: '/q' })).toBe('/q')
   expect(resourceOf({ op: 'spawn', directive: 'd' })).toBe('d')
   expect(resourceOf({ op: 'exec', program: '/bin/a', argv: ['a', 'x'.repeat(1000)] })).toHaveLength(504)
 })

@@ -72,8 +72,8 @@ function applies({ holds, rule: { effect } }: ReadyRule, parameters: JsonObject 
 
 /** A program's name alone stands for what its argv policy lets pass. */
 function effectOf({ rule: { effect, match } }: ReadyRule, demand: Demand): Effect {
-  const isByName = match.kind === 'program' || match.kind === 'prefix'
-  return effect === 'allow' && isByName && faultOf(demand) !== null ? 'deny' : effect
+  if (faultOf(demand) === null || effect !== 'allow') return effect
+  return match.kind === 'program' || match.kind === 'prefix' ? 'deny' : effect
 }
 
 function faultOf(demand: Demand): { readonly reason: string; readonly remedy: string } | null {

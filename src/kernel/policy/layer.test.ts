@@ -1,3 +1,4 @@
+import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { TOO_LONG } from '../../chain/schema-engine.ts'
 import { decide } from './decide.ts'
@@ -52,4 +53,28 @@ test('the hash is that of all that a layer says, and of nothing else', () => {
     plainLayer({ name, source: { kind: 'machine' }, rules }, true).hash
   expect(of('a', rule('allow'))).toBe(of('a', rule('allow')))
   expect(new Set([of('a'), of('b'), of('a', rule('allow')), of('a', rule('deny'))]).size).toBe(4)
+})
+
+test('H1: a condition only ever makes a rule say less, whether it holds, fails or cannot be told', async () => {
+  const RANK = { deny: 0, ask: 1, allow: 2 } as const
+  const effects = fc.constantFrom<Effect>('deny', 'ask', 'allow')
+  const checks = fc.constantFrom<Check>(
+    () => null,
+    () => ({ missing: ['a'], invalid: [] }),
+    BROKEN,
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(effects, { maxLength: 3 }), effects, checks, async (others, effect, check) => {
+      const rest = others.map((other) => rule(other))
+      const rankOf = async (rules: readonly Rule[]): Promise<number> =>
+        RANK[decide([await layer(rules, check)], [TOOL], {}).effect]
+      const [without, conditional, always] = [
+        await rankOf(rest),
+        await rankOf([...rest, rule(effect, {})]),
+        await rankOf([...rest, rule(effect)]),
+      ]
+      expect(conditional).toBeGreaterThanOrEqual(Math.min(without, always))
+      expect(conditional).toBeLessThanOrEqual(Math.max(without, always))
+    }),
+  )
 })

@@ -27,8 +27,7 @@ export async function readPermissions(text: string, where: string): Promise<Perm
     stack.push({ name, attributes: { ...attributes }, children: [], line: parser.line, text: '' })
   })
   parser.on('text', (more) => {
-    const last = stack.at(-1)
-    if (last !== undefined) last.text += more
+    for (const last of stack.slice(-1)) last.text += more
   })
   parser.on('closetag', () => {
     for (const closed of stack.splice(-1)) {

@@ -19,7 +19,7 @@ export function settingsOf(files: readonly Harness[]): Settings {
       path,
       mode: content?.mode ?? null,
       allowedMcps: content?.allowed_mcps ?? null,
-      hasIdleNotices: place === 'project' && Object.keys(content?.notify ?? {}).length > 0,
+      hasIdleNotices: content !== null && place === 'project' && Object.keys(content.notify).length > 0,
     })),
     signatureRequiredBy: read.filter(requiresSignature).map(({ path }) => `"${path}" requires it`)[0] ?? null,
     rateLimits: read.flatMap(rateLimitsOf),
