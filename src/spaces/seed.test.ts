@@ -38,6 +38,8 @@ describe('T7: what is shipped', () => {
     'deno_runtime',
     'docker_runtime',
     'docker_command_runtime',
+    'git_runtime',
+    'shell_runtime',
     'llm_runtime',
   ]
   const OTHERS = ['mcp_supabase', 'mcp_github', 'mcp_filesystem', 'mcp_postgres', 'mcp_slack']
