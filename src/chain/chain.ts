@@ -135,9 +135,9 @@ export function openChain({ config, clock, store, packageTable, argvPolicies }: 
   }
 }
 
-function ownPlaces({ environment, userSpace, cache, store, token, key, approverKey }: Config): OwnPlaces {
+function ownPlaces({ home, userSpace, cache, store, token, key, approverKey }: Config): OwnPlaces {
   return {
-    home: environment['HOME'] ?? '/',
+    home,
     userSpace,
     cache,
     secret: [store, `${store}-wal`, `${store}-shm`, token, key, approverKey],
