@@ -160,9 +160,9 @@ export function openChain(given: ChainMeans): Chain {
   }
 }
 
-function ownPlaces({ environment, userSpace, cache, store, token, key, approverKey }: Config): OwnPlaces {
+function ownPlaces({ home, userSpace, cache, store, token, key, approverKey }: Config): OwnPlaces {
   return {
-    home: environment['HOME'] ?? '/',
+    home,
     userSpace,
     cache,
     secret: [store, `${store}-wal`, `${store}-shm`, token, key, approverKey],
