@@ -31,6 +31,8 @@ describe('settings', () => {
     const config = load()
     const space = join(home, '.ai')
     expect(config).toEqual({
+      home,
+      machineHarness: '/etc/kiwi/agent_harness.yaml',
       userSpace: space,
       cache: join(home, '.cache', 'kiwi'),
       file: join(space, 'kiwi.json'),
