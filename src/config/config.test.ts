@@ -40,6 +40,8 @@ describe('settings', () => {
     expect(config).toEqual({
       userSpace: space,
       cache: join(home, '.cache', 'kiwi'),
+      home,
+      machineHarness: '/etc/kiwi/agent_harness.yaml',
       file: join(space, 'kiwi.json'),
       token: join(space, 'kiwi.token'),
       key: join(space, 'kiwi.key'),
