@@ -42,7 +42,7 @@ import type { Begun, RunOrder } from './runs.ts'
 import { openRuns } from './runs.ts'
 import type { ItemJudge } from './item-demand.ts'
 import { itemJudge } from './item-demand.ts'
-import type { Policy } from './policy/policy.ts'
+import type { Policy, PolicyOf } from './policy/policy.ts'
 import type { ShownTrust } from './shown-trust.ts'
 import { shownTrust } from './shown-trust.ts'
 import { openSigner } from './signer.ts'
@@ -114,18 +114,7 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
   const signer = openSigner(ownKey, clock)
   const heads = openHeads({ file: config.heads, ownKey, clock, log })
   const followers = config.audit.mirror ? [openMirror(log), heads] : [heads]
-  const schemas = openSchemas()
-  const layerMeans: LayerMeans = {
-    argvPolicies,
-    compileSchema: (schema, what) => schemas.compile(schema, what),
-  }
-  const policyOf = openPolicy({
-    ...layerMeans,
-    home: config.home,
-    places: { builtinFolder, machineHarness: config.machineHarness, userSpace },
-    own: ownFiles(config, builtinFolder),
-  })
-  const runs = openRuns({ ...layerMeans, store, clock, home: config.home })
+  const { policyOf, runs } = openJudging({ config, store, clock, builtinFolder }, argvPolicies)
   const approver = openApprover(config.approverKey)
   const notices = openNotices({ approver, chain, clock, log, pass: (ticket, work) => pass(ticket, work) })
   const means: Means = {
@@ -182,6 +171,24 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
       outputs.close()
       await Promise.all(followers.map((follower) => follower.close()))
     },
+  }
+}
+
+/** What calls are judged by: the files of machine, user and project, and what runs were begun with. */
+function openJudging(
+  { config, store, clock, builtinFolder }: Pick<KernelMeans, 'config' | 'store' | 'clock' | 'builtinFolder'>,
+  argvPolicies: LayerMeans['argvPolicies'],
+): { readonly policyOf: PolicyOf; readonly runs: Means['runs'] } {
+  const { home, machineHarness, userSpace } = config
+  const schemas = openSchemas()
+  const means: LayerMeans = {
+    argvPolicies,
+    compileSchema: (schema, what) => schemas.compile(schema, what),
+  }
+  const places = { builtinFolder, machineHarness, userSpace }
+  return {
+    policyOf: openPolicy({ ...means, home, places, own: ownFiles(config, builtinFolder) }),
+    runs: openRuns({ ...means, store, clock, home }),
   }
 }
 

@@ -1,4 +1,5 @@
-import type { Arrival, Ticket, Understood, Work } from './call.ts'
+import type { Lookup } from '../spaces/lookup.ts'
+import type { Arrival, Ticket, Understood, Wish, Work } from './call.ts'
 import { copyWork } from './copy-work.ts'
 import { createWork } from './create-work.ts'
 import { decideWork } from './decide-work.ts'
@@ -24,6 +25,7 @@ export async function workOut(understood: Understood, ticket: Ticket, means: Mea
 }
 
 function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Promise<Work> {
+  if (isPersons(wish)) return workOfPerson(wish, lookup, ticket, means)
   switch (wish.kind) {
     case 'run':
       return runWork(wish, lookup, ticket, means)
@@ -33,22 +35,43 @@ function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Pro
       return updateWork(wish, lookup, ticket, means)
     case 'publish':
       return publishWork(wish, lookup, ticket, means)
-    case 'rollback':
-      return rollbackWork(wish, lookup, ticket, means)
     case 'delete':
       return deleteWork(wish, lookup, ticket, means)
     case 'copy':
       return copyWork(wish, lookup, ticket, means)
+    case 'sign':
+      return signWork(wish, lookup, ticket, means)
+    case 'undo':
+      return undoWork(wish, lookup, ticket, means)
+  }
+}
+
+/** What no action of `execute` means. */
+const PERSONS = [
+  'rollback',
+  'import',
+  'undo_import',
+  'trust',
+  'decide',
+  'secret',
+  'grant',
+  'revoke_grant',
+  'erase',
+] as const
+type PersonsWish = Extract<Wish, { kind: (typeof PERSONS)[number] }>
+
+function isPersons(wish: Wish): wish is PersonsWish {
+  return PERSONS.some((kind) => kind === wish.kind)
+}
+
+function workOfPerson(wish: PersonsWish, lookup: Lookup, ticket: Ticket, means: Means): Promise<Work> {
+  switch (wish.kind) {
+    case 'rollback':
+      return rollbackWork(wish, lookup, ticket, means)
     case 'import':
       return importWork(wish, lookup, ticket, means)
     case 'undo_import':
       return undoImportWork(wish, lookup, ticket, means)
-    case 'undo':
-      return undoWork(wish, lookup, ticket, means)
-    case 'sign':
-      return signWork(wish, lookup, ticket, means)
-    case 'erase':
-      return eraseWork(wish, ticket, means)
     case 'trust':
       return trustWork(wish, lookup, ticket, means)
     case 'decide':
@@ -59,5 +82,7 @@ function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Pro
       return grantWork(wish, lookup, ticket, means)
     case 'revoke_grant':
       return revokeGrantWork(wish, ticket, means)
+    case 'erase':
+      return eraseWork(wish, ticket, means)
   }
 }
