@@ -1,7 +1,8 @@
+import { groupOf } from '../shared/groups.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { SpaceName } from '../store/store.ts'
 import { decide } from './policy/decide.ts'
-import { GROUPS, serverName } from './policy/groups.ts'
+import { serverName } from './policy/groups.ts'
 import type { Policy } from './policy/policy.ts'
 import { policyFaultText } from './policy/policy-fault.ts'
 import type { Demand, Layer, Verdict } from './policy/rule.ts'
@@ -26,9 +27,8 @@ export function itemDemand({
   category,
 }: JudgedItem): Extract<Demand, { op: 'tool' }> {
   const demand = { op: 'tool', id, action: 'run', type, ...(category === null ? {} : { category }) } as const
-  const dot = id.indexOf('.')
-  const group = space === 'builtin' ? GROUPS.find((name) => name === id.slice(0, dot)) : undefined
-  if (group !== undefined) return { ...demand, of: { server: group, tool: id.slice(dot + 1) } }
+  const group = space === 'builtin' ? groupOf(id) : undefined
+  if (group !== undefined) return { ...demand, of: { server: group, tool: id.slice(group.length + 1) } }
   if (type !== 'mcp_tool' || executor === null) return demand
   const name = config['mcp_tool_name']
   const server = serverName(executor)

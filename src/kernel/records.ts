@@ -2,6 +2,7 @@ import type { ErrorCode, KiwiError } from '../shared/errors.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { canonicalJson, sha256 } from '../shared/json.ts'
+import { groupOf } from '../shared/groups.ts'
 import { LIMITS } from '../shared/limits.ts'
 import type { Redact } from '../shared/redact.ts'
 import { hideBySecretKey } from '../shared/redact.ts'
@@ -119,16 +120,14 @@ function common({ ticket, run }: Call, clock: Clock): Omit<NewRecord, 'kind' | '
 
 /** Where it belongs: the project it works in, and the file of it that mirrors the record. */
 function placeOf({ projectPath, work }: Call): JsonObject {
-  return { project: projectPath, group: groupOf(work) }
+  return { project: projectPath, group: mirroredIn(work) }
 }
 
-const GROUPS: ReadonlySet<string> = new Set(['filesystem', 'shell', 'git'])
-
-function groupOf(work: Work | null): string {
+function mirroredIn(work: Work | null): string {
   const [first] = work?.demands ?? []
   if (first?.op === 'spawn') return 'thread'
   if (first?.op !== 'tool' || first.of === undefined) return 'tool'
-  return GROUPS.has(first.of.server) ? first.of.server : 'mcp'
+  return groupOf(first.of.server) ?? 'mcp'
 }
 
 /** Codes whose calls ended otherwise than in plain failure. */

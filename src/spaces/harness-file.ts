@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isWebAddress } from '../shared/web-address.ts'
 
 const Names = z.array(z.string().min(1).max(1024)).min(1).max(500)
 const Bool = z.boolean()
@@ -14,6 +15,8 @@ const Group = z.strictObject({
 
 const Git = Group.extend({ allowed: Names.optional() })
 const Servers = z.record(z.string().min(1), Group)
+
+const WebAddress = z.string().refine(isWebAddress, 'not an https address, or http on this machine')
 
 const InternalTools = z.strictObject({
   filesystem: Group.extend({ allowed_paths: Names.optional(), read_only_paths: Names.optional() }).optional(),
@@ -87,8 +90,8 @@ export const HarnessFile = z.strictObject({
   rules: z.array(WrittenRule).max(1000).default([]),
   notify: z
     .strictObject({
-      webhook: z.url().optional(),
-      slack: z.url().optional(),
+      webhook: WebAddress.optional(),
+      slack: WebAddress.optional(),
       email: z.email().optional(),
       desktop: Bool.optional(),
     })

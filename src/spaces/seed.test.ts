@@ -41,6 +41,14 @@ describe('T7: what is shipped', () => {
     'git_runtime',
     'shell_runtime',
     'llm_runtime',
+    'filesystem',
+    ...['read', 'write', 'create', 'delete', 'move', 'list', 'stat', 'search'].map(
+      (name) => `filesystem.${name}`,
+    ),
+    'shell.run',
+    ...'status diff log add commit branch switch push pull fetch checkpoint'
+      .split(' ')
+      .map((name) => `git.${name}`),
   ]
   const OTHERS = ['mcp_supabase', 'mcp_github', 'mcp_filesystem', 'mcp_postgres', 'mcp_slack']
 

@@ -1,7 +1,6 @@
+import { GROUPS } from '../../shared/groups.ts'
 import { globFault } from './glob.ts'
 
-/** Groups of tools that are shipped: no server can be called so. */
-export const GROUPS = ['filesystem', 'shell', 'git'] as const
 const RESERVED: ReadonlySet<string> = new Set([...GROUPS, 'kiwi', 'kiwi-mcp', 'code'])
 
 /** What is done with files, by the right it needs. */

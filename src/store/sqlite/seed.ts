@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { groupOf } from '../../shared/groups.ts'
 import type { Log } from '../../shared/log.ts'
 import type { Registry } from '../store.ts'
 import type { RegistryMeans } from './publish.ts'
@@ -68,7 +69,8 @@ function seedOne(
   isHigher: (a: string, b: string) => boolean,
 ): boolean {
   const { versions, searchRows } = means
-  const isBuiltin = item.tool_type === 'primitive' || item.tool_type === 'runtime'
+  const isCore = item.tool_type === 'primitive' || item.tool_type === 'runtime'
+  const isBuiltin = isCore || groupOf(item.tool_id) !== undefined
   const toolPk =
     standingTool(means, item) ?? versions.insertTool(item, { is_builtin: isBuiltin, is_official: true }, now)
   const stored = versions.stored(item.tool_id, item.version)
