@@ -200,7 +200,7 @@ describe('runs', () => {
     const records = await temp.kiwi.store.records({ limit: 2, call_id: metadata.call_id })
     expect(records).toMatchObject([
       { kind: 'outcome', session: granted.id },
-      { kind: 'decision', session: granted.id, body: { parent_session: 'session-1' } },
+      { kind: 'decision', session: granted.id, parent_session: 'session-1' },
     ])
   })
 
@@ -215,7 +215,7 @@ describe('runs', () => {
       hint: 'Add <execute resource="tool" id="hello_bash"/> to <delegate> of the directive "greet"',
     })
     const records = await temp.kiwi.store.records({ limit: 2, call_id: metadata.call_id })
-    expect(records[1]?.body['parent_session']).toBe(parent.id)
+    expect(records[1]?.parent_session).toBe(parent.id)
   })
 
   test('PRM-03: tools named at the spawn narrow it', async () => {

@@ -187,7 +187,7 @@ describe('C8: what lies in a project by another way is looked at when it is run'
       const records = await temp.kiwi.store.records({ limit: 5, call_id: reply.metadata.call_id })
       return records.find(({ kind }) => kind === 'decision')?.body
     }
-    const exec = expect.stringMatching(/^exec .*python3$/)
+    const exec = expect.stringMatching(/^exec .*python3(?: .*main\.py)?$/)
     expect(await demandsOf(await temp.run('watched'))).toMatchObject({
       demands: ['tool watched', exec, exec],
     })

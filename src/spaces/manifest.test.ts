@@ -65,7 +65,7 @@ describe('T8: the fields of a manifest', () => {
       secrets: ['TOKEN'],
       sandbox: { level: 'strict' },
       locked: ['command'],
-      rollback: { tool: 'b' },
+      rollback: { tool: 'b', parameters: {} },
     }
     expect(readManifest(whole, NOWHERE)).toEqual({ manifest: whole, warnings: [] })
     expect(read({})).toEqual({

@@ -56,7 +56,7 @@ test('H4: kiwi undo --run takes the id of a session too', async () => {
   writeFileSync(file(), 'first')
   await write('second')
   const { stdout } = await kiwi(place, ['audit', '--json', '--tool', 'filesystem.write', '--limit', '1'])
-  const [, session = ''] = /"session":"([^"]+)"/.exec(stdout) ?? []
+  const [, session = ''] = /"agent_session":"([^"]+)"/.exec(stdout) ?? []
   expect((await kiwi(place, ['undo', '--run', session, '--yes'])).code).toBe(0)
   expect(readFileSync(file(), 'utf8')).toBe('first')
 })

@@ -214,3 +214,23 @@ describe('with git and npm allowed by name', () => {
     expect(await shell({ command })).toMatchObject({ status: 'success' })
   })
 })
+
+test('APR-04: kiwi is not started from a line, by its name or in another way', async () => {
+  const bin = join(temp.folder, 'bin')
+  mkdirSync(bin)
+  const cli = join(import.meta.dirname, '../../dist/cli.js')
+  writeFileSync(join(bin, 'kiwi'), `#!/bin/sh\nexec node ${cli} "$@"\n`, { mode: 0o755 })
+  const beside = await openTempKiwi({
+    beside: temp,
+    environment: { PATH: `${bin}:${process.env['PATH'] ?? ''}` },
+  })
+  try {
+    const refused = await beside.run('shell.run', { command: 'kiwi approve abcdef' })
+    expect(refused.error).toMatchObject({ code: 'PERMISSION_DENIED', details: { layer: 'machine' } })
+    const other = await beside.run('shell.run', { argv: ['node', cli, 'approve', 'abcdef'] })
+    expect(JSON.stringify(other)).toContain('PERMISSION_DENIED')
+    expect(other.status).toBe('error')
+  } finally {
+    await beside.close()
+  }
+})
