@@ -171,6 +171,8 @@ export interface Work {
   readonly parameters: JsonObject | null
   /** How far what it runs is trusted, for the record. */
   readonly trust?: number
+  /** What was decided for calls in its project, where that was needed already: it is judged by the same. */
+  readonly policy?: Policy
   /** The content that is run, for what is bound to this very call; left out where nothing is run. */
   readonly digest?: string
   /** How what it changes can be taken back; left out where nothing is changed. */

@@ -31,7 +31,7 @@ export async function runWork(
   means: Means,
 ): Promise<Work> {
   const { chain, results } = means
-  const { plan, spaceRoot, floor, warnings: noted } = await trustedPlan(wish, lookup, means)
+  const { plan, spaceRoot, policy, warnings: noted } = await trustedPlan(wish, lookup, means)
   const { projectPath } = lookup
   const fit = (data: JsonObject): Promise<JsonObject> => results.fit(ticket.callId, plan.item.id, data)
   const draft = await chain.draft(plan, {
@@ -40,7 +40,7 @@ export async function runWork(
     parameters: wish.parameters,
     projectPath,
     spaceRoot,
-    sandbox: floor,
+    sandbox: policy.sandbox,
   })
   const paths = pathDemands(plan.item.manifest, { parameters: draft.parameters, projectPath })
   const hint = checkpointHint(plan.item.manifest, projectPath)
@@ -57,6 +57,7 @@ export async function runWork(
     isReadOnly: plan.isReadOnly || isReadingLine,
     parameters: draft.parameters,
     trust: plan.trust.level,
+    policy,
     digest: sha256(canonicalJson({ chain: draft.digest, content: plan.item.contentHash })),
     ...(paths?.change === undefined ? {} : { change: paths.change }),
     ...(undo === undefined ? {} : { undo }),
@@ -109,20 +110,21 @@ export async function trustedPlan(
   const plan = kept.trust.refusal === null ? kept : await chain.resolver.current(ref, lookup, itemType)
   const { refusal, unsigned } = plan.trust
   if (refusal !== null) throw refusal
-  const { signatureRequiredBy, sandbox: floor } = await policyOf(lookup.projectPath)
+  const policy = await policyOf(lookup.projectPath)
+  const { signatureRequiredBy } = policy
   if (signatureRequiredBy !== null && unsigned !== null) {
     throw unsignedRefusal('run', plan.item, unsigned, signatureRequiredBy)
   }
   const spaceRoot = rootOf(plan.item, lookup)
   const isLibraryTrusted = plan.trust.isProjectTrusted && signatureRequiredBy === null
   if (isLibraryTrusted || spaceRoot === null || !(await chain.hasLibrary(plan.items, spaceRoot))) {
-    return { plan, spaceRoot, floor, warnings: [] }
+    return { plan, spaceRoot, policy, warnings: [] }
   }
   const why = plan.trust.isProjectTrusted ? 'nobody signs it' : 'nobody has trusted the project'
   return {
     plan,
     spaceRoot: null,
-    floor,
+    policy,
     warnings: [`the library "${spaceRoot}/tools/lib" and modules beside it are left out: ${why}`],
   }
 }
@@ -131,8 +133,7 @@ interface TrustedPlan {
   readonly plan: Plan
   /** The space whose library goes with it; a signature is only for the item itself. */
   readonly spaceRoot: string | null
-  /** What its programs are held by at least. */
-  readonly floor: Policy['sandbox']
+  readonly policy: Policy
   readonly warnings: readonly string[]
 }
 
