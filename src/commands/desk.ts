@@ -19,7 +19,7 @@ export function createDesk(open: () => Promise<Kiwi>, newSession: Ids): Desk {
       const { consoleFolder } = await open()
       return readFile(join(consoleFolder, name)).catch(() => null)
     },
-    isCode: async (code) => (await open()).questions.isCode(code),
+    useCode: async (code) => (await open()).questions.useCode(code),
     async waiting() {
       const { questions } = await open()
       const found = await questions.list({ limit: MOST, states: ['pending'] })

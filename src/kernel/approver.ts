@@ -55,7 +55,7 @@ export function openApprover(path: string): Approver {
 }
 
 /** From the terminal to the browser. */
-const CODE_MS = 5 * 60 * 1000
+export const CODE_MS = 5 * 60 * 1000
 
 function codeStatement(said: string): string {
   return `kiwi.console ${said}`

@@ -1,5 +1,7 @@
 import { KiwiError } from '../shared/errors.ts'
+import { sha256 } from '../shared/json.ts'
 import type { Approval, ApprovalFilter } from '../store/approvals.ts'
+import { CODE_MS } from './approver.ts'
 import { isExpired } from './find-answer.ts'
 import type { Means } from './means.ts'
 
@@ -20,7 +22,8 @@ export interface Questions {
   noticeSecret(): Promise<string>
   /** A code that opens the console for a few minutes. */
   makeCode(): Promise<string>
-  isCode(text: string): Promise<boolean>
+  /** Whether it is one of those, and this its first use. */
+  useCode(text: string): Promise<boolean>
 }
 
 const SHORTEST = 6
@@ -60,7 +63,12 @@ export function openQuestions({
     isKey: (text) => approver.isKey(text),
     noticeSecret: () => approver.noticeSecret(),
     makeCode: () => approver.makeCode(clock.now()),
-    isCode: (text) => approver.isCode(text, clock.now()),
+    async useCode(text) {
+      const now = clock.now()
+      if (!(await approver.isCode(text, now))) return false
+      const once = { key: `console ${sha256(text)}`, count: 1, windowMs: CODE_MS }
+      return (await store.limits.take([once], now)) === null
+    },
   }
 }
 

@@ -9,8 +9,8 @@ import { readBody } from './read-body.ts'
 export interface Desk {
   /** A file of the page; null when there is none of this name. */
   file(name: string): Promise<Uint8Array | null>
-  /** Whether a code from `kiwi approvals --link` is ours and not too old. */
-  isCode(code: string): Promise<boolean>
+  /** Whether a code from `kiwi approvals --link` is ours, not too old, and used for the first time. */
+  useCode(code: string): Promise<boolean>
   waiting(): Promise<readonly Waiting[]>
   /** What was decided, in words. */
   decide(choice: Choice): Promise<string>
@@ -62,14 +62,10 @@ type Handle = (request: IncomingMessage, response: ServerResponse, path: string)
  */
 export function createConsole(desk: Desk, clock: Clock): Handle {
   const sessions = new Map<string, number>()
-  const codes = new Set<string>()
 
   const enter = async (body: unknown): Promise<Answer> => {
     const { data } = Code.safeParse(body)
-    const seen = data === undefined ? '' : digest(data.code)
-    if (data === undefined || codes.has(seen) || !(await desk.isCode(data.code))) return SHUT
-    codes.add(seen)
-    if (codes.size > MOST_CODES) codes.delete(oldest(codes))
+    if (data === undefined || !(await desk.useCode(data.code))) return SHUT
     const session = randomBytes(32).toString('base64url')
     sessions.set(digest(session), clock.now() + SESSION_MS)
     if (sessions.size > MOST_SESSIONS) sessions.delete(oldest(sessions.keys()))
@@ -109,9 +105,6 @@ export function createConsole(desk: Desk, clock: Clock): Handle {
     send(response, await answer(name, request, body.value).catch(failed))
   }
 }
-
-/** Codes live for minutes; these are more than anybody makes in them. */
-const MOST_CODES = 1000
 
 interface Answer {
   readonly status: number
