@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Reply } from '../src/shared/reply.ts'
@@ -82,6 +82,15 @@ describe('D9: a directive that is run', () => {
     expect((await finish(id)).error?.code).toBe('NOT_FOUND')
   })
 
+  test('D9: it can be ended even where its next call would come before a person', async () => {
+    directive('writes', block('<write resource="filesystem" path="**/*"/>'))
+    const id = await begun('writes')
+    for (const tool of ['hello_node', 'hello_world', 'hello_node']) await run(tool, id)
+    const parameters = { path: join(temp.project, 'a.txt'), content: 'a' }
+    expect((await run('filesystem.write', id, parameters)).status).toBe('approval_required')
+    expect((await finish(id, { run_id: id })).status).toBe('success')
+  })
+
   test('PRM-10: another principal neither ends a run nor begins one in it', async () => {
     directive('greet', block('<execute><directive>greet</directive></execute>'))
     const id = await begun('greet')
@@ -151,7 +160,6 @@ describe('D9: a directive that is run', () => {
     await other.close()
     await temp.call('execute', { ...args, action: 'sign' })
     await begun('greet')
-    const { readFileSync, writeFileSync } = await import('node:fs')
     writeFileSync(path, readFileSync(path, 'utf8').replace('hello_bash', 'hello_node'))
     expect((await begin('greet')).error?.code).toBe('CONTENT_MODIFIED')
   })
