@@ -106,6 +106,17 @@ describe('X7: the vault', () => {
     expect(found).toMatchObject({ status: 1, stdout: '' })
   })
 
+  test('X7, ENV-02: a script that only declares a secret has it as a variable once it is granted', async () => {
+    await script('declares', 'echo "${#VAULT_KEY} $VAULT_KEY"', {}, { secrets: ['VAULT_KEY'] })
+    await expectError(await temp.run('declares'), 'SECRET_NOT_GRANTED', 'VAULT_KEY')
+    expect(await grant('declares', ['VAULT_KEY'])).toMatchObject({
+      ...success,
+      data: { secrets: [{ name: 'VAULT_KEY', places: ['env:VAULT_KEY'] }] },
+    })
+    const { data } = await temp.run('declares')
+    expect(textField(data, 'output')).toBe(`${CANARY.length} [REDACTED:VAULT_KEY]\n`)
+  })
+
   test('RED-01: nor does a page of a large result, or the file it is saved in', async () => {
     const text = 'for i in $(seq 3000); do echo "$i $KEY"; done'
     await script('tells_much', text, { env: { KEY: '${VAULT_KEY}' } })

@@ -15,6 +15,7 @@ import type { Effect, Plan } from './plan.ts'
 import { compileRequest } from './request-template.ts'
 import { rulesOf } from './rules.ts'
 import { sandboxOf } from './sandbox.ts'
+import { withDeclared } from './secret-places.ts'
 import type { Schemas } from './schemas.ts'
 import { describeFindings } from './schemas.ts'
 import { compileLineTerms } from './shell/line-terms.ts'
@@ -160,7 +161,8 @@ async function compileEnd(items: readonly Item[], config: JsonObject): Promise<E
           hint: 'Add the file to the item, or correct config.entrypoint',
         })
       }
-      const command = compileCommand(config, names, entrypoint)
+      const declared = items.flatMap(({ manifest }) => manifest.secrets)
+      const command = withDeclared(compileCommand(config, names, entrypoint), declared)
       const environment = planEnvironment(items, config, entrypoint)
       const runtime = items[1]
       const usesRuntimeFiles = command.usesRuntimeFiles || environment?.usesRuntimeFiles === true

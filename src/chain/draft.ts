@@ -106,12 +106,15 @@ export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draf
 function notRunnable({ item, items: [, server] }: Plan): KiwiError {
   const type = item.manifest.tool_type
   const isForeign = type === 'mcp_tool' && server?.space === 'builtin' && item.space !== 'builtin'
+  const isDirective = type === 'directive'
   const hint =
     type === 'primitive' || type === 'runtime'
       ? `Create a tool whose executor is "${item.id}" and run that`
       : isForeign
         ? `Use the tools of "${server.id}" that are shipped: others cannot be put on it`
-        : `A ${type} can be searched and loaded, not run`
+        : isDirective
+          ? 'Send it with item_type "directive"'
+          : `A ${type} can be searched and loaded, not run`
   return new KiwiError('UNKNOWN_ACTION', `Cannot run "${item.id}": type ${type} is not run by itself`, {
     hint,
   })

@@ -58,3 +58,27 @@ test('X7: a server is shown with the environment it would be started with', asyn
   expect([...places.keys()]).toEqual(['GITHUB_PERSONAL_ACCESS_TOKEN'])
   expect(places.get('GITHUB_PERSONAL_ACCESS_TOKEN')).toEqual(['env:GITHUB_PERSONAL_ACCESS_TOKEN'])
 })
+
+test('X7, ENV-06: what is declared and put nowhere is the variable of that name, of its runtime too', async () => {
+  temp.tool('asking_runtime', {
+    tool_type: 'runtime',
+    executor: 'subprocess',
+    secrets: ['R', 'A', 'PATH'],
+    config: { command: 'bash', args: ['${B:-none}'] },
+  })
+  const config = { env: { KEY: '${A}', FIXED: 'x' } }
+  const secrets = ['A', 'B', 'C', 'FIXED']
+  expect(await placesOf({ tool_type: 'script', executor: 'asking_runtime', secrets, config })).toEqual({
+    A: ['env:KEY'],
+    B: ['arguments'],
+    C: ['env:C'],
+    R: ['env:R'],
+  })
+})
+
+test('X7: a server is given what it declares in the same way', async () => {
+  const config = { command: 'server', args: ['--key', '${A}'] }
+  expect(
+    await placesOf({ tool_type: 'mcp_server', executor: 'subprocess', secrets: ['A', 'B'], config }),
+  ).toEqual({ A: ['arguments'], B: ['env:B'] })
+})

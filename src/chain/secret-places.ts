@@ -1,7 +1,9 @@
+import { isOpen } from '../config/environment.ts'
 import type { JsonValue } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import type { Segment, Template, Tree } from '../shared/template.ts'
 import { compileTemplate, textOf } from '../shared/template.ts'
+import type { Manifest } from '../spaces/manifest.ts'
 import type { CommandTemplate } from './command-template.ts'
 import type { Plan } from './plan.ts'
 import type { AuthTemplate, RequestTemplate } from './request-template.ts'
@@ -33,6 +35,17 @@ export function authHeader(auth: AuthTemplate): string {
   return auth.type === 'api_key' ? auth.header : 'authorization'
 }
 
+/** A program is given what its manifests declare and put nowhere: as the variable of that name. */
+export function withDeclared<T extends CommandParts>(command: T, declared: readonly string[]): T {
+  const placed = new Set(command.env.map(([name]) => name))
+  noteCommand(command, (_, segments) => {
+    for (const segment of segments) if (segment.kind === 'variable') placed.add(segment.name)
+  })
+  const own = [...new Set(declared)].filter((name) => !placed.has(name) && !isOpen(name))
+  const env = own.map((name) => [name, compileTemplate(`\${${name}}`, new Set())] as const)
+  return own.length === 0 ? command : { ...command, env: [...command.env, ...env] }
+}
+
 /** Where the templates of a plan name variables: what a person is shown before a yes. */
 export function secretPlaces({
   item,
@@ -48,22 +61,33 @@ export function secretPlaces({
   if (effect.kind === 'subprocess') noteCommand(effect.command, note)
   if (effect.kind === 'http_client') noteRequest(effect.request, note)
   // A server is not run by itself, and still started with an environment.
-  if (effect.kind === 'none') noteEnvironment(item.manifest.config['env'], note)
+  if (effect.kind === 'none') noteServer(item.manifest, note)
   return new Map([...places].map(([name, found]) => [name, [...found]]))
 }
 
 type Note = (place: Place, segments: readonly Segment[]) => void
 
-function noteCommand({ command, args, env, cwd, input }: CommandTemplate, note: Note): void {
+/** What of a command may name variables. */
+type CommandParts = Pick<CommandTemplate, 'command' | 'args' | 'env' | 'cwd' | 'input'>
+
+function noteCommand({ command, args, env, cwd, input }: CommandParts, note: Note): void {
   for (const { segments } of [command, ...args]) note('arguments', segments)
   for (const [name, { segments }] of env) note(`env:${name}`, segments)
   note('folder', cwd?.segments ?? [])
   note('input', input?.segments ?? [])
 }
 
-function noteEnvironment(env: JsonValue | undefined, note: Note): void {
-  for (const [name, value] of Object.entries(isJsonObject(env) ? env : {}))
-    note(`env:${name}`, compileTemplate(textOf(value), new Set()).segments)
+function noteServer({ config, secrets }: Manifest, note: Note): void {
+  const { command, args, env, cwd } = config
+  const template = (value: JsonValue | undefined): Template => compileTemplate(textOf(value ?? ''), new Set())
+  const started = {
+    command: template(command),
+    args: (Array.isArray(args) ? args : []).map((arg: JsonValue) => template(arg)),
+    env: Object.entries(isJsonObject(env) ? env : {}).map(([name, value]) => [name, template(value)] as const),
+    cwd: template(cwd),
+    input: null,
+  }
+  noteCommand(withDeclared(started, secrets), note)
 }
 
 function noteRequest({ url, headers, auth, body }: RequestTemplate, note: Note): void {

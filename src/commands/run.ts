@@ -6,7 +6,8 @@ import { inputSchema } from '../spaces/input-schema.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { needsSchema, readParameters } from './parameters.ts'
 import { openProgressLine } from './progress-line.ts'
-import { openTerminal, printReply, printableText } from './terminal.ts'
+import type { Terminal } from './terminal.ts'
+import { openTerminal, printReply, printable, printableText } from './terminal.ts'
 import type { CommonOptions } from './with-kiwi.ts'
 import { withKiwi } from './with-kiwi.ts'
 
@@ -16,9 +17,16 @@ const Result = z.looseObject({
   undo_id: z.string().optional(),
 })
 
+const Ready = z.looseObject({
+  run_id: z.string(),
+  content: z.string(),
+  permissions: z.looseObject({ granted: z.array(z.string()), ignored: z.array(z.string()) }),
+})
+
 interface RunOptions extends CommonOptions {
   readonly params?: string
   readonly type: string
+  readonly run?: string
   readonly dryRun?: boolean
 }
 
@@ -35,12 +43,14 @@ export function runCommand(id: string, pairs: readonly string[], options: RunOpt
         item_id: id,
         parameters: readParameters(pairs, options.params, schema),
         dry_run: options.dryRun === true,
+        ...(options.run === undefined ? {} : { run_id: options.run }),
       },
       progress.report,
     )
     progress.clear()
     const code = printReply(reply, options.json === true, (data, terminal) => {
       if (reply.status === 'dry_run') return terminal.out(printableText(JSON.stringify(data, null, 2)))
+      if (reply.status === 'ready') return showRun(Ready.parse(data), terminal)
       const { output, stderr, undo_id: undoId } = Result.parse(data)
       if (stderr !== undefined) terminal.note(stderr.trimEnd())
       terminal.out(shown(output))
@@ -56,6 +66,16 @@ export function runCommand(id: string, pairs: readonly string[], options: RunOpt
     }
     return code
   })
+}
+
+/** What to follow goes where a pipe takes it; the run it is followed in stands beside. */
+function showRun({ run_id: run, content, permissions }: z.infer<typeof Ready>, terminal: Terminal): void {
+  const { granted, ignored } = permissions
+  terminal.note(`run ${run}: calls of it are made with --run ${run}`)
+  for (const line of granted) terminal.note(`  ${printable(line)}`)
+  if (granted.length === 0) terminal.note('  it may do nothing: it has no <permissions>')
+  for (const line of ignored) terminal.note(`note: ${printable(line)}`)
+  terminal.out(printableText(content.trimEnd()))
 }
 
 function shown(output: unknown): string {

@@ -8,13 +8,13 @@ export type Kind = ItemType | 'thread'
 const AUTHORING = ['create', 'update', 'sign', 'publish', 'delete'] as const
 const ACTIONS = {
   tool: ['run', ...AUTHORING, 'undo'],
-  directive: AUTHORING,
+  directive: ['run', 'finish', ...AUTHORING],
   knowledge: ['run', ...AUTHORING],
   mcp: AUTHORING,
   thread: AUTHORING,
 } as const satisfies Record<Kind, readonly Action[]>
 
-type Action = 'run' | 'undo' | (typeof AUTHORING)[number]
+type Action = 'run' | 'finish' | 'undo' | (typeof AUTHORING)[number]
 
 export function readAction(kind: Kind, given: string): Action {
   const wanted = given === 'call' ? 'run' : given

@@ -32,7 +32,8 @@ describe('S8: what an action means', () => {
   })
 
   test.each([
-    ['directive', 'run'],
+    ['directive', 'undo'],
+    ['tool', 'finish'],
     ['mcp', 'discover'],
     ['thread', 'spawn'],
     ['tool', 'approve'],
@@ -43,6 +44,12 @@ describe('S8: what an action means', () => {
       code: 'UNKNOWN_ACTION',
       details: { supported: expect.arrayContaining(['create', 'delete']) },
     })
+  })
+
+  test('D9: a directive is run, and a run is finished by its id alone', async () => {
+    const given = { kind: 'directive', action: 'finish', itemId: '01RUN' } as const
+    expect(await understand(order(given))).toEqual({ kind: 'finish', runId: '01RUN' })
+    await expect(understand(order({ ...given, parameters: { a: 1 } }))).rejects.toThrow('takes no parameters')
   })
 
   test('L5: sign means one item, or all that fit a pattern', async () => {

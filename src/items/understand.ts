@@ -27,7 +27,8 @@ export async function understand(order: Order): Promise<Wish> {
   const action = readAction(kind, order.action)
   if (action === 'create') return { kind: 'create', ...(await readNewItem(kind, itemId, parameters)) }
   if (itemId === undefined) throw wrong(`Cannot ${action}: "item_id" is missing`, ['item_id'], [])
-  if (action === 'undo') return { kind: 'undo', id: readUndo(itemId, parameters) }
+  if (action === 'undo') return { kind: 'undo', id: readId(action, itemId, parameters) }
+  if (action === 'finish') return { kind: 'finish', runId: readId(action, itemId, parameters) }
   const itemType = kind === 'thread' ? 'tool' : kind
   if (action === 'sign') {
     const target = isGlob(itemId) ? { pattern: itemId } : parseItemRef(itemId, version)
@@ -55,10 +56,10 @@ export async function understand(order: Order): Promise<Wish> {
   }
 }
 
-/** A call is no item: its id has no version and no category. */
-function readUndo(id: string, parameters: JsonObject): string {
+/** Calls and runs are no items: their ids have no version and no category. */
+function readId(action: 'undo' | 'finish', id: string, parameters: JsonObject): string {
   const [strange] = Object.keys(parameters)
-  if (strange !== undefined) throw wrong(`Cannot undo "${id}": it takes no parameters`, [], [strange])
+  if (strange !== undefined) throw wrong(`Cannot ${action} "${id}": it takes no parameters`, [], [strange])
   return id
 }
 

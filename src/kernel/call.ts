@@ -51,6 +51,8 @@ export type Wish =
       readonly itemType: ItemType
       readonly parameters: JsonObject
     }
+  /** The end of a run. */
+  | { readonly kind: 'finish'; readonly runId: string }
   | { readonly kind: 'create'; readonly item: NewItem; readonly location: Location }
   | {
       readonly kind: 'update'
@@ -177,6 +179,10 @@ export interface Work {
   readonly digest?: string
   /** How what it changes can be taken back; left out where nothing is changed. */
   readonly undo?: Undo
+  /** What it comes to when it is done: left out, a success. */
+  readonly status?: 'ready'
+  /** It only gives up what a run may do, so the run it is sent with has no say in it. */
+  readonly endsRun?: boolean
   /** A part of asking itself: where a layer says ask about it, nobody is asked. */
   readonly ifAsked?: 'pass' | 'refuse'
   /** A file as it would be, where that is known before: a person is shown the difference. */
@@ -229,7 +235,7 @@ export interface Call {
 }
 
 export interface Outcome {
-  readonly status: Extract<Status, 'success' | 'dry_run' | 'approval_required'>
+  readonly status: Exclude<Status, 'error'>
   readonly data: JsonObject
   readonly itemId: string
   readonly action: string

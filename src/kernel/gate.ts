@@ -43,7 +43,7 @@ async function performWork({ work, ticket, warnings, seen, policy }: Call): Prom
     decide(policy?.layers ?? [], [{ op: 'read', path, isChosen: true }], null).effect === 'allow'
   const { data, warnings: found } = await work.perform({ ...ticket, seen, mayRead })
   return {
-    status: 'success',
+    status: work.status ?? 'success',
     data,
     itemId: work.item.id,
     action: work.action,

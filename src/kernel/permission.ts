@@ -24,8 +24,8 @@ export const permission: Stage = async (call, next, { policyOf }) => {
   return next()
 }
 
-function withRun(policy: Policy, { run }: Call): Policy {
-  return run === null ? policy : { ...policy, layers: [...policy.layers, ...run.layers] }
+function withRun(policy: Policy, { run, work }: Call): Policy {
+  return run === null || work?.endsRun === true ? policy : { ...policy, layers: [...policy.layers, ...run.layers] }
 }
 
 /** What cannot be read might have forbidden anything. Questions are answered all the same. */

@@ -76,7 +76,7 @@ export function outcomeRecord(
   return {
     ...common(call, clock),
     kind: 'outcome',
-    status: isError ? (STATUSES[end.code] ?? 'error') : end.status === 'success' ? 'success' : 'parked',
+    status: isError ? (STATUSES[end.code] ?? 'error') : end.status === 'approval_required' ? 'parked' : 'success',
     body: {
       ...placeOf(call),
       duration_ms: durationMs,

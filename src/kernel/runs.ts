@@ -46,7 +46,17 @@ export interface Begun {
   readonly warnings: readonly string[]
 }
 
+/** A run that could be begun: nothing is kept of it yet. */
+export interface PreparedRun extends Omit<Begun, 'id'> {
+  /** What its directive grants, asks about and denies. */
+  readonly rules: readonly Rule[]
+  /** Begins it, and gives its id. */
+  readonly open: () => Promise<string>
+}
+
 export interface Runs {
+  /** What cannot be judged with is refused here, and not at its first call. */
+  prepare(order: RunOrder): Promise<PreparedRun>
   open(order: RunOrder): Promise<Begun>
   /** NOT_FOUND for one that is not there, is over, or is another's: which of these, nobody is told. */
   find(id: string, principal: string): Promise<Run>
@@ -77,31 +87,42 @@ export function openRuns({ store, clock, home, ...means }: RunMeans): Runs {
     kept.set(id, layers)
     return layers
   }
+  const prepare = async (order: RunOrder): Promise<PreparedRun> => {
+    const { kind, parent, principal, directive, tools } = order
+    const begins = parent === null ? null : await underWay(parent, principal)
+    const id = ids()
+    const { permissions, delegate, secrets, reports } = await declaredBy(order, directive ?? id, home)
+    const { own, ceiling } = spawned(
+      begins === null ? null : { own: toLayers(begins.own), ceiling: toLayers(begins.ceiling) },
+      { directive: directive ?? id, permissions, delegate, tools: tools === null ? null : narrowed(tools) },
+    )
+    await Promise.all([...own, ...ceiling].map((layer) => compileLayer(layer, false, means)))
+    return {
+      rules: permissions ?? [],
+      secrets,
+      warnings: reports,
+      async open() {
+        await store.runs.open({
+          id,
+          kind,
+          parent,
+          root: begins?.root ?? id,
+          principal,
+          directive,
+          own: toJson(own),
+          ceiling: toJson(ceiling),
+          opened_at: new Date(clock.now()).toISOString(),
+          closed_at: null,
+        })
+        return id
+      },
+    }
+  }
   return {
+    prepare,
     async open(order) {
-      const { kind, parent, principal, directive, tools } = order
-      const begins = parent === null ? null : await underWay(parent, principal)
-      const id = ids()
-      const { permissions, delegate, secrets, reports } = await declaredBy(order, directive ?? id, home)
-      const { own, ceiling } = spawned(
-        begins === null ? null : { own: toLayers(begins.own), ceiling: toLayers(begins.ceiling) },
-        { directive: directive ?? id, permissions, delegate, tools: tools === null ? null : narrowed(tools) },
-      )
-      // What cannot be judged with is refused now, and not at its first call.
-      await Promise.all([...own, ...ceiling].map((layer) => compileLayer(layer, false, means)))
-      await store.runs.open({
-        id,
-        kind,
-        parent,
-        root: begins?.root ?? id,
-        principal,
-        directive,
-        own: toJson(own),
-        ceiling: toJson(ceiling),
-        opened_at: new Date(clock.now()).toISOString(),
-        closed_at: null,
-      })
-      return { id, secrets, warnings: reports }
+      const { secrets, warnings, open } = await prepare(order)
+      return { id: await open(), secrets, warnings }
     },
     async find(id, principal) {
       const run = await underWay(id, principal)

@@ -4,6 +4,7 @@ import { copyWork } from './copy-work.ts'
 import { createWork } from './create-work.ts'
 import { decideWork } from './decide-work.ts'
 import { deleteWork } from './delete-work.ts'
+import { directiveWork, finishWork } from './directive-work.ts'
 import { eraseWork } from './erase-work.ts'
 import { grantWork, revokeGrantWork } from './grant-work.ts'
 import { importWork } from './import-work.ts'
@@ -28,7 +29,9 @@ function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Pro
   if (isPersons(wish)) return workOfPerson(wish, lookup, ticket, means)
   switch (wish.kind) {
     case 'run':
-      return runWork(wish, lookup, ticket, means)
+      return (wish.itemType === 'directive' ? directiveWork : runWork)(wish, lookup, ticket, means)
+    case 'finish':
+      return finishWork(wish, ticket, means)
     case 'create':
       return createWork(wish, lookup, ticket, means)
     case 'update':

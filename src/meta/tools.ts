@@ -62,12 +62,12 @@ export const TOOLS: readonly MetaToolDefinition[] = [
   {
     name: 'execute',
     description:
-      'Run or change an item. `parameters` for run: what the tool takes; create, update: {manifest, files} or {content: source}; publish: {version}; delete: {confirm: true}. dry_run checks, runs nothing.',
+      'Run or change an item. `parameters` for run: what it takes; create, update: {manifest, files} or {content: source}; publish: {version}; delete: {confirm: true}. dry_run checks, runs nothing.',
     inputSchema: {
       type: 'object',
       properties: {
         item_type: itemType,
-        action: { type: 'string', description: 'run, create, update, sign, publish, delete, undo' },
+        action: { type: 'string', description: 'run, create, update, sign, publish, delete, undo, finish' },
         item_id: string,
         parameters: { type: 'object' },
         version: string,

@@ -47,6 +47,18 @@ describe('X7, RED-01: a secret is taken out', () => {
     },
   )
 
+  test.each(['base64', 'base64url'] as const)('%s of nothing else leaves no tail', (encoding) => {
+    for (const value of ['kiwi-canary-1', 'kiwi-canary-12', 'kiwi-canary-123']) {
+      const take = createRedact(new Map([['S', value]]))
+      for (const before of ['', 'a', 'ab']) {
+        const text = Buffer.from(before + value).toString(encoding)
+        const padded = text.padEnd(Math.ceil(text.length / 4) * 4, '=')
+        expect(take(`${text} .`)).toMatch(/^[\w-]{0,3}\[REDACTED:S\] \.$/)
+        expect(take(padded)).toMatch(/^[\w-]{0,3}\[REDACTED:S\]$/)
+      }
+    }
+  })
+
   test('without the white space around it', () => {
     const take = createRedact(new Map([['S', 'super-secret-123\n']]))
     expect(take('super-secret-123!')).toBe('[REDACTED:S]!')

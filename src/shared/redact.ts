@@ -88,12 +88,19 @@ function looksOf(value: string): ReadonlySet<string> {
   ])
 }
 
-/** Base64 depends on where the value starts in its group of three; only the characters it alone decides are taken. */
+/**
+ * Base64 depends on where the value starts in its group of three, so the characters that it alone decides are taken.
+ * Where it is the end of what was encoded, that is the last one too, and the padding.
+ */
 function base64Looks(bytes: Buffer, shift: number): readonly string[] {
   const padded = Buffer.concat([Buffer.alloc(shift), bytes])
   const from = Math.ceil((shift * 8) / 6)
   const to = Math.floor((padded.length * 8) / 6)
-  return (['base64', 'base64url'] as const).map((encoding) => padded.toString(encoding).slice(from, to))
+  const padding = '='.repeat((3 - (padded.length % 3)) % 3)
+  return (['base64', 'base64url'] as const).flatMap((encoding) => {
+    const ended = padded.toString(encoding).slice(from).replaceAll('=', '')
+    return [ended.slice(0, to - from), ended, ended + padding]
+  })
 }
 
 const SECRET_KEY = /authorization|password|passwd|secret|token|api[_-]?key|cookie|credential/i

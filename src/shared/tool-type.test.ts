@@ -8,7 +8,7 @@ test.each([
   ['mcp_tool', { executor: { type: 'mcp_server' }, hasFiles: false, isRun: true }, 'tool'],
   ['script', { executor: { type: 'runtime' }, hasFiles: true, isRun: true }, 'tool'],
   ['api', { executor: { id: 'http_client' }, hasFiles: false, isRun: true }, 'tool'],
-  ['directive', { executor: { id: 'llm_runtime' }, hasFiles: true, isRun: false }, 'directive'],
+  ['directive', { executor: { id: 'llm_runtime' }, hasFiles: true, isRun: true }, 'directive'],
   ['thread', { executor: { id: 'llm_runtime' }, hasFiles: false, isRun: false }, 'tool'],
   ['knowledge', { executor: null, hasFiles: true, isRun: true }, 'knowledge'],
   ['composite', { executor: null, hasFiles: true, isRun: false }, 'tool'],

@@ -29,7 +29,7 @@ export const TYPE_RULES: Readonly<Record<ToolType, TypeRule>> = {
   mcp_tool: { executor: { type: 'mcp_server' }, hasFiles: false, isRun: true },
   script: { executor: { type: 'runtime' }, hasFiles: true, isRun: true },
   api: { executor: { id: 'http_client' }, hasFiles: false, isRun: true },
-  directive: { executor: { id: 'llm_runtime' }, hasFiles: true, isRun: false },
+  directive: { executor: { id: 'llm_runtime' }, hasFiles: true, isRun: true },
   thread: { executor: { id: 'llm_runtime' }, hasFiles: false, isRun: false },
   knowledge: { executor: null, hasFiles: true, isRun: true },
   composite: { executor: null, hasFiles: true, isRun: false },

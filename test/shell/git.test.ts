@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { textField } from '../fixtures/field.ts'
+import { field, textField } from '../fixtures/field.ts'
 import type { Repository } from '../fixtures/repository.ts'
 import { openRepository } from '../fixtures/repository.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
@@ -134,6 +134,34 @@ describe('D17: git.checkpoint', () => {
     } finally {
       await bare.close()
     }
+  })
+
+  test('D17: the directive that uses it runs to ready, and grants what it needs and nothing else', async () => {
+    const reply = await temp.call('execute', {
+      item_type: 'directive',
+      action: 'run',
+      item_id: 'git_checkpoint',
+      parameters: { reason: 'before a change' },
+    })
+    expect(reply).toMatchObject({
+      status: 'ready',
+      data: {
+        directive: { name: 'git_checkpoint', version: '1.0.0' },
+        content: expect.stringContaining('<step name="record">'),
+        permissions: {
+          granted: ['allow tool git.status', 'allow tool git.diff', 'allow tool git.checkpoint'],
+          ignored: [],
+        },
+      },
+    })
+    const call = { ...Object(field(reply.data, 'call_format')) }
+    const status = await temp.call('execute', { ...call, item_id: 'git.status' })
+    expect(status.status).toBe('success')
+    const add = await temp.call('execute', { ...call, item_id: 'git.add', parameters: { paths: ['.'] } })
+    expect(add.error).toMatchObject({
+      code: 'PERMISSION_DENIED',
+      details: { layer: 'directive git_checkpoint' },
+    })
   })
 
   test('the directive that uses it is shipped: it is found and can be loaded', async () => {

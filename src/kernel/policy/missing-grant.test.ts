@@ -35,8 +35,13 @@ test.each<[Demand, string, string]>([
   ],
   [
     { op: 'spawn', directive: 'x' },
-    '<execute resource="spawn" action="thread"/>',
+    '<execute><directive>x</directive></execute>',
     'rules: [{op: spawn, match: {directive: "x"}, effect: allow}]',
+  ],
+  [
+    { op: 'tool', id: 'x', action: 'run', type: 'directive' },
+    '<execute><directive>x</directive></execute>',
+    'rules: [{op: tool, match: {tool: "x"}, effect: allow}]',
   ],
   [tool('x'), '<execute resource="tool" id="x"/>', 'rules: [{op: tool, match: {tool: "x"}, effect: allow}]'],
   [

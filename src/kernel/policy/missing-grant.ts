@@ -89,15 +89,21 @@ function elementFor(demand: Demand): string {
     case 'net':
       return `<execute resource="http" action="${escaped(demand.method)}" domains="${escaped(demand.host)}"/>`
     case 'spawn':
-      return '<execute resource="spawn" action="thread"/>'
+      return directiveElement(demand.directive)
     case 'tool':
       return toolElement(demand)
   }
 }
 
-function toolElement({ id, of, action }: Extract<Demand, { op: 'tool' }>): string {
+/** What grants both the use of a directive and that it is begun. */
+function directiveElement(id: string): string {
+  return `<execute><directive>${escaped(id)}</directive></execute>`
+}
+
+function toolElement({ id, of, action, type }: Extract<Demand, { op: 'tool' }>): string {
   if (id === 'kiwi-mcp') return `<execute resource="kiwi-mcp" action="${escaped(action)}"/>`
   if (action !== 'run') return `<kiwi><execute actions="${escaped(action)}"/></kiwi>`
+  if (type === 'directive') return directiveElement(id)
   if (of === undefined) return `<execute resource="tool" id="${escaped(id)}"/>`
   return `<execute resource="mcp" name="${escaped(of.server)}" tools="${escaped(of.tool)}"/>`
 }

@@ -1,0 +1,55 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Place } from '../fixtures/place.ts'
+import { makePlace } from '../fixtures/place.ts'
+import { kiwi } from './temp-server.ts'
+
+let place: Place
+beforeAll(() => {
+  place = makePlace()
+  const folder = join(place.env['KIWI_USER_SPACE'] ?? '', 'directives')
+  mkdirSync(folder, { recursive: true })
+  const put = (id: string, permissions: string): void =>
+    writeFileSync(
+      join(folder, `${id}.md`),
+      `<directive name="${id}" version="1.0.0">\n<metadata><description>${id}</description><permissions>${permissions}</permissions></metadata>\n<process>Do ${id}</process>\n</directive>\n`,
+    )
+  put('tidy', '<execute><directive>note</directive></execute><write resource="filesystem" path="**/*"/>')
+  put('note', '<write resource="filesystem" path="notes/**"/>')
+})
+afterAll(() => place.remove())
+
+const begin = async (id: string, ...more: readonly string[]): Promise<string> => {
+  const { code, stderr } = await kiwi(place, ['run', id, '--type', 'directive', ...more])
+  expect(code).toBe(0)
+  return /run (\w{26})/.exec(stderr)?.[1] ?? ''
+}
+const write = (run: string, file: string) =>
+  kiwi(place, ['run', 'filesystem.write', `path=${join(place.project, file)}`, 'content=x', '--run', run])
+
+test('D9, H11: a run is begun, called, read with its child and undone from the command line', async () => {
+  const shown = await kiwi(place, ['run', 'note', '--type', 'directive'])
+  expect(shown).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('<process>Do note</process>'),
+    stderr: expect.stringMatching(/^run \w{26}: calls of it are made with --run \w{26}\n {2}allow write \//),
+  })
+  const parent = await begin('tidy')
+  const child = await begin('note', '--run', parent)
+  expect((await write(parent, 'list.txt')).code).toBe(0)
+  expect((await write(child, 'notes/a.txt')).code).toBe(0)
+  expect(await write(child, 'other.txt')).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining('layer "directive note" has no rule for it'),
+  })
+  const { stdout } = await kiwi(place, ['audit', '--session', parent])
+  const lines = stdout.split('\n')
+  expect(lines.findIndex((line) => line.includes('filesystem.write'))).toBeGreaterThan(0)
+  const below = lines.findIndex((line) => line.startsWith(`  ${child}`))
+  expect(below).toBeGreaterThan(lines.findIndex((line) => line.includes(parent)))
+  expect(lines.slice(below).filter((line) => line.includes('deny'))).toHaveLength(1)
+  expect((await kiwi(place, ['undo', '--run', child, '--yes'])).code).toBe(0)
+  expect(existsSync(join(place.project, 'notes/a.txt'))).toBe(false)
+  expect(existsSync(join(place.project, 'list.txt'))).toBe(true)
+})
