@@ -14,6 +14,7 @@ import type { Link, Ticket, Wish, Work } from './call.ts'
 import { checkpointHint } from './checkpoint-hint.ts'
 import { heldPaths } from './held-paths.ts'
 import type { Means } from './means.ts'
+import { rawOffer } from './policy/decide.ts'
 import type { Policy } from './policy/policy.ts'
 import type { PathDemands } from './path-demands.ts'
 import { pathDemands } from './path-demands.ts'
@@ -41,6 +42,7 @@ export async function runWork(
     projectPath,
     spaceRoot,
     sandbox: policy.sandbox,
+    rawOffer: () => rawOffer(policy.layers),
   })
   const paths = pathDemands(plan.item.manifest, { parameters: draft.parameters, projectPath })
   const hint = checkpointHint(plan.item.manifest, projectPath)

@@ -68,7 +68,7 @@ describe('H1: every key of the seeds changes a verdict', () => {
       'project/filesystem.require_approval/delete_file',
     ],
     ['the shell', of('shell', 'run'), 'allow', null],
-    ['git, which is not listed', of('git', 'status'), 'deny', 'project/git'],
+    ['git, which is not listed', of('git', 'status'), 'deny', 'project/git.allowed'],
     ['a tool of a space', own, 'allow', null],
     ['an allowed program', starts('git', 'status'), 'allow', null],
     ['another version of one', starts('python3.11', 'x.py'), 'allow', null],
@@ -196,16 +196,19 @@ describe('modes', () => {
 
   test('H10: with the shell off it is refused without any directive', async () => {
     temp.write('user', 'mode: direct\ninternal_tools: { shell: { enabled: false } }\n')
-    expect(await temp.judge(of('shell', 'run'))).toMatchObject({ effect: 'deny', rule: 'user/shell' })
+    expect(await temp.judge(of('shell', 'run'))).toMatchObject({ effect: 'deny', rule: 'user/shell.enabled' })
   })
 
   test('H1: git operations are allowed by name, here or at the top', async () => {
-    for (const text of ['git: { allowed: [status] }', 'internal_tools: { git: { allowed: [status] } }']) {
+    for (const [key, text] of [
+      ['git', 'git: { allowed: [status] }'],
+      ['internal_tools.git', 'internal_tools: { git: { allowed: [status] } }'],
+    ] as const) {
       temp.write('user', `mode: direct\n${text}\n`)
       expect(await temp.judge(of('git', 'status'))).toMatchObject({ effect: 'allow' })
       expect(await temp.judge(of('git', 'push'))).toMatchObject({
         effect: 'deny',
-        required: 'internal_tools.git.allowed: ["push"]',
+        required: `${key}.allowed: ["push"]`,
       })
       expect(await temp.judge(of('github', 'x'))).toMatchObject({ effect: 'allow' })
     }
@@ -293,6 +296,16 @@ describe('programs that run what they are given', () => {
     expect(await temp.judge(npm)).toMatchObject({ effect: 'allow' })
   })
 
+  test('H6: a command of a line is held to what is said of the tools of git, and to nothing that is left out', async () => {
+    const git = { server: 'git', tool: 'push' }
+    const push: Demand = { op: 'tool', id: 'git.push', action: 'run', of: git, isCommand: true }
+    temp.write('user', SEED)
+    expect(await temp.judge(push)).toMatchObject({ effect: 'allow' })
+    expect(await temp.judge(of('git', 'push'))).toMatchObject({ effect: 'deny' })
+    temp.write('project', 'mode: direct\ngit: { allowed: [status] }\n')
+    expect(await temp.judge(push)).toMatchObject({ effect: 'deny', rule: 'project/git.allowed' })
+  })
+
   test('a command that its argv policy is against is not covered by the name of its program', async () => {
     const fault = { reason: '-c runs code', remedy: 'leave -c out' }
     const bad: Demand = {
@@ -308,6 +321,10 @@ describe('programs that run what they are given', () => {
       rule: 'user/shell.allowed_commands',
       remedy: 'leave -c out',
       reason: '-c runs code',
+    })
+    temp.write('user', 'mode: direct\ninternal_tools: { shell: { allowed_commands: [git, "shell:raw"] } }\n')
+    expect(await temp.judge(bad)).toMatchObject({
+      remedy: 'leave -c out; or send it with raw: true, which a person is asked about',
     })
   })
 })

@@ -30,7 +30,8 @@ export function groupsOf({ internal_tools, mcps, git }: HarnessFile): HarnessFil
 export function compileHarness(harness: ReadHarness, given: Circumstances): readonly LayerData[] {
   const { content, place, path } = harness
   const written: Written = { ...harness, groups: groupsOf(content), ...given }
-  const base = { name: `${place} harness`, source: { kind: 'harness', file: path, place } } as const
+  const atTop = (['git', 'mcps'] as const).filter((key) => content[key] !== undefined)
+  const base = { name: `${place} harness`, source: { kind: 'harness', file: path, place, atTop } } as const
   const listing = listingRules(written)
   const limits = limitRules(written)
   // What is forbidden by name is the better reason to give.
@@ -135,12 +136,16 @@ function limitRules(written: Written): readonly Rule[] {
   const { shell, filesystem, mcps = {} } = groups
   const limit = (key: string, op: Operation, match: Match, effect: Effect = 'deny'): Rule =>
     made(written, key, { op, match, effect })
-  const closed = GROUPS.filter((group) =>
-    groups[group] === undefined ? isClosed(written, group) : !groups[group].enabled,
-  )
+  const unlisted = GROUPS.filter((group) => groups[group] === undefined && isClosed(written, group))
+  const closed = GROUPS.filter((group) => groups[group]?.enabled === false)
   const off = Object.entries(mcps).filter(([, { enabled }]) => !enabled)
   return [
-    ...closed.map((server) => limit(server, 'tool', { kind: 'tool', server })),
+    // A word on the shell alone is a word on what its programs do: git in a line is one of them.
+    ...unlisted.map((server) => ({
+      ...limit(server, 'tool', { kind: 'tool', server, isCalled: true }),
+      isUnlisted: true as const,
+    })),
+    ...closed.map((server) => limit(`${server}.enabled`, 'tool', { kind: 'tool', server })),
     ...off.map(([server]) => limit(`mcps.${server}.enabled`, 'tool', { kind: 'tool', server })),
     ...(shell?.blocked_commands ?? []).map((text) =>
       limit(`shell.blocked_commands/${text}`, 'exec', { kind: 'command', patterns: [text] }),

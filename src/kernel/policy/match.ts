@@ -65,7 +65,8 @@ function ofPath(speaksOf: Fits): SpeaksOf {
   return (demand) => (demand.op === 'read' || demand.op === 'write') && speaksOf(demand.path)
 }
 
-const RAW = 'shell:raw'
+/** A script that only a shell can read. */
+export const RAW = 'shell:raw'
 
 function programs(names: readonly string[]): (demand: Exec) => boolean {
   const paths = new Set(names.filter((name) => name.includes('/')))
@@ -98,12 +99,13 @@ function below(root: string, globs: readonly Fits[]): Fits {
   return (path) => isAtOrBelow(path, root) && globs.some((fits) => fits(path.slice(root.length)))
 }
 
-function tools({ server, except = [], tools: names, types, actions }: ToolMatch): SpeaksOf {
+function tools({ server, except = [], tools: names, types, actions, isCalled }: ToolMatch): SpeaksOf {
   const fitsServer = typeof server === 'string' ? compileNameGlob(server) : null
   const fitsName = (names ?? []).map(toolName)
   return (demand) => {
     if (demand.op !== 'tool') return false
-    const { of, action, type } = demand
+    const { of, action, type, isCommand } = demand
+    if (isCalled === true && isCommand === true) return false
     if (actions !== undefined && !actions.includes(action)) return false
     if (types !== undefined && (type === undefined || !types.includes(type))) return false
     if (of === undefined) {
