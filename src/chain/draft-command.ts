@@ -36,6 +36,8 @@ export interface CommandDraft {
   readonly library: Bundle | null
   /** The runtime, when files of its own are among the arguments, of the program or of what builds for it. */
   readonly runtime: Bundle | null
+  /** Its arguments without those that data puts in. */
+  readonly given: readonly string[]
   /** What it asks of git. */
   readonly git: readonly string[]
 }
@@ -97,6 +99,7 @@ export function draftCommand(
       workRoot,
       library: library?.bundle ?? null,
       runtime,
+      given: rendered.args,
       git: gitSubcommands(program, [program, ...rendered.args], means.argv.policies),
     },
     redact: createRedact(given.variables.secrets),

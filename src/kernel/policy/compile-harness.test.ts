@@ -122,8 +122,8 @@ describe('H1: every key of the seeds changes a verdict', () => {
     expect(rateLimits).toEqual([
       {
         id: 'project/mcps.supabase/rate_limit',
-        server: 'supabase',
-        tool: null,
+        speaksOf: expect.any(Function),
+        per: 'principal',
         count: 100,
         windowMs: 60_000,
       },
@@ -142,6 +142,31 @@ describe('H1: every key of the seeds changes a verdict', () => {
     expect(both.approvalTimeoutMs(path('read', '/a'))).toBe(9000)
     expect(both.approvalTimeoutMs({ op: 'spawn', directive: 'x' })).toBe(3_600_000)
     expect(files.at(-1)).toMatchObject({ mode: 'proxy', allowedMcps: ['kiwi-mcp'] })
+  })
+
+  test('H8: a rate may be for one tool, one operation on files, or one program', async () => {
+    temp.write(
+      'project',
+      'mode: direct\ninternal_tools:\n  filesystem: { rate_limits: { write_file: 10/minute } }\n' +
+        '  shell: { rate_limits: { git: 5/hour per session } }\n  git: { rate_limits: { push: 1/day } }\n' +
+        '  mcps: { github: { rate_limit: 9/second, rate_limits: { merge_*: 2/hour } } }\n',
+    )
+    const { rateLimits, faults } = await temp.policy()
+    expect(faults).toEqual([])
+    const speaking = (demand: Demand): readonly string[] =>
+      rateLimits
+        .filter(({ speaksOf }) => speaksOf(demand))
+        .map(({ id, count, per }) => `${id} ${count} ${per}`)
+    expect(speaking(of('filesystem', 'write'))).toEqual([
+      'project/filesystem/rate_limits/write_file 10 principal',
+    ])
+    expect(speaking(of('filesystem', 'read'))).toEqual([])
+    expect(speaking(starts('git', 'log'))).toEqual(['project/shell/rate_limits/git 5 session'])
+    expect(speaking(of('git', 'push'))).toEqual(['project/git/rate_limits/push 1 principal'])
+    expect(speaking(of('github', 'merge_x'))).toEqual([
+      'project/mcps.github/rate_limit 9 principal',
+      'project/mcps.github/rate_limits/merge_* 2 principal',
+    ])
   })
 
   test('a refusal says who keeps the file and what to write there', async () => {

@@ -166,20 +166,25 @@ function askRules(written: Written): readonly Rule[] {
   const { filesystem, shell, git, mcps = {} } = written.groups
   const ask = (key: string, op: Operation, match: Match): Rule =>
     made(written, key, { op, match, effect: 'ask' })
-  const groups = Object.entries({ filesystem, git, ...mcps })
-  const tools = groups.flatMap(([server, group]) =>
-    (group?.require_approval ?? []).map((name) => {
-      const isServer = Object.hasOwn(mcps, server)
-      const tool = server === 'filesystem' ? fileOperation(name) : name
-      const key = `${isServer ? 'mcps.' : ''}${server}.require_approval/${name}`
-      return ask(key, 'tool', { kind: 'tool', server, tools: [tool] })
+  const groups = Object.entries({ filesystem, shell, git, ...mcps })
+  return groups.flatMap(([server, group]) =>
+    (group?.require_approval ?? []).flatMap((name) => {
+      const key = `${Object.hasOwn(mcps, server) ? 'mcps.' : ''}${server}.require_approval/${name}`
+      return memberMatches(server, name).map(({ op, match }) => ask(key, op, match))
     }),
   )
-  const programs = (shell?.require_approval ?? []).flatMap((name) => [
-    ask(`shell.require_approval/${name}`, 'exec', { kind: 'program', names: [name] }),
-    ask(`shell.require_approval/${name}`, 'tool', { kind: 'tool', server: 'shell', tools: [name] }),
-  ])
-  return [...tools, ...programs]
+}
+
+/** What a name within a group or server means: a tool, an operation on files, and for the shell a program. */
+export function memberMatches(
+  server: string,
+  name: string,
+): readonly { readonly op: 'tool' | 'exec'; readonly match: Match }[] {
+  const tool = server === 'filesystem' ? fileOperation(name) : name
+  return [
+    ...(server === 'shell' ? [{ op: 'exec', match: { kind: 'program', names: [name] } } as const] : []),
+    { op: 'tool', match: { kind: 'tool', server, tools: [tool] } },
+  ]
 }
 
 function paths(context: PathContext, texts: readonly string[] = []): readonly Match[] {

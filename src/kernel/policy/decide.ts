@@ -16,7 +16,7 @@ export function decide(
   parameters: JsonObject | null,
 ): Verdict {
   let strictest: Found | null = null
-  const isGranted = demands.some((demand) => demand.op === 'tool' && !isFixed(demand))
+  const isGranted = demands.some(isGrant)
   for (const layer of layers) {
     for (const demand of demands) {
       // The grant of a tool covers what its manifest fixes.
@@ -45,6 +45,10 @@ export function rawOffer(
 }
 
 const RAW_SCRIPT: Demand = { op: 'exec', program: RAW, argv: [RAW], isChosen: true, runsCode: true }
+
+function isGrant(demand: Demand): boolean {
+  return demand.op === 'tool' && !isFixed(demand) && !isCommand(demand)
+}
 
 function isCommand(demand: Demand): boolean {
   return demand.op === 'tool' && demand.isCommand === true
