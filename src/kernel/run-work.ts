@@ -1,4 +1,3 @@
-import type { Draft } from '../chain/draft.ts'
 import type { Performed } from '../chain/perform.ts'
 import type { Plan } from '../chain/plan.ts'
 import { unsignedRefusal } from '../chain/trust-refusals.ts'

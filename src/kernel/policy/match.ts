@@ -35,7 +35,7 @@ export function compileMatch(match: Match, policies: ArgvPolicies): SpeaksOf {
     case 'path':
       return ofPath(below(match.root, match.globs.map(compilePathGlob)))
     case 'tool':
-      return tools(match)
+      return match.isCalled === true ? called(tools(match)) : tools(match)
     case 'host':
       return hosts(match)
     case 'directive': {
@@ -99,13 +99,16 @@ function below(root: string, globs: readonly Fits[]): Fits {
   return (path) => isAtOrBelow(path, root) && globs.some((fits) => fits(path.slice(root.length)))
 }
 
-function tools({ server, except = [], tools: names, types, actions, isCalled }: ToolMatch): SpeaksOf {
+function called(speaksOf: SpeaksOf): SpeaksOf {
+  return (demand) => !(demand.op === 'tool' && demand.isCommand === true) && speaksOf(demand)
+}
+
+function tools({ server, except = [], tools: names, types, actions }: ToolMatch): SpeaksOf {
   const fitsServer = typeof server === 'string' ? compileNameGlob(server) : null
   const fitsName = (names ?? []).map(toolName)
   return (demand) => {
     if (demand.op !== 'tool') return false
-    const { of, action, type, isCommand } = demand
-    if (isCalled === true && isCommand === true) return false
+    const { of, action, type } = demand
     if (actions !== undefined && !actions.includes(action)) return false
     if (types !== undefined && (type === undefined || !types.includes(type))) return false
     if (of === undefined) {
