@@ -33,6 +33,7 @@ interface Given {
   readonly policy?: Partial<Policy>
   readonly principal?: string
   readonly session?: string
+  readonly run?: string
   readonly of?: { readonly server: string; readonly tool: string }
   readonly operation?: string
 }
@@ -46,6 +47,7 @@ function callOf(given: Given): Call {
     subject: 'x',
     parameters: {},
     caller: { principal, session, kind: 'agent' } as const,
+    ...(given.run === undefined ? {} : { runId: given.run }),
   }
   const notReached = (): Promise<never> => Promise.reject(new Error('not reached'))
   const work = {
@@ -58,8 +60,8 @@ function callOf(given: Given): Call {
 describe('H8: rate limits', () => {
   const limit: RateLimit = {
     id: 'user/mcps.supabase/rate_limit',
-    server: 'supabase',
-    tool: null,
+    speaksOf: (demand) => demand.op === 'tool' && demand.of?.server === 'supabase',
+    per: 'principal',
     count: 100,
     windowMs: 60_000,
   }
@@ -90,7 +92,12 @@ describe('H8: rate limits', () => {
   })
 
   test('H8: each principal has its own, another server is not spoken of, and a tool may have one by itself', async () => {
-    const narrow: RateLimit = { ...limit, id: 'project/mcps.supabase/migrate', tool: 'migrate', count: 1 }
+    const narrow: RateLimit = {
+      ...limit,
+      id: 'project/mcps.supabase/rate_limits/migrate',
+      speaksOf: (demand) => demand.op === 'tool' && demand.of?.tool === 'migrate',
+      count: 1,
+    }
     const migrate = { server: 'supabase', tool: 'migrate' }
     const limits = [{ ...limit, count: 3 }, narrow]
     expect(await make({ of: migrate }, limits)).toBe(DONE)
@@ -103,6 +110,18 @@ describe('H8: rate limits', () => {
     expect(await make({ principal: 'bob' }, limits)).toBe(DONE)
     for (let n = 0; n < 5; n++)
       expect(await make({ of: { server: 'github', tool: 'query' } }, limits)).toBe(DONE)
+  })
+
+  test('H8: where it says so, each session and each run has its own', async () => {
+    const limits = [{ ...limit, count: 1, per: 'session' as const }]
+    expect(await make({ session: 'a' }, limits)).toBe(DONE)
+    await expect(make({ session: 'a' }, limits)).rejects.toMatchObject({ code: 'RATE_LIMITED' })
+    await expect(make({ session: 'a', principal: 'bob' }, limits)).rejects.toMatchObject({
+      code: 'RATE_LIMITED',
+    })
+    expect(await make({ session: 'b' }, limits)).toBe(DONE)
+    expect(await make({ session: 'a', run: 'r' }, limits)).toBe(DONE)
+    await expect(make({ session: 'b', run: 'r' }, limits)).rejects.toMatchObject({ code: 'RATE_LIMITED' })
   })
 
   test('H8: a call that fails later counts', async () => {

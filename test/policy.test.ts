@@ -36,8 +36,7 @@ describe('a harness file', () => {
     const { error, metadata } = await run('hello_bash')
     expect(error).toMatchObject({
       code: 'PERMISSION_DENIED',
-      message:
-        'Cannot use "hello_bash" for "hello_bash": layer "project harness" denies it by rule "project/rules/1"',
+      message: 'Cannot use "hello_bash": layer "project harness" denies it by rule "project/rules/1"',
       details: {
         layer: 'project harness',
         rule: 'project/rules/1',
@@ -57,6 +56,7 @@ describe('a harness file', () => {
   test('S9: a dry run says what would be asked or refused, and by whom', async () => {
     harness('mode: direct\nrules:\n  - { op: tool, match: { tool: hello_bash }, effect: ask }\n')
     expect((await run('hello_bash', { dry_run: true })).data).toMatchObject({
+      message: '"hello_bash" would wait for a person to approve it: everything was checked, nothing was run',
       would_ask: true,
       asked_by: { layer: 'project harness', rule: 'project/rules/1' },
       denied_by: null,
@@ -187,7 +187,7 @@ describe('runs', () => {
     expect((await run('hello_bash')).status).toBe('success')
     expect((await run('hello_bash', { run_id: id })).error).toMatchObject({
       code: 'PERMISSION_DENIED',
-      message: 'Cannot use "hello_bash" for "hello_bash": layer "directive greet" has no rule for it',
+      message: 'Cannot use "hello_bash": layer "directive greet" has no rule for it',
       details: {
         layer: 'directive greet',
         rule: null,

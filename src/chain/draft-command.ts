@@ -17,6 +17,7 @@ import { libraryPath } from './library.ts'
 import type { Effect, Plan } from './plan.ts'
 import { renderCommand } from './render-command.ts'
 import { showRequirement } from './requirements.ts'
+import { gitSubcommands } from './shell/git-subcommands.ts'
 import { guarded } from './shell/guarded.ts'
 import { judgeArgv } from './shell/judge-argv.ts'
 import { unavailable } from './shell/unavailable.ts'
@@ -35,6 +36,10 @@ export interface CommandDraft {
   readonly library: Bundle | null
   /** The runtime, when files of its own are among the arguments, of the program or of what builds for it. */
   readonly runtime: Bundle | null
+  /** Its arguments without those that data puts in. */
+  readonly given: readonly string[]
+  /** What it asks of git. */
+  readonly git: readonly string[]
 }
 
 /** Where the files of the tool lie, those of its runtime, and the library of its space; null for none. */
@@ -94,6 +99,8 @@ export function draftCommand(
       workRoot,
       library: library?.bundle ?? null,
       runtime,
+      given: rendered.args,
+      git: gitSubcommands(program, [program, ...rendered.args], means.argv.policies),
     },
     redact: createRedact(given.variables.secrets),
     warnings: [

@@ -43,4 +43,6 @@ export interface Request {
   readonly spaceRoot: string | null
   /** What its programs are held by at least. */
   readonly sandbox?: SandboxFloor | null
+  /** What a refused line is told of scripts: nothing where they are refused as well. */
+  readonly rawOffer?: () => string
 }

@@ -6,7 +6,7 @@ import { isObject } from '../shared/json.ts'
 import type { Finding } from './finding.ts'
 
 /** What the harness files say, what is wrong with them, and what the clients of the project have besides Kiwi. */
-export function policyFindings({ files, faults }: Policy, project: string): readonly Finding[] {
+export function policyFindings({ files, faults, conflicts }: Policy, project: string): readonly Finding[] {
   const name = 'policy'
   const own = files.filter(({ place }) => place !== 'builtin')
   const modes = own
@@ -31,7 +31,13 @@ export function policyFindings({ files, faults }: Policy, project: string): read
       detail: `${path} says where notices go, which a project cannot`,
       fix: 'Write notify into the harness file of the user space',
     }))
-  return [...modes, ...wrong, ...idle, ...own.flatMap((file) => clientFindings(file, project))]
+  const crossed = conflicts.map(({ what, allowedAt, deniedAt }): Finding => ({
+    name,
+    state: 'warn',
+    detail: `${what} is allowed at ${allowedAt} and denied at ${deniedAt}: it stays denied`,
+    fix: 'Take one of the two lines away',
+  }))
+  return [...modes, ...wrong, ...idle, ...crossed, ...own.flatMap((file) => clientFindings(file, project))]
 }
 
 /** Where clients keep the servers of a project, and the key they stand under. */

@@ -21,7 +21,7 @@ export function summaryOf({ work, ticket, projectPath }: Call, asks: readonly Ve
     subject: ticket.subject,
     // Not by their names, as in the journal: a person must see what an agent calls a secret.
     parameters: redact(parameters ?? asJson(ticket.parameters)),
-    would: redact(preview()),
+    would: redact(preview(true)),
     commands: redact(demands.flatMap(commandOf)),
     ...(change === undefined ? {} : { change: redact({ path: change.path, content: change.content }) }),
     undo: undo === undefined ? null : undoText(undo),

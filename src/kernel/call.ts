@@ -167,6 +167,8 @@ export interface Work {
   readonly isRepeatable: boolean
   /** Search, load or help: answered even where nothing may run. */
   readonly isQuestion?: boolean
+  /** A person's no: nothing that is wrong with a policy can stand against it. */
+  readonly isRefusal?: boolean
   /** It changes nothing and is shipped with Kiwi, so it may go on when the journal cannot be written. */
   readonly isReadOnly: boolean
   /** What it was asked to do it with; null when that is what the request says. */
@@ -189,8 +191,8 @@ export interface Work {
   readonly change?: { readonly path: string; readonly content: string }
   /** Takes live secrets out of what is recorded and shown of it. */
   readonly redact: Redact
-  /** What a dry run shows. */
-  readonly preview: () => JsonObject
+  /** What a dry run shows; with every argument where a person is asked. */
+  readonly preview: (isWhole?: boolean) => JsonObject
   readonly warnings: readonly string[]
   readonly perform: (watch?: Watch) => Promise<Performed>
 }

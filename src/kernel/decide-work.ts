@@ -27,6 +27,7 @@ export async function decideWork(
     demands: [{ op: 'tool', id: 'kiwi-mcp', action: decision }],
     isRepeatable: false,
     isReadOnly: false,
+    isRefusal: decision === 'deny',
     // Whoever answers need not be asked whether they may.
     ifAsked: 'pass',
     parameters: shown,

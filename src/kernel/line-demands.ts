@@ -22,5 +22,16 @@ export function lineDemands({ commands, folder }: LineDraft): readonly Demand[] 
   const where: readonly Demand[] = folder.isGiven
     ? [{ op: 'read', path: realPathOfNearest(folder.path), isChosen: true }]
     : []
-  return [...started, ...paths, ...where]
+  return [...started, ...commands.flatMap(({ git }) => gitDemands(git)), ...paths, ...where]
+}
+
+/** Where somebody decided about the tools of git, a command that does the same is held to it. */
+export function gitDemands(subcommands: readonly string[]): readonly Demand[] {
+  return subcommands.map((tool) => ({
+    op: 'tool',
+    id: `git.${tool}`,
+    action: 'run',
+    of: { server: 'git', tool },
+    isCommand: true,
+  }))
 }

@@ -28,10 +28,10 @@ function withRun(policy: Policy, { run, work }: Call): Policy {
   return run === null || work?.endsRun === true ? policy : { ...policy, layers: [...policy.layers, ...run.layers] }
 }
 
-/** What cannot be read might have forbidden anything. Questions are answered all the same. */
+/** What cannot be read might have forbidden anything. Questions are answered, and a no is taken, all the same. */
 function assertReadable({ faults }: Policy, work: Work): void {
   const [first] = faults
-  if (first === undefined || work.isQuestion === true) return
+  if (first === undefined || work.isQuestion === true || work.isRefusal === true) return
   throw new KiwiError('POLICY_ERROR', `Cannot ${work.action} "${work.item.id}": ${policyFaultText(first)}`, {
     hint: `Correct ${first.file} at line ${first.line}, or remove it: until then nothing runs and nothing is written`,
     details: { faults },
@@ -44,16 +44,19 @@ export function parametersOf({ ticket }: Call, work: Work): JsonObject {
   return isJsonObject(given) ? given : {}
 }
 
+const REHEARSED: Readonly<Record<Verdict['effect'], string>> = {
+  deny: 'would be refused',
+  ask: 'would wait for a person to approve it: everything was checked, nothing was run',
+  allow: 'is ready: everything was checked, nothing was run',
+}
+
 function rehearsal(work: Work, verdict: Verdict): Outcome {
   const { effect, layer, rule, remedy, required } = verdict
   const by = { layer, rule, remedy }
   return {
     status: 'dry_run',
     data: {
-      message:
-        effect === 'deny'
-          ? `"${work.item.id}" would be refused`
-          : `"${work.item.id}" is ready: everything was checked, nothing was run`,
+      message: `"${work.item.id}" ${REHEARSED[effect]}`,
       ...work.preview(),
       would_ask: effect === 'ask',
       ...(effect === 'ask' ? { asked_by: by } : {}),
@@ -73,7 +76,7 @@ export function denied(verdict: Verdict, { item: { id }, redact }: Work): KiwiEr
   const more = reason === null ? '' : ` (${textOf(redact(reason))})`
   return new KiwiError(
     'PERMISSION_DENIED',
-    `Cannot ${verbOf(demand.op)} "${textOf(resource)}" for "${id}": layer "${layer}" ${why}${more}`,
+    `Cannot ${verbOf(demand.op)} "${textOf(resource)}"${resource === id ? '' : ` for "${id}"`}: layer "${layer}" ${why}${more}`,
     {
       hint: textOf(redact(remedy)),
       details: { layer, rule, op: demand.op, resource, required: redact(required) },

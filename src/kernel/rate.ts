@@ -1,7 +1,8 @@
 import { KiwiError } from '../shared/errors.ts'
 import type { FullWindow, Window } from '../store/limits.ts'
-import type { Call, Work } from './call.ts'
+import type { Call } from './call.ts'
 import type { Stage } from './gate.ts'
+import { holderOf } from './holder.ts'
 import type { RateLimit } from './policy/policy.ts'
 
 /** Windows of calls, shared by all processes on one store. A call that is refused here does not count; one that fails later does. */
@@ -9,8 +10,8 @@ export const rate: Stage = async (call, next, { store, clock }) => {
   const speaking = limitsOf(call)
   if (speaking.length === 0) return next()
   const { principal } = call.ticket.caller
-  const windows = speaking.map(({ id, count, windowMs }): Window => ({
-    key: `${id}\n${principal}`,
+  const windows = speaking.map(({ id, count, windowMs, per }): Window => ({
+    key: `${id}\n${per === 'session' ? holderOf(call) : principal}`,
     count,
     windowMs,
   }))
@@ -21,14 +22,7 @@ export const rate: Stage = async (call, next, { store, clock }) => {
 
 function limitsOf({ policy, work }: Call): readonly RateLimit[] {
   if (policy === null || work === null || policy.rateLimits.length === 0) return []
-  return policy.rateLimits.filter((limit) => speaksOf(limit, work))
-}
-
-function speaksOf({ server, tool }: RateLimit, { demands }: Work): boolean {
-  return demands.some(
-    (demand) =>
-      demand.op === 'tool' && demand.of?.server === server && (tool === null || demand.of.tool === tool),
-  )
+  return policy.rateLimits.filter(({ speaksOf }) => work.demands.some(speaksOf))
 }
 
 function limited({ ticket }: Call, { key, count, windowMs, used, retryAfterMs }: FullWindow): KiwiError {

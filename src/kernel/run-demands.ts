@@ -1,7 +1,7 @@
 import type { Draft } from '../chain/draft.ts'
 import type { Plan } from '../chain/plan.ts'
 import { itemDemand } from './item-demand.ts'
-import { lineDemands } from './line-demands.ts'
+import { gitDemands, lineDemands } from './line-demands.ts'
 import type { Demand } from './policy/rule.ts'
 
 /** From here on a person, or a publisher they accept, vouches for every link. */
@@ -26,6 +26,7 @@ export function runDemands({ plan, effect }: Draft): readonly Demand[] {
         ...tools,
         ...[...builders].map((program): Demand => ({ op: 'exec', program, ...trait })),
         { op: 'exec', program: command, argv: [command, ...args], ...trait },
+        ...(isVouched ? [] : gitDemands(started.git)),
       ]
     }
     case 'line':

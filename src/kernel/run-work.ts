@@ -1,9 +1,6 @@
-import type { Draft } from '../chain/draft.ts'
-import type { EnvironmentDraft } from '../chain/environment-draft.ts'
 import type { Performed } from '../chain/perform.ts'
 import type { Plan } from '../chain/plan.ts'
 import { unsignedRefusal } from '../chain/trust-refusals.ts'
-import { TRUST_NAMES } from '../chain/trust.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { canonicalJson, sha256 } from '../shared/json.ts'
@@ -14,11 +11,13 @@ import type { Link, Ticket, Wish, Work } from './call.ts'
 import { checkpointHint } from './checkpoint-hint.ts'
 import { heldPaths } from './held-paths.ts'
 import type { Means } from './means.ts'
+import { rawOffer } from './policy/decide.ts'
 import type { Policy } from './policy/policy.ts'
 import type { PathDemands } from './path-demands.ts'
 import { pathDemands } from './path-demands.ts'
 import { ruleCheck } from './rule-check.ts'
 import { runDemands } from './run-demands.ts'
+import { runPreview } from './run-preview.ts'
 import { saveRun } from './save-run.ts'
 import { screenRun } from './screen-run.ts'
 import { undoOf, undoWarnings } from './undo-of.ts'
@@ -41,6 +40,7 @@ export async function runWork(
     projectPath,
     spaceRoot,
     sandbox: policy.sandbox,
+    rawOffer: () => rawOffer(policy.layers),
   })
   const paths = pathDemands(plan.item.manifest, { parameters: draft.parameters, projectPath })
   const hint = checkpointHint(plan.item.manifest, projectPath)
@@ -62,7 +62,12 @@ export async function runWork(
     ...(paths?.change === undefined ? {} : { change: paths.change }),
     ...(undo === undefined ? {} : { undo }),
     redact: draft.redact,
-    preview: () => ({ ...previewOf(draft), ...paths?.preview(), ...rules.preview(), ...hint }),
+    preview: (isWhole = false) => ({
+      ...runPreview(draft, isWhole),
+      ...paths?.preview(),
+      ...rules.preview(),
+      ...hint,
+    }),
     warnings: [
       ...plan.warnings,
       ...plan.trust.warnings,
@@ -144,59 +149,4 @@ export function rootOf({ space }: Item, { roots }: Lookup): string | null {
 
 export function linksOf({ links }: Plan): readonly Link[] {
   return links.map(({ tool_id, version, space }) => ({ id: tool_id, version, space }))
-}
-
-/** What would happen, without values that could be secret. */
-function previewOf({ plan, effect, redact, hold }: Draft): JsonObject {
-  return {
-    executor_chain: plan.chain,
-    tool_type: plan.item.manifest.tool_type,
-    trust: { level: plan.trust.level, name: TRUST_NAMES[plan.trust.level] },
-    ...(hold === null ? {} : { sandbox: hold.shown }),
-    ...effectPreview(plan, effect, redact),
-  }
-}
-
-function buildPreview(environment: EnvironmentDraft | null): JsonObject {
-  if (environment === null || environment.builder === null) return {}
-  const { isCompiled, packages, builder } = environment
-  return isCompiled
-    ? { would_compile_with: builder.programs }
-    : { would_install: packages, would_build_with: builder.programs }
-}
-
-function effectPreview(plan: Plan, effect: Draft['effect'], redact: Draft['redact']): JsonObject {
-  switch (effect.kind) {
-    case 'content':
-      return {}
-    case 'subprocess': {
-      const { command, args, cwd, env } = effect.command
-      return {
-        ...buildPreview(effect.environment),
-        would_run: { command, args: redact(args), cwd, env: Object.keys(env).toSorted() },
-      }
-    }
-    case 'mcp':
-      return { would_call: { server: effect.served.item.id, tool: effect.toolName } }
-    case 'line':
-      return {
-        would_run: {
-          commands: effect.line.steps.flatMap(({ programs }) =>
-            programs.map(({ command, args }) => [command, ...args]),
-          ),
-          cwd: effect.folder.path,
-        },
-      }
-    case 'http_client': {
-      const { method, url, headers } = effect.request
-      return {
-        would_send: {
-          method,
-          url: redact(url),
-          headers: Object.keys(headers).toSorted(),
-          retries: effect.request.retries,
-        },
-      }
-    }
-  }
 }

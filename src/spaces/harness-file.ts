@@ -8,6 +8,8 @@ const Bool = z.boolean()
 const Group = z.strictObject({
   enabled: Bool.default(true),
   rate_limit: z.string().optional(),
+  /** By the name of a tool, or for the shell of a program. */
+  rate_limits: z.record(z.string().min(1).max(1024), z.string()).optional(),
   require_approval: Names.optional(),
   /** Seconds. */
   approval_timeout: z.int().min(1).max(31_536_000).optional(),

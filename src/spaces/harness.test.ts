@@ -90,6 +90,16 @@ test.each(['file', 'folder'])('H1: a link in its place (of the %s) is not follow
   expect(await readHarness(source)).toMatchObject({ content: null, faults: [{ line: 1, column: 1 }] })
 })
 
+test.each(['agent_harness.yaml', '../../nowhere'])('H1: a link to %s is told in words', async (target) => {
+  mkdirSync(join(folder, 'p/.ai/config'), { recursive: true })
+  symlinkSync(target, join(folder, 'p/.ai/config/agent_harness.yaml'))
+  const source = sources(join(folder, 'p')).at(-1)
+  if (source === undefined) throw new Error('there is no source')
+  expect((await readHarness(source)).faults).toMatchObject([
+    { reason: 'links are not followed here: put the file itself in its place' },
+  ])
+})
+
 test('H1: what stands where a folder should be is no file of ours', () => {
   writeFileSync(join(folder, 'user'), '')
   expect(sources().map(harnessStamp)).toEqual([null, null, null, null])

@@ -91,6 +91,14 @@ test('H9: in a store that cannot be written nobody can be asked, so nothing runs
   await temp.close()
 })
 
+test('H9: a no is taken though a policy cannot be read; a yes is not', async () => {
+  const waiting = await asking.run()
+  writeFileSync(join(asking.temp.config.userSpace, 'config/agent_harness.yaml'), 'mode: [\n')
+  expect((await asking.decide(waiting)).error?.code).toBe('POLICY_ERROR')
+  expect((await asking.decide(waiting, { decision: 'deny' })).error).toBeNull()
+  expect(await asking.kiwi.questions.find(idOf(waiting))).toMatchObject({ state: 'rejected' })
+})
+
 describe('what a person is shown', () => {
   test('APR-08: a megabyte of hostile text is bounded and escaped, with all bytes on demand and the whole hash', async () => {
     const hostile = `\u001B[2J\r\nApprove? y\n\u202E${'x'.repeat(1_000_000)}THE END`

@@ -35,6 +35,21 @@ test('H1, R52: doctor names each file, its mode, what it says in vain, and what 
   expect(code).toBe(0)
 })
 
+test('H1: doctor tells what one file allows and another denies, with both lines', async () => {
+  write(
+    '.ai/config/agent_harness.yaml',
+    'mode: direct\ninternal_tools: { shell: { allowed_commands: [curl] } }\n',
+  )
+  const user = join(place.folder, 'user/config/agent_harness.yaml')
+  mkdirSync(dirname(user), { recursive: true })
+  writeFileSync(user, 'mode: direct\ninternal_tools:\n  shell: { blocked_commands: [curl] }\n')
+  const { stdout, code } = await kiwi(place, ['doctor'])
+  expect(stdout).toMatch(
+    /warn +policy +the program "curl" is allowed at .*\.ai\/config\/agent_harness\.yaml:2 and denied at .*agent_harness\.yaml:3/,
+  )
+  expect(code).toBe(0)
+})
+
 test('H1, PRM-12: a file with a fault is named by doctor, and nothing runs until it is corrected', async () => {
   write(
     '.ai/config/agent_harness.yaml',

@@ -247,12 +247,8 @@ describe('CMD-02: no parameter is an option', () => {
       data: {
         would_run: {
           command: expect.stringMatching(/\/git$/),
-          args: expect.arrayContaining([
-            'core.hooksPath=/dev/null',
-            'protocol.ext.allow=never',
-            '--',
-            'HEAD',
-          ]),
+          args: ['diff', '--no-color', '--', 'HEAD'],
+          with: "Kiwi's fixed options",
           env: expect.not.arrayContaining(['GIT_DIR', 'GIT_EXTERNAL_DIFF', 'GIT_SSH_COMMAND']),
         },
       },

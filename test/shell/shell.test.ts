@@ -101,6 +101,45 @@ test('H5: a path is only taken when it leads to the program of that name', async
   expect(existsSync(join(temp.project, 'PWNED'))).toBe(false)
 })
 
+test('H5: what is not on the PATH is told what would be', async () => {
+  for (const name of ['./src', 'no-such-program']) {
+    const { error } = await shell({ argv: [name] })
+    expect(error).toMatchObject({
+      code: 'COMMAND_NOT_FOUND',
+      hint: 'Name a program that is on the PATH; a script is started by its interpreter, as in "sh build.sh"',
+    })
+  }
+})
+
+test('S9: a dry run shows commands as they were given; what a person is asked about has every argument', async () => {
+  openRepository(temp.project)
+  const rehearse = async (command: string, more: object = {}) =>
+    field(
+      (
+        await temp.call('execute', {
+          item_type: 'tool',
+          action: 'run',
+          item_id: 'shell.run',
+          parameters: { command, ...more },
+          dry_run: true,
+        })
+      ).data,
+      'would_run',
+    )
+  expect(await rehearse('git status | cat')).toMatchObject({
+    commands: [[expect.stringMatching(/\/git$/), 'status'], [expect.stringMatching(/\/cat$/)]],
+    with: "Kiwi's fixed options",
+  })
+  expect(await rehearse('cat x')).not.toHaveProperty('with')
+  expect(await rehearse('git log', { raw: true })).toMatchObject({
+    commands: [[expect.stringMatching(/\/sh$/), '-c', 'git log']],
+  })
+  temp.write('config/agent_harness.yaml', 'mode: direct\ngit: { require_approval: [status] }\n')
+  const { data } = await shell({ command: 'git status' })
+  const { summary } = await temp.kiwi.questions.find(textField(data, 'approval_id'))
+  expect(field(summary, 'would', 'would_run', 'commands', 0)).toContain('core.hooksPath=/dev/null')
+})
+
 test('H5: the parse executed equals the parse checked: a program gets the arguments that were judged', async () => {
   const script = 'process.stdout.write(JSON.stringify(process.argv.slice(1)))'
   const words = array(

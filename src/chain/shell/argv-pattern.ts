@@ -41,7 +41,7 @@ export function matchesArgv(pattern: ArgvPattern, argv: readonly string[]): bool
 }
 
 /** What a shell would end a word at, quotes included: a script is looked into, never relied on. */
-const SHELL_BREAKS = /[\s;&|(){}<>`$'"\\]+/
+export const SHELL_BREAKS = /[\s;&|(){}<>`$'"\\]+/
 
 const AS_WRITTEN = { known: [], valued: [] }
 

@@ -8,6 +8,7 @@ import type { JsonObject } from '../../shared/json.ts'
 import type { DraftMeans, Request } from '../draft-means.ts'
 import type { Line, Untaken } from './grammar.ts'
 import { compileLine } from './grammar.ts'
+import { gitSubcommands } from './git-subcommands.ts'
 import { guarded } from './guarded.ts'
 import type { JudgedArgv } from './judge-argv.ts'
 import { judgeArgv } from './judge-argv.ts'
@@ -32,6 +33,8 @@ interface LineCommandDraft extends Pick<JudgedArgv, 'fault' | 'runsCode' | 'isRe
   readonly argv: readonly string[]
   /** The absolute path of what is started, or `shell:raw`. */
   readonly program: string
+  /** What it asks of git. */
+  readonly git: readonly string[]
   /** What it would read and write, by whole paths. */
   readonly paths: JudgedArgv['paths']
 }
@@ -46,7 +49,7 @@ type LineMeans = Pick<DraftMeans, 'childEnvironment' | 'argv'> & {
 export function draftLine(
   terms: LineTerms,
   parameters: JsonObject,
-  request: Pick<Request, 'callId' | 'projectPath'>,
+  request: Pick<Request, 'callId' | 'projectPath' | 'rawOffer'>,
   means: LineMeans,
 ): LineDraft {
   const wish = readWish(parameters)
@@ -58,8 +61,8 @@ export function draftLine(
     KIWI_CALL_ID: request.callId,
   }
   const { line, commands } = wish.raw
-    ? rawScript(wish, { command: means.find(terms.shell), args: [], env, cwd: folder })
-    : compiled(lineOf(wish), folder, env, means)
+    ? rawScript(wish, { command: means.find(terms.shell), args: [], env, cwd: folder }, means)
+    : compiled(lineOf(wish, request.rawOffer ?? (() => '')), folder, env, means)
   return {
     kind: 'line',
     commands,
@@ -113,6 +116,7 @@ function draftCommand(
     draft: {
       argv,
       program,
+      git: gitSubcommands(program, argv, policies),
       fault,
       runsCode,
       isReadOnly,
@@ -131,13 +135,13 @@ function without(env: Environment, dropped: readonly string[]): Environment {
 }
 
 /** What only a shell can read is one thing, whatever stands in it. */
-function rawScript({ command }: LineWish, shell: Program): Compiled {
+function rawScript({ command }: LineWish, shell: Program, { argv: { policies } }: LineMeans): Compiled {
   if (command === undefined) throw invalid('raw', 'needs "command": a list of arguments needs no shell')
+  const argv = [RAW, command]
+  const git = gitSubcommands(RAW, argv, policies)
   return {
     line: [{ joint: ';', programs: [{ ...shell, args: ['-c', command] }] }],
-    commands: [
-      { argv: [RAW, command], program: RAW, fault: null, runsCode: true, isReadOnly: false, paths: [] },
-    ],
+    commands: [{ argv, program: RAW, git, fault: null, runsCode: true, isReadOnly: false, paths: [] }],
   }
 }
 
@@ -161,21 +165,19 @@ function readWish(parameters: JsonObject): LineWish {
   return parsed.data
 }
 
-function lineOf({ argv, command = '' }: LineWish): Line {
+function lineOf({ argv, command = '' }: LineWish, rawOffer: () => string): Line {
   if (argv !== undefined) return [{ joint: ';', pipeline: [argv] }]
   const line = compileLine(command)
-  if ('untaken' in line) throw notTaken(line)
+  if ('untaken' in line) throw notTaken(line, rawOffer())
   return line
 }
 
-function notTaken({ untaken, column }: Untaken): KiwiError {
+function notTaken({ untaken, column }: Untaken, rawOffer: string): KiwiError {
   return new KiwiError(
     'INVALID_PARAMETERS',
     `Cannot run the command: ${untaken} at column ${column} is nothing that is run without a shell`,
     {
-      hint:
-        'Use words, \'quotes\', "quotes", &&, ||, ;, newlines and |, with cwd, input and argv beside them; ' +
-        'or send raw: true, which a person is asked about',
+      hint: `Use words, 'quotes', "quotes", &&, ||, ;, newlines and |, with cwd, input and argv beside them${rawOffer}`,
       details: {
         missing: [],
         invalid: [{ name: 'command', reason: `${untaken} at column ${column}` }],

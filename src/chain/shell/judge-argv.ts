@@ -103,7 +103,10 @@ interface Lead {
 }
 
 /** What stands before the subcommand: only what data names. A program without subcommands has nothing there. */
-function leadOf({ subcommands, leading_options: options }: ArgvPolicy, words: readonly string[]): Lead {
+export function leadOf(
+  { subcommands, leading_options: options }: ArgvPolicy,
+  words: readonly string[],
+): Lead {
   const none = { fault: null, leading: [], subcommand: null, folder: null }
   if (subcommands === null) return { ...none, rest: words }
   let folder: string | null = null
@@ -133,11 +136,9 @@ function refusedOption(terms: readonly Terms[], words: readonly string[]): strin
 }
 
 function remedyOf({ program, subcommands, examples }: ArgvPolicy, isUnknown: boolean): string {
-  const instead =
-    isUnknown && subcommands !== null
-      ? `Use one of ${Object.keys(subcommands).join(', ')}`
-      : `Leave the option out, as in "${(examples.match[0] ?? [program]).join(' ')}"`
-  return `${instead}; or send it with raw: true, which a person is asked about`
+  return isUnknown && subcommands !== null
+    ? `Use one of ${Object.keys(subcommands).join(', ')}`
+    : `Leave the option out, as in "${(examples.match[0] ?? [program]).join(' ')}"`
 }
 
 function pathsIn({ paths, path_options: options }: Terms, words: readonly string[]): JudgedArgv['paths'] {

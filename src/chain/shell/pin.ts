@@ -7,17 +7,28 @@ import { KiwiError } from '../../shared/errors.ts'
  * to the same file, so that no rule about a name can be met with another program of that name.
  */
 export function pinProgram(name: string, folder: string, find: (name: string) => string): string {
-  if (!name.includes('/')) return find(name)
-  const pin = find(basename(name))
-  if (fileOf(resolve(folder, name)) === fileOf(pin)) return pin
+  const pin = onPath(basename(name), find)
+  if (!name.includes('/') || fileOf(resolve(folder, name)) === fileOf(pin)) return pin
   throw new KiwiError(
     'INVALID_PARAMETERS',
     `Cannot start "${name}": it is not the program "${basename(name)}" of the PATH, which is "${pin}"`,
     {
-      hint: 'Name the program without a path; a script is started by its interpreter, as in "sh build.sh"',
+      hint: `Name the program without a path; ${SCRIPT}`,
       details: { missing: [], invalid: [{ name: 'command', reason: 'a path to another program' }] },
     },
   )
+}
+
+const SCRIPT = 'a script is started by its interpreter, as in "sh build.sh"'
+
+function onPath(name: string, find: (name: string) => string): string {
+  try {
+    return find(name)
+  } catch (error) {
+    if (!(error instanceof KiwiError) || error.code !== 'COMMAND_NOT_FOUND') throw error
+    const { code, message, details } = error
+    throw new KiwiError(code, message, { hint: `Name a program that is on the PATH; ${SCRIPT}`, details })
+  }
 }
 
 function fileOf(path: string): string | null {

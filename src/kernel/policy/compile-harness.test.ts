@@ -68,7 +68,7 @@ describe('H1: every key of the seeds changes a verdict', () => {
       'project/filesystem.require_approval/delete_file',
     ],
     ['the shell', of('shell', 'run'), 'allow', null],
-    ['git, which is not listed', of('git', 'status'), 'deny', 'project/git'],
+    ['git, which is not listed', of('git', 'status'), 'deny', 'project/git.allowed'],
     ['a tool of a space', own, 'allow', null],
     ['an allowed program', starts('git', 'status'), 'allow', null],
     ['another version of one', starts('python3.11', 'x.py'), 'allow', null],
@@ -122,8 +122,8 @@ describe('H1: every key of the seeds changes a verdict', () => {
     expect(rateLimits).toEqual([
       {
         id: 'project/mcps.supabase/rate_limit',
-        server: 'supabase',
-        tool: null,
+        speaksOf: expect.any(Function),
+        per: 'principal',
         count: 100,
         windowMs: 60_000,
       },
@@ -142,6 +142,31 @@ describe('H1: every key of the seeds changes a verdict', () => {
     expect(both.approvalTimeoutMs(path('read', '/a'))).toBe(9000)
     expect(both.approvalTimeoutMs({ op: 'spawn', directive: 'x' })).toBe(3_600_000)
     expect(files.at(-1)).toMatchObject({ mode: 'proxy', allowedMcps: ['kiwi-mcp'] })
+  })
+
+  test('H8: a rate may be for one tool, one operation on files, or one program', async () => {
+    temp.write(
+      'project',
+      'mode: direct\ninternal_tools:\n  filesystem: { rate_limits: { write_file: 10/minute } }\n' +
+        '  shell: { rate_limits: { git: 5/hour per session } }\n  git: { rate_limits: { push: 1/day } }\n' +
+        '  mcps: { github: { rate_limit: 9/second, rate_limits: { merge_*: 2/hour } } }\n',
+    )
+    const { rateLimits, faults } = await temp.policy()
+    expect(faults).toEqual([])
+    const speaking = (demand: Demand): readonly string[] =>
+      rateLimits
+        .filter(({ speaksOf }) => speaksOf(demand))
+        .map(({ id, count, per }) => `${id} ${count} ${per}`)
+    expect(speaking(of('filesystem', 'write'))).toEqual([
+      'project/filesystem/rate_limits/write_file 10 principal',
+    ])
+    expect(speaking(of('filesystem', 'read'))).toEqual([])
+    expect(speaking(starts('git', 'log'))).toEqual(['project/shell/rate_limits/git 5 session'])
+    expect(speaking(of('git', 'push'))).toEqual(['project/git/rate_limits/push 1 principal'])
+    expect(speaking(of('github', 'merge_x'))).toEqual([
+      'project/mcps.github/rate_limit 9 principal',
+      'project/mcps.github/rate_limits/merge_* 2 principal',
+    ])
   })
 
   test('a refusal says who keeps the file and what to write there', async () => {
@@ -196,16 +221,19 @@ describe('modes', () => {
 
   test('H10: with the shell off it is refused without any directive', async () => {
     temp.write('user', 'mode: direct\ninternal_tools: { shell: { enabled: false } }\n')
-    expect(await temp.judge(of('shell', 'run'))).toMatchObject({ effect: 'deny', rule: 'user/shell' })
+    expect(await temp.judge(of('shell', 'run'))).toMatchObject({ effect: 'deny', rule: 'user/shell.enabled' })
   })
 
   test('H1: git operations are allowed by name, here or at the top', async () => {
-    for (const text of ['git: { allowed: [status] }', 'internal_tools: { git: { allowed: [status] } }']) {
+    for (const [key, text] of [
+      ['git', 'git: { allowed: [status] }'],
+      ['internal_tools.git', 'internal_tools: { git: { allowed: [status] } }'],
+    ] as const) {
       temp.write('user', `mode: direct\n${text}\n`)
       expect(await temp.judge(of('git', 'status'))).toMatchObject({ effect: 'allow' })
       expect(await temp.judge(of('git', 'push'))).toMatchObject({
         effect: 'deny',
-        required: 'internal_tools.git.allowed: ["push"]',
+        required: `${key}.allowed: ["push"]`,
       })
       expect(await temp.judge(of('github', 'x'))).toMatchObject({ effect: 'allow' })
     }
@@ -293,6 +321,16 @@ describe('programs that run what they are given', () => {
     expect(await temp.judge(npm)).toMatchObject({ effect: 'allow' })
   })
 
+  test('H6: a command of a line is held to what is said of the tools of git, and to nothing that is left out', async () => {
+    const git = { server: 'git', tool: 'push' }
+    const push: Demand = { op: 'tool', id: 'git.push', action: 'run', of: git, isCommand: true }
+    temp.write('user', SEED)
+    expect(await temp.judge(push)).toMatchObject({ effect: 'allow' })
+    expect(await temp.judge(of('git', 'push'))).toMatchObject({ effect: 'deny' })
+    temp.write('project', 'mode: direct\ngit: { allowed: [status] }\n')
+    expect(await temp.judge(push)).toMatchObject({ effect: 'deny', rule: 'project/git.allowed' })
+  })
+
   test('a command that its argv policy is against is not covered by the name of its program', async () => {
     const fault = { reason: '-c runs code', remedy: 'leave -c out' }
     const bad: Demand = {
@@ -308,6 +346,10 @@ describe('programs that run what they are given', () => {
       rule: 'user/shell.allowed_commands',
       remedy: 'leave -c out',
       reason: '-c runs code',
+    })
+    temp.write('user', 'mode: direct\ninternal_tools: { shell: { allowed_commands: [git, "shell:raw"] } }\n')
+    expect(await temp.judge(bad)).toMatchObject({
+      remedy: 'leave -c out; or send it with raw: true, which a person is asked about',
     })
   })
 })

@@ -30,7 +30,8 @@ export function groupsOf({ internal_tools, mcps, git }: HarnessFile): HarnessFil
 export function compileHarness(harness: ReadHarness, given: Circumstances): readonly LayerData[] {
   const { content, place, path } = harness
   const written: Written = { ...harness, groups: groupsOf(content), ...given }
-  const base = { name: `${place} harness`, source: { kind: 'harness', file: path, place } } as const
+  const atTop = (['git', 'mcps'] as const).filter((key) => content[key] !== undefined)
+  const base = { name: `${place} harness`, source: { kind: 'harness', file: path, place, atTop } } as const
   const listing = listingRules(written)
   const limits = limitRules(written)
   // What is forbidden by name is the better reason to give.
@@ -135,12 +136,16 @@ function limitRules(written: Written): readonly Rule[] {
   const { shell, filesystem, mcps = {} } = groups
   const limit = (key: string, op: Operation, match: Match, effect: Effect = 'deny'): Rule =>
     made(written, key, { op, match, effect })
-  const closed = GROUPS.filter((group) =>
-    groups[group] === undefined ? isClosed(written, group) : !groups[group].enabled,
-  )
+  const unlisted = GROUPS.filter((group) => groups[group] === undefined && isClosed(written, group))
+  const closed = GROUPS.filter((group) => groups[group]?.enabled === false)
   const off = Object.entries(mcps).filter(([, { enabled }]) => !enabled)
   return [
-    ...closed.map((server) => limit(server, 'tool', { kind: 'tool', server })),
+    // A word on the shell alone is a word on what its programs do: git in a line is one of them.
+    ...unlisted.map((server) => ({
+      ...limit(server, 'tool', { kind: 'tool', server, isCalled: true }),
+      isUnlisted: true as const,
+    })),
+    ...closed.map((server) => limit(`${server}.enabled`, 'tool', { kind: 'tool', server })),
     ...off.map(([server]) => limit(`mcps.${server}.enabled`, 'tool', { kind: 'tool', server })),
     ...(shell?.blocked_commands ?? []).map((text) =>
       limit(`shell.blocked_commands/${text}`, 'exec', { kind: 'command', patterns: [text] }),
@@ -161,20 +166,25 @@ function askRules(written: Written): readonly Rule[] {
   const { filesystem, shell, git, mcps = {} } = written.groups
   const ask = (key: string, op: Operation, match: Match): Rule =>
     made(written, key, { op, match, effect: 'ask' })
-  const groups = Object.entries({ filesystem, git, ...mcps })
-  const tools = groups.flatMap(([server, group]) =>
-    (group?.require_approval ?? []).map((name) => {
-      const isServer = Object.hasOwn(mcps, server)
-      const tool = server === 'filesystem' ? fileOperation(name) : name
-      const key = `${isServer ? 'mcps.' : ''}${server}.require_approval/${name}`
-      return ask(key, 'tool', { kind: 'tool', server, tools: [tool] })
+  const groups = Object.entries({ filesystem, shell, git, ...mcps })
+  return groups.flatMap(([server, group]) =>
+    (group?.require_approval ?? []).flatMap((name) => {
+      const key = `${Object.hasOwn(mcps, server) ? 'mcps.' : ''}${server}.require_approval/${name}`
+      return memberMatches(server, name).map(({ op, match }) => ask(key, op, match))
     }),
   )
-  const programs = (shell?.require_approval ?? []).flatMap((name) => [
-    ask(`shell.require_approval/${name}`, 'exec', { kind: 'program', names: [name] }),
-    ask(`shell.require_approval/${name}`, 'tool', { kind: 'tool', server: 'shell', tools: [name] }),
-  ])
-  return [...tools, ...programs]
+}
+
+/** What a name within a group or server means: a tool, an operation on files, and for the shell a program. */
+export function memberMatches(
+  server: string,
+  name: string,
+): readonly { readonly op: 'tool' | 'exec'; readonly match: Match }[] {
+  const tool = server === 'filesystem' ? fileOperation(name) : name
+  return [
+    ...(server === 'shell' ? [{ op: 'exec', match: { kind: 'program', names: [name] } } as const] : []),
+    { op: 'tool', match: { kind: 'tool', server, tools: [tool] } },
+  ]
 }
 
 function paths(context: PathContext, texts: readonly string[] = []): readonly Match[] {

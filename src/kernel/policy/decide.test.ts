@@ -64,6 +64,23 @@ describe('many layers and demands', () => {
     expect(decide([layer('l', rule('y', 'allow'))], []).effect).toBe('deny')
   })
 
+  test('H6: a list of what a run may call does not close what its shell may start; a refusal by name does', () => {
+    const push: Demand = {
+      op: 'tool',
+      id: 'git.push',
+      action: 'run',
+      of: { server: 'git', tool: 'push' },
+      isCommand: true,
+    }
+    const run = (...more: Rule[]): Layer =>
+      plainLayer({ name: 'run', source: { kind: 'spawn' }, rules: [rule('y', 'allow'), ...more] }, false)
+    const demands = [exec('/usr/bin/git'), push]
+    const denied: Rule = { ...rule('n', 'deny'), op: 'tool', match: { kind: 'tool', server: 'git' } }
+    expect(decide([run()], demands).effect).toBe('allow')
+    expect(decide([run()], [{ ...push, isCommand: false }]).effect).toBe('deny')
+    expect(decide([run(denied)], demands)).toMatchObject({ effect: 'deny', rule: 'n' })
+  })
+
   const effects = fc.constantFrom<Effect>('allow', 'ask', 'deny')
   const names = fc.constantFrom('git', 'rm', 'ls')
   const rules = fc.array(fc.tuple(effects, fc.option(names)), { maxLength: 5 })

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../shared/json.ts'
-import { isFixed } from './match.ts'
+import { isFixed, RAW } from './match.ts'
 import { missingGrant } from './missing-grant.ts'
 import type { Demand, Effect, Layer, ReadyRule, Verdict } from './rule.ts'
 
@@ -16,16 +16,42 @@ export function decide(
   parameters: JsonObject | null,
 ): Verdict {
   let strictest: Found | null = null
-  const isGranted = demands.some((demand) => demand.op === 'tool' && !isFixed(demand))
+  const isGranted = demands.some(isGrant)
   for (const layer of layers) {
     for (const demand of demands) {
       // The grant of a tool covers what its manifest fixes.
       if (!layer.isBase && isGranted && isFixed(demand)) continue
       const found = judge(layer, demand, parameters)
+      // A list of what a run may call does not close what its shell may start.
+      if (!layer.isBase && found.ready === null && isCommand(demand)) continue
       if (strictest === null || RANKS[found.effect] < RANKS[strictest.effect]) strictest = found
     }
   }
-  return strictest === null ? NOTHING_TO_JUDGE : toVerdict(strictest, demands)
+  if (strictest === null) return NOTHING_TO_JUDGE
+  const verdict = toVerdict(strictest, demands)
+  if (verdict.reason === null) return verdict
+  return { ...verdict, remedy: `${verdict.remedy}${rawOffer(layers, demands.filter(isCommand), parameters)}` }
+}
+
+/** The other way on for a command that is not taken as it is: said only where it is open. */
+export function rawOffer(
+  layers: readonly Layer[],
+  also: readonly Demand[] = [],
+  parameters: JsonObject | null = null,
+): string {
+  const { effect } = decide(layers, [RAW_SCRIPT, ...also], parameters)
+  // What is shipped asks about every script, so none is ever simply allowed.
+  return effect === 'deny' ? '' : '; or send it with raw: true, which a person is asked about'
+}
+
+const RAW_SCRIPT: Demand = { op: 'exec', program: RAW, argv: [RAW], isChosen: true, runsCode: true }
+
+function isGrant(demand: Demand): boolean {
+  return demand.op === 'tool' && !isFixed(demand) && !isCommand(demand)
+}
+
+function isCommand(demand: Demand): boolean {
+  return demand.op === 'tool' && demand.isCommand === true
 }
 
 const NOTHING_TO_JUDGE: Verdict = {
@@ -82,7 +108,7 @@ function faultOf(demand: Demand): { readonly reason: string; readonly remedy: st
 
 function toVerdict({ effect, layer, demand, ready }: Found, demands: readonly Demand[]): Verdict {
   const { name } = layer
-  if (ready === null) {
+  if (ready === null || ready.rule.isUnlisted === true) {
     const { rule, remedy, required } = missingGrant(layer, demand, demands)
     return { effect, layer: name, rule, demand, remedy, required, reason: null }
   }

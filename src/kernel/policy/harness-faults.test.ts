@@ -21,6 +21,20 @@ const faults = async (text: string): Promise<readonly string[]> => {
 describe('H1: what could never match, or says two things at once, is refused with its place', () => {
   test.each<[string, RegExp]>([
     ['internal_tools:\n  shell:\n    rate_limit: 100/week\n', /^3:5 "100\/week" is no rate/],
+    ['git:\n  rate_limits: { push: 1/week }\n', /^2:18 "1\/week" is no rate/],
+    [
+      'internal_tools:\n  filesystem:\n    rate_limits: { fly: 1/day }\n',
+      /^3:20 "fly" is no operation on files/,
+    ],
+    [
+      'internal_tools:\n  filesystem:\n    enabled: false\n    allowed_paths: [/a]\n',
+      /^4:5 "allowed_paths" lists what "enabled: false" takes away/,
+    ],
+    [
+      'internal_tools: { shell: { enabled: false, allowed_commands: [ls] } }\n',
+      /^1:44 "allowed_commands" lists what/,
+    ],
+    ['git:\n  enabled: false\n  allowed: [log]\n', /^3:3 "allowed" lists what/],
     [
       'internal_tools:\n  shell:\n    allowed_commands: [git, bin/x]\n',
       /^3:29 "bin\/x" is a path that is not absolute/,

@@ -50,9 +50,12 @@ function groupFaults(content: HarnessFile): readonly Fault[] {
     content.internal_tools[key] === undefined ? [] : ['internal_tools']
   const common = (path: readonly string[], group: Group | undefined, faultOf: FaultOf): readonly Fault[] => [
     ...judge([...path, 'require_approval'], group?.require_approval, faultOf),
-    ...(group?.rate_limit === undefined || readRate(group.rate_limit) !== null
-      ? []
-      : [[[...path, 'rate_limit'], `"${group.rate_limit}" is no rate such as 100/minute`] as const]),
+    ...rateFaults([...path, 'rate_limit'], group?.rate_limit),
+    ...Object.entries(group?.rate_limits ?? {}).flatMap(([name, text]): readonly Fault[] => {
+      const place = [...path, 'rate_limits', name]
+      const fault = faultOf(name)
+      return [...(fault === null ? [] : [[place, `"${name}" ${fault}`] as const]), ...rateFaults(place, text)]
+    }),
   ]
   const files = ['internal_tools', 'filesystem']
   const programs = ['internal_tools', 'shell']
@@ -86,8 +89,15 @@ function judge(path: readonly string[], values: readonly string[] = [], faultOf:
     return fault === null ? [] : [[[...path, at], `"${value}" ${fault}`] as const]
   })
 }
+
+function rateFaults(path: readonly string[], text: string | undefined): readonly Fault[] {
+  if (text === undefined || readRate(text) !== null) return []
+  return [[path, `"${text}" is no rate such as 100/minute or 100/minute per session`]]
+}
+
 interface Group {
   readonly rate_limit?: string | undefined
+  readonly rate_limits?: Readonly<Record<string, string>> | undefined
   readonly require_approval?: readonly string[] | undefined
 }
 
@@ -101,7 +111,18 @@ function fileOperationFault(name: string): string | null {
 
 /** The same thing allowed and denied in one file is a mistake, whichever was meant. */
 function contradictions(content: HarnessFile): readonly Fault[] {
-  const { shell } = groupsOf(content)
+  const { filesystem, shell, git } = groupsOf(content)
+  const gitPath = content.git === undefined ? ['internal_tools', 'git'] : ['git']
+  const lists = [
+    [['internal_tools', 'filesystem', 'allowed_paths'], filesystem?.enabled, filesystem?.allowed_paths],
+    [['internal_tools', 'shell', 'allowed_commands'], shell?.enabled, shell?.allowed_commands],
+    [[...gitPath, 'allowed'], git?.enabled, git?.allowed],
+  ] as const
+  const off = lists.flatMap(([path, isEnabled, listed]): readonly Fault[] =>
+    isEnabled === false && listed !== undefined
+      ? [[path, `"${path.at(-1)}" lists what "enabled: false" takes away: keep one`]]
+      : [],
+  )
   const blocked = shell?.blocked_commands ?? []
   const commands = (shell?.allowed_commands ?? []).flatMap((name, at): readonly Fault[] =>
     blocked.includes(name)
@@ -116,7 +137,7 @@ function contradictions(content: HarnessFile): readonly Fault[] {
     if (before === undefined || before === effect) return []
     return [[['rules', at], `it says ${effect} where another rule with the same match says ${before}`]]
   })
-  return [...commands, ...rules]
+  return [...off, ...commands, ...rules]
 }
 
 async function faultsOf(

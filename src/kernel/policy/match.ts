@@ -35,7 +35,7 @@ export function compileMatch(match: Match, policies: ArgvPolicies): SpeaksOf {
     case 'path':
       return ofPath(below(match.root, match.globs.map(compilePathGlob)))
     case 'tool':
-      return tools(match)
+      return match.isCalled === true ? called(tools(match)) : tools(match)
     case 'host':
       return hosts(match)
     case 'directive': {
@@ -65,7 +65,8 @@ function ofPath(speaksOf: Fits): SpeaksOf {
   return (demand) => (demand.op === 'read' || demand.op === 'write') && speaksOf(demand.path)
 }
 
-const RAW = 'shell:raw'
+/** A script that only a shell can read. */
+export const RAW = 'shell:raw'
 
 function programs(names: readonly string[]): (demand: Exec) => boolean {
   const paths = new Set(names.filter((name) => name.includes('/')))
@@ -96,6 +97,10 @@ function prefix(words: readonly string[]): (demand: Exec) => boolean {
 
 function below(root: string, globs: readonly Fits[]): Fits {
   return (path) => isAtOrBelow(path, root) && globs.some((fits) => fits(path.slice(root.length)))
+}
+
+function called(speaksOf: SpeaksOf): SpeaksOf {
+  return (demand) => !(demand.op === 'tool' && demand.isCommand === true) && speaksOf(demand)
 }
 
 function tools({ server, except = [], tools: names, types, actions }: ToolMatch): SpeaksOf {

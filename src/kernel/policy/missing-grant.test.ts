@@ -9,7 +9,7 @@ const directive: LayerData = {
 }
 const harness: LayerData = {
   name: 'user harness',
-  source: { kind: 'harness', file: '/u/h.yaml', place: 'user' },
+  source: { kind: 'harness', file: '/u/h.yaml', place: 'user', atTop: [] },
   rules: [],
 }
 const tool = (id: string, of?: { server: string; tool: string }, action = 'run'): Demand => ({
@@ -83,6 +83,16 @@ test('the shell is granted by the program', () => {
   expect(missingGrant(directive, SHELL, [SHELL]).required).toBe(
     '<execute resource="mcp" name="shell" tools="run"/>',
   )
+})
+
+test('H1: a group that a file leaves out is told by what is done with it, else by its own key', () => {
+  expect(missingGrant(harness, SHELL, [SHELL, EXEC]).required).toBe(
+    'internal_tools.shell.allowed_commands: ["git"]',
+  )
+  expect(missingGrant(harness, SHELL, [SHELL]).required).toBe('internal_tools.shell: {enabled: true}')
+  const server = tool('x', { server: 'a', tool: 'b' })
+  const source = { kind: 'harness', file: '/u/h.yaml', place: 'user', atTop: ['mcps'] } as const
+  expect(missingGrant({ ...harness, source }, server, [server]).required).toBe('mcps.a: {enabled: true}')
 })
 
 test('what was named at a spawn is not for a file to say, and the machine has rules for all', () => {

@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import { GROUPS } from '../../shared/groups.ts'
 import type { Demand, LayerData, LayerSource, Verdict } from './rule.ts'
 
 type Missing = Pick<Verdict, 'rule' | 'remedy' | 'required'>
@@ -11,7 +12,7 @@ export function missingGrant(
 ): Missing {
   switch (source.kind) {
     case 'harness':
-      return missingKey(source, demand)
+      return missingKey(source, behind(demand, demands))
     case 'directive': {
       const required = elementFor(behind(demand, demands))
       return {
@@ -28,15 +29,19 @@ export function missingGrant(
 }
 
 /** Who keeps the file of each place. */
-export const KEEPERS: Readonly<Record<Extract<LayerSource, { kind: 'harness' }>['place'], string>> = {
+export const KEEPERS: Readonly<Record<HarnessSource['place'], string>> = {
   builtin: 'it is shipped with Kiwi',
   machine: 'whoever administers this machine keeps it',
   user: 'the person whose account this is keeps it',
   project: 'whoever keeps the project keeps it',
 }
 
-function missingKey({ file, place }: Extract<LayerSource, { kind: 'harness' }>, demand: Demand): Missing {
-  const [key, value] = keyFor(demand)
+type HarnessSource = Extract<LayerSource, { kind: 'harness' }>
+
+function missingKey({ file, place, atTop }: HarnessSource, demand: Demand): Missing {
+  const [inner, value] = keyFor(demand)
+  const isAtTop = atTop.some((group) => inner.startsWith(`internal_tools.${group}.`))
+  const key = isAtTop ? inner.replace('internal_tools.', '') : inner
   const required = `${key}: ${value}`
   return {
     rule: `${place}/${key.replace(/^internal_tools\./, '')}`,
@@ -56,7 +61,11 @@ function keyFor(demand: Demand): readonly [string, string] {
     case 'tool':
       if (demand.of?.server === 'git')
         return ['internal_tools.git.allowed', `[${JSON.stringify(demand.of.tool)}]`]
-      if (demand.of !== undefined) return [`internal_tools.mcps.${demand.of.server}`, '{enabled: true}']
+      if (demand.of !== undefined) {
+        const { server } = demand.of
+        const isGroup = GROUPS.some((group) => group === server)
+        return [`internal_tools.${isGroup ? server : `mcps.${server}`}`, '{enabled: true}']
+      }
       return ['rules', `[{op: tool, match: {tool: ${JSON.stringify(demand.id)}}, effect: allow}]`]
     case 'net':
       return ['rules', `[{op: net, match: {host: ${JSON.stringify(demand.host)}}, effect: allow}]`]

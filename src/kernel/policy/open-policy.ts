@@ -3,6 +3,7 @@ import { harnessSources, harnessStamp, readHarness } from '../../spaces/harness.
 import { realPathOf } from '../../spaces/disk.ts'
 import { compileHarness } from './compile-harness.ts'
 import { harnessFaults } from './harness-faults.ts'
+import { layerConflicts } from './layer-conflicts.ts'
 import type { LayerMeans } from './layer.ts'
 import { compileLayer } from './layer.ts'
 import type { OwnFiles } from './machine-layer.ts'
@@ -66,6 +67,11 @@ function createBuild(means: PolicyMeans) {
         : compileHarness({ ...file, content }, { ...context, isConfined }),
     )
     const layers = await Promise.all(data.map((layer) => compileLayer(layer, true, means)))
-    return { ...settings, layers: [machine, ...layers], faults: faults.flat() }
+    return {
+      ...settings,
+      layers: [machine, ...layers],
+      faults: faults.flat(),
+      conflicts: layerConflicts(files, context),
+    }
   }
 }

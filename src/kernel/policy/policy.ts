@@ -1,5 +1,7 @@
 import type { HarnessFault, HarnessSource } from '../../spaces/harness.ts'
 import type { HarnessFile } from '../../spaces/harness-file.ts'
+import type { PolicyConflict } from './layer-conflicts.ts'
+import type { Rate } from './rate-text.ts'
 import type { Demand, Layer } from './rule.ts'
 
 /** What the machine, the user and the project have decided, as it stands for calls in one project. */
@@ -10,6 +12,8 @@ export interface Policy {
   readonly files: readonly PolicyFile[]
   /** What is wrong with a file: nothing runs until it is corrected. */
   readonly faults: readonly PolicyFault[]
+  /** What one file allows by name and another one denies. */
+  readonly conflicts: readonly PolicyConflict[]
   /** Why every item must be signed, or null when it need not be. */
   readonly signatureRequiredBy: string | null
   readonly rateLimits: readonly RateLimit[]
@@ -43,14 +47,10 @@ export interface PolicyFault extends HarnessFault {
 }
 
 /** `100/minute` for a server or group, or for one of its tools. */
-export interface RateLimit {
+export interface RateLimit extends Rate {
   /** Shown in refusals: `user/mcps.supabase/rate_limit`. */
   readonly id: string
-  readonly server: string
-  /** Null for all of them together. */
-  readonly tool: string | null
-  readonly count: number
-  readonly windowMs: number
+  readonly speaksOf: (demand: Demand) => boolean
 }
 
 /** Where a notice goes. Only the machine and the user say so: a project cannot send anything anywhere. */

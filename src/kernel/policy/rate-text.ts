@@ -1,13 +1,17 @@
-/** `100/minute` as a count and the window it holds for; null for anything else. */
+/** `100/minute` or `100/minute per session` as a count and the window it holds for; null for anything else. */
 export function readRate(text: string): Rate | null {
-  const [, count, unit] = /^([1-9]\d{0,5})\/(second|minute|hour|day)$/.exec(text) ?? []
+  const [, count, unit, per] =
+    /^([1-9]\d{0,5})\/(second|minute|hour|day)(?: per (principal|session))?$/.exec(text) ?? []
   const windowMs = WINDOWS.get(unit ?? '')
-  return windowMs === undefined ? null : { count: Number(count), windowMs }
+  if (windowMs === undefined) return null
+  return { count: Number(count), windowMs, per: per === 'session' ? 'session' : 'principal' }
 }
 
-interface Rate {
+export interface Rate {
   readonly count: number
   readonly windowMs: number
+  /** Whose calls are counted together: a caller's, or those of one of their sessions or runs. */
+  readonly per: 'principal' | 'session'
 }
 
 const WINDOWS: ReadonlyMap<string, number> = new Map([

@@ -12,6 +12,8 @@ export type Demand =
       readonly category?: string
       /** False for an executor that a trusted manifest fixes. */
       readonly isChosen?: boolean
+      /** A command that does what the tool does: what only lists tools, and does not name it, says nothing of it. */
+      readonly isCommand?: boolean
     }
   | {
       readonly op: 'exec'
@@ -75,6 +77,8 @@ export interface ToolMatch {
   readonly tools?: readonly string[]
   readonly types?: readonly string[]
   readonly actions?: readonly string[]
+  /** Not commands that do what the tool does. */
+  readonly isCalled?: true
 }
 
 export interface Rule {
@@ -87,6 +91,8 @@ export interface Rule {
   readonly effect: Effect
   /** What a person can do about a refusal. */
   readonly remedy: string
+  /** It stands for something that its file does not say: what is missing is the remedy. */
+  readonly isUnlisted?: true
 }
 
 /** Where a layer comes from: it decides what a missing grant looks like, and who can give it. */
@@ -96,6 +102,8 @@ export type LayerSource =
       readonly kind: 'harness'
       readonly file: string
       readonly place: 'builtin' | 'machine' | 'user' | 'project'
+      /** Groups that stand beside internal_tools, and not in it. */
+      readonly atTop: readonly ('git' | 'mcps')[]
     }
   | { readonly kind: 'directive'; readonly directive: string; readonly element: 'permissions' | 'delegate' }
   /** Tools that were named when a run was begun. */

@@ -1,11 +1,12 @@
 import type { Harness } from '../../spaces/harness.ts'
-import { groupsOf } from './compile-harness.ts'
+import { groupsOf, memberMatches } from './compile-harness.ts'
+import { compileMatch } from './match.ts'
 import type { Notice, Policy, RateLimit } from './policy.ts'
 import { floorOf } from './sandbox-floor.ts'
 import { readRate } from './rate-text.ts'
-import type { Demand } from './rule.ts'
+import type { Demand, Match } from './rule.ts'
 
-type Settings = Omit<Policy, 'layers' | 'faults'>
+type Settings = Omit<Policy, 'layers' | 'faults' | 'conflicts'>
 type Read = Harness & { readonly content: NonNullable<Harness['content']> }
 
 const APPROVAL_TIMEOUT = 3600
@@ -52,9 +53,23 @@ function rateLimitsOf({ place, content }: Read): readonly RateLimit[] {
     ...Object.entries(mcps).map(([server, group]) => [server, `mcps.${server}`, group] as const),
   ]
   return named.flatMap(([server, key, group]) => {
-    const rate = readRate(group?.rate_limit ?? '')
-    return rate === null ? [] : [{ id: `${place}/${key}/rate_limit`, server, tool: null, ...rate }]
+    const texts = [
+      [`${place}/${key}/rate_limit`, group?.rate_limit ?? '', speaker([{ kind: 'tool', server }])] as const,
+      ...Object.entries(group?.rate_limits ?? {}).map(([name, text]) => {
+        const matches = memberMatches(server, name).map(({ match }) => match)
+        return [`${place}/${key}/rate_limits/${name}`, text, speaker(matches)] as const
+      }),
+    ]
+    return texts.flatMap(([id, text, speaksOf]) => {
+      const rate = readRate(text)
+      return rate === null ? [] : [{ id, speaksOf, ...rate }]
+    })
   })
+}
+
+function speaker(matches: readonly Match[]): RateLimit['speaksOf'] {
+  const speaking = matches.map((match) => compileMatch(match, new Map()))
+  return (demand) => speaking.some((speaksOf) => speaksOf(demand))
 }
 
 function groupFor(
