@@ -43,4 +43,6 @@ export interface Request {
   readonly spaceRoot: string | null
   /** What its programs are held by at least. */
   readonly sandbox?: SandboxFloor | null
+  /** Whether programs that nobody vouches for are kept from what is Kiwi's own. */
+  readonly guardsOwn?: boolean
 }
