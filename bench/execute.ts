@@ -14,12 +14,14 @@ const MANIFEST = {
 }
 
 export async function execute(kiwi: Kiwi, client: Client, rounds: number): Promise<readonly Figure[]> {
-  const call = async (args: object): Promise<void> => {
-    const reply = await kiwi.call('execute', { item_type: 'tool', ...args }, client)
+  const call = async (args: object, by: Client = client): Promise<void> => {
+    const reply = await kiwi.call('execute', { item_type: 'tool', ...args }, by)
     if (reply.status !== 'success') throw new Error(JSON.stringify(reply.error))
   }
-  const create = (item_id: string, manifest: object, files = {}): Promise<void> =>
-    call({ action: 'create', item_id, parameters: { manifest, files } })
+  // What a person made is run as it is; what an agent made is kept from Kiwi's own files.
+  const agent: Client = { ...client, kind: 'agent' }
+  const create = (item_id: string, manifest: object, files = {}, by = client): Promise<void> =>
+    call({ action: 'create', item_id, parameters: { manifest, files } }, by)
   await create('true_runtime', {
     tool_type: 'runtime',
     executor: 'subprocess',
@@ -27,6 +29,7 @@ export async function execute(kiwi: Kiwi, client: Client, rounds: number): Promi
     config: { command: '/bin/true' },
   })
   await create('true_tool', MANIFEST)
+  await create('true_held', MANIFEST, {}, agent)
   // Nothing says that it changes something, so it is not kept for undo; nor that it does not.
   const { mutates_state: _, ...unsaid } = MANIFEST
   await create('true_once', unsaid)
@@ -40,7 +43,10 @@ export async function execute(kiwi: Kiwi, client: Client, rounds: number): Promi
     },
     { 'main.sh': '#!/bin/bash\necho $KIWI_PARAM_N' },
   )
-  const run = (item_id: string) => () => timed(() => call({ action: 'run', item_id }))
+  const run =
+    (item_id: string, by = client) =>
+    () =>
+      timed(() => call({ action: 'run', item_id }, by))
   // A server is warm after its first minutes: the path of a run without its spawn, and the journal.
   for (let turn = 0; turn < WARM_UP; turn++) {
     const item_id = turn % 4 === 0 ? 'kiwi-overview' : 'true_tool'
@@ -48,6 +54,7 @@ export async function execute(kiwi: Kiwi, client: Client, rounds: number): Promi
   }
   const times = await interleave(rounds, run('true_tool'), () => timed(bareSpawn))
   const once = await interleave(rounds, run('true_once'), () => timed(bareSpawn))
+  const held = await interleave(rounds, run('true_held', agent), () => timed(bareSpawn))
   return [
     {
       id: 'B8',
@@ -65,6 +72,15 @@ export async function execute(kiwi: Kiwi, client: Client, rounds: number): Promi
       value: round(once.ours.p10 / once.theirs.p10),
       unit: 'x',
       detail: `p10 ${round(once.ours.p10)} ms, p50 ${round(once.ours.p50)} ms`,
+      target: null,
+    },
+    {
+      id: 'B8',
+      what: 'the same for a tool an agent made (held)',
+      how: 'p10; what is Kiwi its own is out of its reach',
+      value: round(held.ours.p10 / held.theirs.p10),
+      unit: 'x',
+      detail: `p10 ${round(held.ours.p10)} ms, p50 ${round(held.ours.p50)} ms`,
       target: null,
     },
     await concurrent(kiwi, client),

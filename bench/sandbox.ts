@@ -22,7 +22,13 @@ export async function sandbox(rounds: number): Promise<readonly Figure[]> {
 
 async function figureOf(level: SandboxLevel, rounds: number, subprocess: Subprocess): Promise<Figure> {
   const { program, missing } = await subprocess.sandbox()
-  const confinement = { program, level, hasNetwork: level === 'fs', hidden: ['/tmp'], ...NOTHING }
+  const confinement = {
+    program,
+    level,
+    hasNetwork: level !== 'strict',
+    hidden: level === 'own' ? [] : ['/tmp'],
+    ...NOTHING,
+  }
   const timed = (command: Command) => async (): Promise<number> => {
     const started = performance.now()
     await subprocess.run(command)

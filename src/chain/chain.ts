@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { openHttpClient } from '../primitives/http/http-client.ts'
 import type { SandboxHost } from '../primitives/subprocess/confinement.ts'
 import { openSubprocess } from '../primitives/subprocess/subprocess.ts'
@@ -16,6 +17,7 @@ import { digestOf } from './compile-plan.ts'
 import type { Draft } from './draft.ts'
 import { draftCall } from './draft.ts'
 import { withFloor } from './sandbox.ts'
+import { mayRunUnvouched } from './own-hold.ts'
 import type { Request } from './draft-means.ts'
 import type { Post } from './post.ts'
 import { post } from './post.ts'
@@ -138,7 +140,9 @@ export function openChain(given: ChainMeans): Chain {
         }
         return requirements instanceof Promise ? requirements.then(withAll) : withAll(requirements)
       }
-      const isHeld = withFloor(plan.sandbox, request.sandbox ?? null) !== null
+      const isHeld =
+        withFloor(plan.sandbox, request.sandbox ?? null) !== null ||
+        (request.guardsOwn === true && mayRunUnvouched(plan))
       const host = isHeld ? subprocess.sandbox() : null
       const library = findLibrary(plan.items, request.spaceRoot)
       const argv = needsArgv(plan) ? argvPolicies() : NO_POLICIES
@@ -160,11 +164,23 @@ export function openChain(given: ChainMeans): Chain {
   }
 }
 
-function ownPlaces({ home, userSpace, cache, store, token, key, approverKey }: Config): OwnPlaces {
+function ownPlaces(config: Config): OwnPlaces {
+  const { home, userSpace, cache, store, heads, token, key, approverKey, vault, machineHarness } = config
   return {
     home,
     userSpace,
     cache,
-    secret: [store, `${store}-wal`, `${store}-shm`, token, key, approverKey],
+    secret: [
+      ...['', '-wal', '-shm', '-journal'].map((end) => store + end),
+      heads,
+      token,
+      key,
+      approverKey,
+      vault.path,
+      vault.keyFile,
+      join(userSpace, '.env'),
+    ],
+    plain: [config.file, config.publicKey],
+    machineHarness,
   }
 }

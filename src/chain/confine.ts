@@ -10,6 +10,9 @@ export interface OwnPlaces {
   readonly cache: string
   /** Files that no program may read, wherever they lie: store, keys, tokens. */
   readonly secret: readonly string[]
+  /** Files of the user space that a program may read. */
+  readonly plain: readonly string[]
+  readonly machineHarness: string
 }
 
 export interface Held {
@@ -121,10 +124,10 @@ function outermost(paths: readonly string[]): readonly string[] {
 }
 
 /** What lies above comes first. */
-function sorted(paths: readonly string[]): readonly string[] {
+export function sorted(paths: readonly string[]): readonly string[] {
   return [...new Set(paths)].toSorted()
 }
 
-function isBelowAny(path: string, roots: readonly string[]): boolean {
+export function isBelowAny(path: string, roots: readonly string[]): boolean {
   return roots.some((root) => path === root || path.startsWith(root === '/' ? '/' : `${root}/`))
 }

@@ -45,4 +45,6 @@ export interface Request {
   readonly sandbox?: SandboxFloor | null
   /** What a refused line is told of scripts: nothing where they are refused as well. */
   readonly rawOffer?: () => string
+  /** Whether programs that nobody vouches for are kept from what is Kiwi's own. */
+  readonly guardsOwn?: boolean
 }

@@ -55,7 +55,10 @@ export function draftUpstream(
     started.effect.inFolders({ workFolder, runtimeFolder: null, libraryFolder: null }),
   )
   const { principal } = request
-  const key = sha256(canonicalJson({ content: server.contentHash, principal, ...program }))
+  // What Kiwi keeps from every program may lie elsewhere in a moment; the server goes on.
+  const { confinement, ...bare } = program
+  const heldTo = confinement?.level === 'own' ? 'own' : confinement
+  const key = sha256(canonicalJson({ content: server.contentHash, principal, ...bare, heldTo }))
   return {
     ...started,
     hold,

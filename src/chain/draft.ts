@@ -8,10 +8,12 @@ import { draftCommand, findProgram } from './draft-command.ts'
 import type { DraftMeans, Request } from './draft-means.ts'
 import type { Hold } from './hold.ts'
 import { holdOf } from './hold.ts'
+import { mayRunUnvouched, ownHold } from './own-hold.ts'
 import { grantDigest } from './library.ts'
 import { checkParameters } from './parameters.ts'
 import type { Plan } from './plan.ts'
 import { withFloor } from './sandbox.ts'
+import { VOUCHED } from './trust.ts'
 import { renderRequest } from './render-request.ts'
 import type { UpstreamDraft } from './draft-upstream.ts'
 import { draftUpstream } from './draft-upstream.ts'
@@ -129,7 +131,6 @@ function heldLine(line: LineDraft['line'], hold: Hold): LineDraft['line'] {
   return { ...line, steps }
 }
 
-/** What changes nothing is given nothing to write to. */
 /** Our own server is led by the paths that the gate judged, and has no other work; all others are held. */
 function serverHold(plan: Plan, request: Request, means: DraftMeans): Hold | null {
   const isOurs =
@@ -137,15 +138,16 @@ function serverHold(plan: Plan, request: Request, means: DraftMeans): Hold | nul
   return isOurs ? null : holdFor(plan, request, means, false)
 }
 
-function holdFor(
-  { item, sandbox }: Plan,
-  request: Request,
-  { sandboxHost, own }: DraftMeans,
-  isReadOnly: boolean,
-): Hold | null {
+/** What changes nothing is given nothing to write to; where nobody vouches for that, it is only said. */
+function holdFor(plan: Plan, request: Request, means: DraftMeans, isReadOnly: boolean): Hold | null {
+  const { item, sandbox, trust } = plan
   const wish = withFloor(sandbox, request.sandbox ?? null)
-  if (wish === null) return null
-  if (sandboxHost === null) throw new TypeError('a call that asks for a sandbox came without one')
+  // A line that only reads still follows links that an agent may have laid.
+  const isKnown = isReadOnly && trust.level >= VOUCHED && plan.effect.kind !== 'line'
+  if (wish === null && (request.guardsOwn !== true || isKnown || !mayRunUnvouched(plan))) return null
+  const { sandboxHost: host, own } = means
+  if (host === null) throw new TypeError('a call that is to be held came without what holds')
   const { projectPath } = request
-  return holdOf(item.id, isReadOnly ? { ...wish, write: [] } : wish, { host: sandboxHost, own, projectPath })
+  if (wish === null) return ownHold({ host, own, projectPath })
+  return holdOf(item.id, isReadOnly ? { ...wish, write: [] } : wish, { host, own, projectPath })
 }

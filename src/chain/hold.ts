@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Program } from '../primitives/subprocess/command.ts'
-import type { SandboxHost } from '../primitives/subprocess/confinement.ts'
+import type { Confinement, SandboxHost } from '../primitives/subprocess/confinement.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Held, OwnPlaces } from './confine.ts'
@@ -12,6 +12,8 @@ import type { SandboxWish } from './sandbox.ts'
 export interface Hold {
   /** The level that really holds, for the reply and the record; what was asked for where that is another. */
   readonly shown: JsonObject
+  /** Whether a manifest or a policy asks for it; what holds unasked is in the record alone. */
+  readonly isAsked: boolean
   /** What it may reach though it lies outside: judged like any other path. */
   readonly read: readonly string[]
   readonly write: readonly string[]
@@ -20,7 +22,7 @@ export interface Hold {
   readonly warnings: readonly string[]
 }
 
-interface HoldMeans {
+export interface HoldMeans {
   readonly host: SandboxHost
   readonly own: OwnPlaces
   readonly projectPath: string | null
@@ -49,15 +51,10 @@ export function holdOf(tool: string, wish: SandboxWish, means: HoldMeans): Hold 
   }
   return {
     shown: { level, mechanism: host.mechanism, net, ...(isWeaker ? { asked: wish.level } : {}) },
+    isAsked: true,
     read: level === 'strict' ? bounds.read : [],
     write: bounds.write,
-    confine: (program, folders) => {
-      const confinement = confinementOf(program, folders, bounds, means.own)
-      const { guards } = program
-      if (guards === undefined) return { ...program, confinement }
-      const held = guards.map((guard) => ({ ...guard, program: { ...guard.program, confinement } }))
-      return { ...program, confinement, guards: held }
-    },
+    confine: (program, folders) => heldBy(program, confinementOf(program, folders, bounds, means.own)),
     warnings: [
       ...lacks.map((lack) => `WEAKER SANDBOX: ${lack}; "${tool}" is held by "${level}", net "${net}"`),
       ...[...paths.read.missing, ...paths.write.missing].map(
@@ -67,12 +64,21 @@ export function holdOf(tool: string, wish: SandboxWish, means: HoldMeans): Hold 
   }
 }
 
+/** The same program, held, with all that looks before it starts. */
+export function heldBy<T extends Program>(program: T, confinement: Confinement): T {
+  const { guards } = program
+  if (guards === undefined) return { ...program, confinement }
+  const held = guards.map((guard) => ({ ...guard, program: { ...guard.program, confinement } }))
+  return { ...program, confinement, guards: held }
+}
+
 /** Asked for and not to be had: never silently. */
 function bare(tool: string, wish: SandboxWish, { missing }: SandboxHost): Hold {
   const reason = missing[wish.level === 'strict' ? 'strict' : 'fs'] ?? 'there is none'
   if (wish.isRequired) throw unavailable(tool, wish, reason)
   return {
     shown: { level: 'off', mechanism: null, asked: wish.level },
+    isAsked: true,
     read: [],
     write: [],
     confine: (program) => program,

@@ -78,7 +78,7 @@ export async function perform(draft: Draft, means: PerformMeans, watch: Watch = 
 
 /** What really held it, where that was asked for. */
 function heldBy(hold: Draft['hold']): JsonObject {
-  return hold === null ? {} : { sandbox: hold.shown }
+  return hold?.isAsked === true ? { sandbox: hold.shown } : {}
 }
 
 /** What the server cannot say without a secret is told without it. */

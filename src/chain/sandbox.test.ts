@@ -141,11 +141,18 @@ describe('X8: what holds everything at least', () => {
 })
 
 describe('X8: on a host that has less', () => {
-  const own = { home: '/home/me', userSpace: '/home/me/.ai', cache: '/home/me/.cache/kiwi', secret: [] }
+  const own = {
+    home: '/home/me',
+    userSpace: '/home/me/.ai',
+    cache: '/home/me/.cache/kiwi',
+    secret: [],
+    plain: [],
+    machineHarness: '/etc/kiwi/agent_harness.yaml',
+  }
   const host = (fs: string | null, strict: string | null): SandboxHost => ({
     mechanism: 'bubblewrap',
     program: '/usr/bin/bwrap',
-    missing: { fs, strict },
+    missing: { own: fs, fs, strict },
   })
   const wish: SandboxWish = { level: 'strict', net: 'none', read: [], write: [], isRequired: false }
   const required = { ...wish, isRequired: true }

@@ -83,7 +83,9 @@ function noteServer({ config, secrets }: Manifest, note: Note): void {
   const started = {
     command: template(command),
     args: (Array.isArray(args) ? args : []).map((arg: JsonValue) => template(arg)),
-    env: Object.entries(isJsonObject(env) ? env : {}).map(([name, value]) => [name, template(value)] as const),
+    env: Object.entries(isJsonObject(env) ? env : {}).map(
+      ([name, value]) => [name, template(value)] as const,
+    ),
     cwd: template(cwd),
     input: null,
   }

@@ -9,6 +9,8 @@ import type { Verified, Verify } from './verify.ts'
 
 /** From nobody's word to ours; a run is worth what its weakest link is. */
 export const TRUST_NAMES = ['unknown', 'local', 'publisher', 'person', 'builtin'] as const
+/** From here on a person, or a publisher they accept, vouches for every link. */
+export const VOUCHED = 2
 type Level = 0 | 1 | 2 | 3 | 4
 
 /** How far one link of a chain is trusted, and why. */

@@ -175,6 +175,8 @@ export interface Work {
   readonly parameters: JsonObject | null
   /** How far what it runs is trusted, for the record. */
   readonly trust?: number
+  /** What its programs are held by, for the record. */
+  readonly heldBy?: JsonObject
   /** What was decided for calls in its project, where that was needed already: it is judged by the same. */
   readonly policy?: Policy
   /** The content that is run, for what is bound to this very call; left out where nothing is run. */

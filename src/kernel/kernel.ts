@@ -31,11 +31,12 @@ import { newCall } from './new-call.ts'
 import { openNotices } from './notices.ts'
 import type { Questions } from './questions.ts'
 import { openQuestions } from './questions.ts'
+import type { OwnFiles } from './policy/machine-layer.ts'
 import type { LayerMeans } from './policy/layer.ts'
 import { openPolicy } from './policy/open-policy.ts'
 import { readWork } from './read-work.ts'
 import { openOutputs } from './outputs.ts'
-import { ownFiles } from './own-files.ts'
+import { ownFiles, ownPaths } from './own-files.ts'
 import { openResults } from './results.ts'
 import { rootOf } from './run-work.ts'
 import type { Begun, RunOrder } from './runs.ts'
@@ -114,7 +115,8 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
   const signer = openSigner(ownKey, clock)
   const heads = openHeads({ file: config.heads, ownKey, clock, log })
   const followers = config.audit.mirror ? [openMirror(log), heads] : [heads]
-  const { policyOf, runs } = openJudging({ config, store, clock, builtinFolder }, argvPolicies)
+  const own = ownFiles(config, builtinFolder)
+  const { policyOf, runs } = openJudging({ config, store, clock, builtinFolder }, argvPolicies, own)
   const approver = openApprover(config.approverKey)
   const notices = openNotices({ approver, chain, clock, log, pass: (ticket, work) => pass(ticket, work) })
   const means: Means = {
@@ -131,6 +133,7 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
     approver,
     notify: (question, to) => notices.notify(question, to),
     userSpace,
+    own: ownPaths(own),
     signer,
     undo: config.undo,
     packageTable,
@@ -178,6 +181,7 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
 function openJudging(
   { config, store, clock, builtinFolder }: Pick<KernelMeans, 'config' | 'store' | 'clock' | 'builtinFolder'>,
   argvPolicies: LayerMeans['argvPolicies'],
+  own: OwnFiles,
 ): { readonly policyOf: PolicyOf; readonly runs: Means['runs'] } {
   const { home, machineHarness, userSpace } = config
   const schemas = openSchemas()
@@ -187,7 +191,7 @@ function openJudging(
   }
   const places = { builtinFolder, machineHarness, userSpace }
   return {
-    policyOf: openPolicy({ ...means, home, places, own: ownFiles(config, builtinFolder) }),
+    policyOf: openPolicy({ ...means, home, places, own }),
     runs: openRuns({ ...means, store, clock, home }),
   }
 }

@@ -8,6 +8,7 @@ import type { Approval } from '../store/approvals.ts'
 import type { Store } from '../store/store.ts'
 import type { Secrets } from '../store/vault/secrets.ts'
 import type { Approver } from './approver.ts'
+import type { OwnPaths } from './line-demands.ts'
 import type { Notice, PolicyOf } from './policy/policy.ts'
 import type { Outputs } from './outputs.ts'
 import type { Results } from './results.ts'
@@ -32,6 +33,8 @@ export interface Means {
   readonly notify: (question: Approval, notices: readonly Notice[]) => void
   readonly streaks: Streaks
   readonly userSpace: string
+  /** What of the file system is Kiwi's own. */
+  readonly own: OwnPaths
   readonly signer: Signer
   readonly undo: Config['undo']
   readonly packageTable: PackageTable

@@ -1,5 +1,7 @@
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
+import type { OwnPaths } from './line-demands.ts'
+import { realPathOfNearest } from './policy/expand-path.ts'
 import type { OwnFiles } from './policy/machine-layer.ts'
 
 /** Files of Kiwi itself: no tool changes what decides about tools, or reads what speaks for a person. */
@@ -23,4 +25,16 @@ export function ownFiles(config: Config, builtinFolder: string): OwnFiles {
     neverRead: [token, key, approverKey, ...secrets],
     programs: [join(builtinFolder, '..', 'dist', 'cli.js')],
   }
+}
+
+const HARNESS = /(?:^|\/)\.ai\/config\/agent_harness\.yaml$/
+
+/** The same as a question about one path, links followed. */
+export function ownPaths({ neverRead, neverWritten }: OwnFiles): OwnPaths {
+  const isIn = (paths: readonly string[]): ((path: string) => boolean) => {
+    const real = paths.map(realPathOfNearest)
+    return (path) => real.some((own) => path === own || path.startsWith(`${own}/`))
+  }
+  const isWritten = isIn(neverWritten)
+  return { isNeverRead: isIn(neverRead), isNeverWritten: (path) => HARNESS.test(path) || isWritten(path) }
 }

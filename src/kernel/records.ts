@@ -76,31 +76,39 @@ export function outcomeRecord(
   return {
     ...common(call, clock),
     kind: 'outcome',
-    status: isError ? (STATUSES[end.code] ?? 'error') : end.status === 'approval_required' ? 'parked' : 'success',
+    status: isError
+      ? (STATUSES[end.code] ?? 'error')
+      : end.status === 'approval_required'
+        ? 'parked'
+        : 'success',
     body: {
       ...placeOf(call),
       duration_ms: durationMs,
-      ...(isError ? failureOf(end, call.work) : resultOf(end)),
+      ...(isError ? failureOf(end, call.work) : resultOf(end, call.work)),
       ...(undo === undefined ? {} : { undo }),
     },
   }
 }
 
-function resultOf({ data }: Outcome): JsonObject {
+function resultOf({ data, status }: Outcome, work: Work | null): JsonObject {
   const text = canonicalJson(data)
-  return { result_hash: sha256(text), bytes: Buffer.byteLength(text), ...heldBy(data) }
+  return {
+    result_hash: sha256(text),
+    bytes: Buffer.byteLength(text),
+    ...heldBy(data, status === 'success' ? work : null),
+  }
 }
 
-/** What really held the program, where one was asked for. */
-function heldBy(data: JsonObject | null | undefined): JsonObject {
-  const sandbox = data?.['sandbox']
+/** What really held the program; what was not started has given nothing back. */
+function heldBy(data: JsonObject | null | undefined, work: Work | null): JsonObject {
+  const sandbox = data?.['sandbox'] ?? (data === undefined ? undefined : work?.heldBy)
   return sandbox === undefined ? {} : { sandbox }
 }
 
 /** What a tool or a service said may be part of the message, so it is as little trusted as a result. */
 function failureOf({ code, message, partial }: KiwiError, work: Work | null): JsonObject {
   const told = work === null ? message : textOf(work.redact(message))
-  return { code, message: told.slice(0, LIMITS.messageCharacters), ...heldBy(partial) }
+  return { code, message: told.slice(0, LIMITS.messageCharacters), ...heldBy(partial, work) }
 }
 
 /** A run is a session of its own, below the one that sends it or the run that began it. */

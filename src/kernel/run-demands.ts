@@ -1,14 +1,13 @@
 import type { Draft } from '../chain/draft.ts'
 import type { Plan } from '../chain/plan.ts'
+import { VOUCHED } from '../chain/trust.ts'
 import { itemDemand } from './item-demand.ts'
+import type { OwnPaths } from './line-demands.ts'
 import { gitDemands, lineDemands } from './line-demands.ts'
 import type { Demand } from './policy/rule.ts'
 
-/** From here on a person, or a publisher they accept, vouches for every link. */
-const VOUCHED = 2
-
 /** The tool itself, every executor that is not shipped, and what stands at the end: a new name is no new right. */
-export function runDemands({ plan, effect }: Draft): readonly Demand[] {
+export function runDemands({ plan, effect }: Draft, own: OwnPaths): readonly Demand[] {
   const isVouched = plan.trust.level >= VOUCHED
   const tools = toolDemands(plan, isVouched)
   switch (effect.kind) {
@@ -30,7 +29,7 @@ export function runDemands({ plan, effect }: Draft): readonly Demand[] {
       ]
     }
     case 'line':
-      return [...tools, ...lineDemands(effect)]
+      return [...tools, ...lineDemands(effect, own)]
     case 'http_client': {
       const { host } = new URL(effect.request.url)
       const isChosen = !isVouched || !isLiteralHost(plan, host)

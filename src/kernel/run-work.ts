@@ -41,6 +41,7 @@ export async function runWork(
     spaceRoot,
     sandbox: policy.sandbox,
     rawOffer: () => rawOffer(policy.layers),
+    guardsOwn: policy.guardsOwn && ticket.caller.kind === 'agent',
   })
   const paths = pathDemands(plan.item.manifest, { parameters: draft.parameters, projectPath })
   const hint = checkpointHint(plan.item.manifest, projectPath)
@@ -52,11 +53,17 @@ export async function runWork(
     item: { id: plan.item.id, version: plan.item.manifest.version, space: plan.item.space },
     action: 'run',
     chain: linksOf(plan),
-    demands: [...runDemands(draft), ...(paths?.demands ?? []), ...heldPaths(draft), ...rules.demands],
+    demands: [
+      ...runDemands(draft, means.own),
+      ...(paths?.demands ?? []),
+      ...heldPaths(draft),
+      ...rules.demands,
+    ],
     isRepeatable: plan.isRepeatable || isReadingLine,
     isReadOnly: plan.isReadOnly || isReadingLine,
     parameters: draft.parameters,
     trust: plan.trust.level,
+    ...(draft.hold === null ? {} : { heldBy: draft.hold.shown }),
     policy,
     digest: sha256(canonicalJson({ chain: draft.digest, content: plan.item.contentHash })),
     ...(paths?.change === undefined ? {} : { change: paths.change }),

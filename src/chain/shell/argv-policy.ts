@@ -57,6 +57,8 @@ const Shape = Terms.extend({
   drop_env: Words,
   /** It starts the command that its own arguments are. */
   wraps: z.boolean().default(false),
+  /** It reads scripts: after one of these options, or from its input; not where one of the others comes first. */
+  script: z.strictObject({ options: Options, not_with: Options }).nullable().default(null),
   /** Spellings of one option. */
   synonyms: z.record(z.string(), z.array(Option).min(2)).default({}),
   examples: z.strictObject({

@@ -14,6 +14,7 @@ import type { JudgedArgv } from './judge-argv.ts'
 import { judgeArgv } from './judge-argv.ts'
 import type { LineTerms } from './line-terms.ts'
 import { pinProgram } from './pin.ts'
+import { scriptIn } from './script-in.ts'
 import { unavailable } from './unavailable.ts'
 
 /** A command line, compiled, with every program pinned: exactly this is started. */
@@ -37,10 +38,14 @@ interface LineCommandDraft extends Pick<JudgedArgv, 'fault' | 'runsCode' | 'isRe
   readonly git: readonly string[]
   /** What it would read and write, by whole paths. */
   readonly paths: JudgedArgv['paths']
+  /** Where it works. */
+  readonly folder: string
+  /** What it hands to a shell, which only that can read; null for nothing. */
+  readonly script: string | null
 }
 
 /** The name under which a script that only a shell can read is judged. */
-const RAW = 'shell:raw'
+export const RAW = 'shell:raw'
 
 type LineMeans = Pick<DraftMeans, 'childEnvironment' | 'argv'> & {
   readonly find: (name: string) => string
@@ -120,6 +125,8 @@ function draftCommand(
       fault,
       runsCode,
       isReadOnly,
+      folder: at,
+      script: isReadOnly ? null : scriptIn([program, ...argv.slice(1)], policies),
       paths: paths
         .filter(({ path }) => path !== '-')
         .map(({ use, path }) => ({ use, path: resolve(at, path) })),
@@ -141,7 +148,19 @@ function rawScript({ command }: LineWish, shell: Program, { argv: { policies } }
   const git = gitSubcommands(RAW, argv, policies)
   return {
     line: [{ joint: ';', programs: [{ ...shell, args: ['-c', command] }] }],
-    commands: [{ argv, program: RAW, git, fault: null, runsCode: true, isReadOnly: false, paths: [] }],
+    commands: [
+      {
+        argv,
+        program: RAW,
+        git,
+        fault: null,
+        runsCode: true,
+        isReadOnly: false,
+        paths: [],
+        folder: shell.cwd,
+        script: null,
+      },
+    ],
   }
 }
 

@@ -23,6 +23,8 @@ export interface Policy {
   readonly notices: readonly Notice[]
   /** What every child is confined to at least; null when nothing is asked for. */
   readonly sandbox: SandboxFloor | null
+  /** Programs that nobody vouches for are kept from what is Kiwi's own: so they are, unless a person says `off`. */
+  readonly guardsOwn: boolean
   /** Calls that one session or run may make; null for no bound. */
   readonly callBudget: number | null
   /** What becomes of a result that holds what looks like a secret. */

@@ -30,6 +30,7 @@ export function settingsOf(files: readonly Harness[]): Settings {
     },
     notices: read.filter(({ place }) => place !== 'project').flatMap(noticesOf),
     sandbox: floorOf(read.flatMap(({ content }) => content.sandbox ?? [])),
+    guardsOwn: !read.some(({ place, content }) => place !== 'project' && content.sandbox?.level === 'off'),
     callBudget: least(read.flatMap(({ content }) => content.budgets.tool_calls ?? [])),
     onSecret:
       (['block', 'redact'] as const).find((one) => read.some(({ content }) => content.secrets === one)) ??

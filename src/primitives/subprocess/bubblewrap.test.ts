@@ -1,4 +1,6 @@
-import { readFileSync, readdirSync } from 'node:fs'
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { shell } from '../../../test/fixtures/probe.ts'
 import { systemClock } from '../../shared/clock.ts'
@@ -17,12 +19,12 @@ afterAll(() => subprocess.close())
 
 async function held(level: SandboxLevel, script: string, more: Partial<Command> = {}): Promise<Command> {
   const { program, missing } = await subprocess.sandbox()
-  expect(missing).toEqual({ fs: null, strict: null })
+  expect(missing).toEqual({ own: null, fs: null, strict: null })
   const confinement: Confinement = {
     program,
     level,
-    hasNetwork: level === 'fs',
-    hidden: ['/tmp'],
+    hasNetwork: level !== 'strict',
+    hidden: level === 'own' ? [] : ['/tmp'],
     empty: [],
     read: [],
     write: [],
@@ -78,6 +80,22 @@ describe.each(SANDBOX_LEVELS)('level %s', (level) => {
     expect(await subprocess.run(command)).toMatchObject({ stdout: 'in', stderr: 'out\n', return_code: 7 })
   })
 })
+
+test.each(SANDBOX_LEVELS)(
+  'X8: what lies over a place stays there under %s, also for who is root inside',
+  async (level) => {
+    const folder = mkdtempSync(join(tmpdir(), 'kiwi-masked-'))
+    writeFileSync(join(folder, 'key'), 'FOUND')
+    const script = `umount ${folder}; umount -l ${folder}; unshare -Urm umount ${folder}; cat ${folder}/key; true`
+    const command = await held(level, script)
+    const { confinement } = command
+    if (confinement === undefined) throw new TypeError('it is not held')
+    const read = level === 'own' ? [] : [folder]
+    const masked = { ...command, confinement: { ...confinement, read, masked: [folder] } }
+    expect(await subprocess.run(masked)).toMatchObject({ success: true, stdout: '' })
+    rmSync(folder, { recursive: true })
+  },
+)
 
 describe('CMD-09: what runs away in a strict sandbox', () => {
   test('CMD-09 N14: it has bounds of memory and processes, and goes first when memory is short', async () => {

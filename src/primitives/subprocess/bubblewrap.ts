@@ -13,13 +13,14 @@ export function confine(program: Program, confinement: Confinement): Program {
     command: confinement.program,
     args: [...bubblewrapArguments(confinement), '--chdir', cwd, '--', ...bounded(confinement, command, args)],
     // Only this one is there to be written.
-    env: env['TMPDIR'] === undefined ? env : { ...env, TMPDIR: '/tmp' },
+    env: env['TMPDIR'] === undefined || confinement.level === 'own' ? env : { ...env, TMPDIR: '/tmp' },
     cwd,
   }
 }
 
 const OWN_PROCESSES = ['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try']
 const WHOLE_SYSTEM = ['--ro-bind', '/', '/', '--dev', '/dev']
+const AS_IT_IS = ['--dev-bind', '/', '/']
 
 function bubblewrapArguments(confinement: Confinement): readonly string[] {
   const { level, hasNetwork, hidden, empty, read, write, guarded, masked, needed, links } = confinement
@@ -27,9 +28,12 @@ function bubblewrapArguments(confinement: Confinement): readonly string[] {
     // With its parent it goes too, whatever became of the group. A namespace of users lets us do all this without rights.
     '--die-with-parent',
     '--unshare-user',
+    // Whoever is root would be so inside as well, and take what lies over a place away again.
+    '--cap-drop',
+    'CAP_SYS_ADMIN',
     ...(level === 'strict' ? OWN_PROCESSES : []),
     ...(hasNetwork ? [] : ['--unshare-net']),
-    ...WHOLE_SYSTEM,
+    ...(level === 'own' ? AS_IT_IS : WHOLE_SYSTEM),
     ...(level === 'strict' ? ['--proc', '/proc'] : []),
     ...hidden.flatMap(hide),
     ...empty.flatMap((path) => ['--dir', path]),
@@ -67,5 +71,6 @@ ulimit -u ${LIMITS.sandboxProcesses} || ulimit -p ${LIMITS.sandboxProcesses}
 exec "$@"`
 
 function bounded({ level }: Confinement, command: string, args: readonly string[]): readonly string[] {
-  return level === 'fs' ? [command, ...args] : ['/bin/sh', '-c', BOUNDS, 'kiwi-sandbox', command, ...args]
+  if (level !== 'strict') return [command, ...args]
+  return ['/bin/sh', '-c', BOUNDS, 'kiwi-sandbox', command, ...args]
 }

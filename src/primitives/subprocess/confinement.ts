@@ -10,7 +10,7 @@ export interface Confinement {
   readonly empty: readonly string[]
   /** What is given back below hidden places, to read. */
   readonly read: readonly string[]
-  /** The only places of the system it may write to. */
+  /** The only places of the system it may write to; under `own`, folders that keep their names. */
   readonly write: readonly string[]
   /** What lies in places it may write to and is not written all the same. */
   readonly guarded: readonly string[]
@@ -22,8 +22,11 @@ export interface Confinement {
   readonly links: readonly { readonly path: string; readonly target: string }[]
 }
 
-export const SANDBOX_LEVELS = ['fs', 'strict'] as const
-/** `fs` bounds what is written; `strict` also network, processes, memory and what is seen of homes. */
+export const SANDBOX_LEVELS = ['own', 'fs', 'strict'] as const
+/**
+ * `own` leaves all as it is but what is Kiwi's own; `fs` bounds what is written; `strict` also network, processes,
+ * memory and what is seen of homes.
+ */
 export type SandboxLevel = (typeof SANDBOX_LEVELS)[number]
 
 /** What this host has: the program, and for each level null, or why it cannot be had. */

@@ -26,12 +26,12 @@ async function lookAt(program: string | null, run: HostMeans['run']): Promise<Sa
   if (program === null) {
     const reason =
       process.platform === 'linux' ? 'bubblewrap is not installed' : 'there is none for this system'
-    return { mechanism: 'bubblewrap', program: '', missing: { fs: reason, strict: reason } }
+    return { mechanism: 'bubblewrap', program: '', missing: { own: reason, fs: reason, strict: reason } }
   }
-  const [fs = null, strict = null] = await Promise.all(
+  const [own = null, fs = null, strict = null] = await Promise.all(
     SANDBOX_LEVELS.map(async (level) => reasonOf(await run(probe(program, level)))),
   )
-  return { mechanism: 'bubblewrap', program, missing: { fs, strict } }
+  return { mechanism: 'bubblewrap', program, missing: { own, fs, strict } }
 }
 
 /** With everything that a real one has; only the places differ. */
@@ -39,9 +39,9 @@ function probe(program: string, level: SandboxLevel): Command {
   const confinement: Confinement = {
     program,
     level,
-    hasNetwork: level === 'fs',
-    hidden: ['/tmp'],
-    empty: ['/tmp/home'],
+    hasNetwork: level !== 'strict',
+    hidden: level === 'own' ? [] : ['/tmp'],
+    empty: level === 'own' ? [] : ['/tmp/home'],
     read: ['/etc'],
     write: [],
     guarded: [],

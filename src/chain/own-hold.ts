@@ -1,0 +1,96 @@
+import type { Dirent } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { Confinement } from '../primitives/subprocess/confinement.ts'
+import type { OwnPlaces } from './confine.ts'
+import { isBelowAny, real, sorted } from './confine.ts'
+import type { Hold, HoldMeans } from './hold.ts'
+import { heldBy } from './hold.ts'
+import type { Plan } from './plan.ts'
+import { VOUCHED } from './trust.ts'
+
+/** Whether it may start code that nobody vouches for: that of its chain, or what its arguments and a project say. */
+export function mayRunUnvouched({ trust, effect }: Plan): boolean {
+  if (trust.level < VOUCHED || effect.kind === 'line') return true
+  return effect.kind === 'subprocess' && effect.command.hasArgvPolicy
+}
+
+/** Keeps a program from what is Kiwi's own, and leaves everything else as it is; null where that cannot be had. */
+export function ownHold({ host, own, projectPath }: HoldMeans): Hold | null {
+  if (host.missing.own !== null) return null
+  let confinement: Confinement | null = null
+  return {
+    shown: { level: 'own', mechanism: host.mechanism },
+    isAsked: false,
+    read: [],
+    write: [],
+    confine: (program) => heldBy(program, (confinement ??= ownConfinement(host.program, own, projectPath))),
+    warnings: [],
+  }
+}
+
+function ownConfinement(program: string, own: OwnPlaces, projectPath: string | null): Confinement {
+  // What is not there cannot be covered, and would be made by whoever comes first.
+  if (!existsSync(own.cache)) mkdirSync(own.cache, { recursive: true, mode: 0o700 })
+  const [home, userSpace, cache] = [real(own.home), real(own.userSpace), real(own.cache)]
+  const secret = own.secret.map(real)
+  const harness = harnessOf(projectPath)
+  const { folders, links } = givenBack(userSpace, secret)
+  return {
+    program,
+    level: 'own',
+    hasNetwork: true,
+    hidden: [],
+    empty: [],
+    read: [],
+    write: sorted([...above(userSpace, home), ...above(cache, home), ...harness.folders]),
+    guarded: sorted([cache, real(own.machineHarness), ...harness.files].filter(existsSync)),
+    masked: [
+      ...[userSpace].filter(existsSync),
+      ...sorted(secret).filter((path) => existsSync(path) && !isBelowAny(path, [userSpace])),
+    ],
+    needed: sorted([...folders, ...own.plain.map(real).filter(existsSync)]),
+    links,
+  }
+}
+
+/** Items and libraries of the person's own; files beside them are Kiwi's, also those that are made later. */
+function givenBack(
+  userSpace: string,
+  secret: readonly string[],
+): { readonly folders: readonly string[]; readonly links: Confinement['links'] } {
+  const entries = entriesOf(userSpace).map((entry) => ({ entry, path: join(userSpace, entry.name) }))
+  const holdsSecret = (folder: string): boolean => secret.some((path) => isBelowAny(path, [folder]))
+  return {
+    folders: entries
+      .filter(({ entry, path }) => entry.isDirectory() && !holdsSecret(path))
+      .map(({ path }) => path),
+    links: entries
+      .filter(({ entry }) => entry.isSymbolicLink())
+      .map(({ path }) => ({ path, target: real(path) })),
+  }
+}
+
+function entriesOf(folder: string): readonly Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+  } catch {
+    return []
+  }
+}
+
+/** What a project decides about its tools, and the folders that would take it along to another name. */
+function harnessOf(projectPath: string | null): Readonly<Record<'folders' | 'files', readonly string[]>> {
+  if (projectPath === null) return { folders: [], files: [] }
+  const file = real(join(projectPath, '.ai', 'config', 'agent_harness.yaml'))
+  return existsSync(file)
+    ? { folders: above(file, real(projectPath)), files: [file] }
+    : { folders: [], files: [] }
+}
+
+/** The folders between two: each is mounted on itself, since what is mounted cannot be renamed. */
+function above(path: string, root: string): readonly string[] {
+  const found: string[] = []
+  for (let at = dirname(path); at !== root && isBelowAny(at, [root]); at = dirname(at)) found.push(at)
+  return found
+}
