@@ -117,7 +117,7 @@ function createProgram(ends: (run: Promise<number>) => Promise<void>): Command {
   inProject('init', 'make the .ai folder of this project, and trust it')
     .option('--yes', 'without asking about items that are already there')
     .action(async (options) => ends((await import('./init.ts')).initCommand(options)))
-  addAnswering({ command, ends })
+  addAnswering({ command, ends, wholeNumber })
   addAudit(inProject('audit', 'show the record of calls, newest first'), wholeNumber('--limit')).action(
     async (options) => ends((await import('./audit.ts')).auditCommand(options)),
   )

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { ERRORS, KiwiError } from '../shared/errors.ts'
 import type { Terminal } from './terminal.ts'
 import { printReply, printable, printableText, table } from './terminal.ts'
-import { unifiedDiff } from './unified-diff.ts'
+import { unifiedDiff } from '../shared/unified-diff.ts'
 import type { CommonOptions } from './with-kiwi.ts'
 import { withKiwi } from './with-kiwi.ts'
 
