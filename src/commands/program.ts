@@ -122,7 +122,7 @@ function createProgram(ends: (run: Promise<number>) => Promise<void>): Command {
     async (options) => ends((await import('./audit.ts')).auditCommand(options)),
   )
   inProject('undo', 'show what taking a call back would change, or do it')
-    .argument('[call]', 'the id of a call: undo_id of its reply')
+    .argument('[call]', 'the id of a call: undo_id of its reply; none lists what can be undone')
     .option('--run <id>', 'all calls of a run or session, newest first')
     .option('--yes', 'do it')
     .action(async (call, options) => ends((await import('./undo.ts')).undoCommand(call, options)))

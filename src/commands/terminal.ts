@@ -68,13 +68,16 @@ export function runLine(id: string, required: readonly string[]): string {
   return printable(`Run it: kiwi run ${id}${required.map((name) => ` ${name}=...`).join('')}`)
 }
 
-/** Columns as wide as their widest cell; the last may run on. A cell is made printable, then styled by its column. */
+/** Columns as wide as their widest cell; the last of a row may run on. A cell is made printable, then styled by its column. */
 export function table(
   rows: readonly (readonly string[])[],
   styles: Readonly<Record<number, (text: string) => string>> = {},
 ): string {
-  const clean = rows.map((cells) => cells.map(printable))
-  const widths = (clean[0] ?? []).map((_, column) =>
+  const clean = rows.map((cells) => {
+    const end = cells.findLastIndex((cell) => cell !== '') + 1
+    return cells.slice(0, end).map(printable)
+  })
+  const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...clean.map((cells) => cells[column]?.length ?? 0)),
   )
   return clean
