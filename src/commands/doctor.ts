@@ -137,7 +137,7 @@ async function storeFinding({ kiwi, call }: Session): Promise<Finding> {
 
 async function look(session: Session): Promise<readonly Finding[]> {
   const { kiwi, project, call } = session
-  const { store, config, spaces } = kiwi
+  const { store, spaces } = kiwi
   const findings: Finding[] = []
   const { records, fault } = await kiwi.verifyJournal()
   findings.push(

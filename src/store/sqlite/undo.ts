@@ -47,10 +47,8 @@ export function createUndo(connection: Connection): UndoLog {
     find: (id) => checkpoints(() => statements.selectById.all(id, id, id)),
     standing: (limit) => checkpoints(() => statements.selectStanding.all(limit)),
     unfinished: (project) => checkpoints(() => statements.selectOpen.all(project)),
-    async changes(callId) {
-      const rows = await connection.read(() => statements.selectPaths.all(callId))
-      return rows.map((row) => readRow(PathRow, row))
-    },
+    changes: async (callId) =>
+      (await connection.read(() => statements.selectPaths.all(callId))).map((row) => readRow(PathRow, row)),
     async bytes(hash) {
       const found = await connection.read(() => statements.selectBytes.get(hash))
       return found === undefined ? null : unpack(readRow(BytesRow, found))
