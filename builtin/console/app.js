@@ -42,7 +42,10 @@ function toRow({ id, title, who, text, rule }) {
 
 async function refresh() {
   const { approvals, isIn, error } = await ask('approvals', {})
-  if (!isIn) return show('This link was used or is too old: run "kiwi approvals --link" for a new one.')
+  if (!isIn)
+    return show(
+      `This link was used or is too old: run "kiwi approvals --link --port ${location.port}" for a new one.`,
+    )
   if (approvals === undefined) return show(error)
   const known = new Set([...list.children].map(({ dataset }) => dataset.id))
   for (const approval of approvals) if (!known.has(approval.id)) list.append(toRow(approval))

@@ -128,6 +128,17 @@ describe('P2: a program that does not succeed', () => {
     })
   })
 
+  test.each([
+    ['hint: one\nfatal: not a repository\nusage: git', 'fatal: not a repository'],
+    ['error: pathspec\nerror: second', 'error: pathspec'],
+    ['an error: within\nlast', 'last'],
+  ])('of %j the line that says why is told', async (told, why) => {
+    bash('says', `printf '%s\\n' ${JSON.stringify(told).replaceAll('\\n', '\n')} >&2; exit 128`)
+    await expect(temp.run('says')).rejects.toMatchObject({
+      message: `Cannot run "says": it ended with code 128: ${why}`,
+    })
+  })
+
   test('by a signal', async () => {
     bash('dies', 'kill -SEGV $$')
     await expect(temp.run('dies')).rejects.toMatchObject({

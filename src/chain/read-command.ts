@@ -95,7 +95,7 @@ function failureOf({ timeoutMs }: Shown, result: CommandResult): { code: ErrorCo
       return { code: 'TOOL_FAILED', reason: `it could not be started: ${stderr}` }
     case null: {
       const end = signal === null ? `code ${return_code}` : signal
-      return { code: 'TOOL_FAILED', reason: `it ended with ${end}${lastLine(stderr)}` }
+      return { code: 'TOOL_FAILED', reason: `it ended with ${end}${toldBy(stderr)}` }
     }
   }
 }
@@ -105,7 +105,9 @@ function parseJson(text: string): JsonValue | undefined {
   return /^\s*[[{"\d\-tfn]/.test(text) ? parsePlain(text) : undefined
 }
 
-function lastLine(stderr: string): string {
-  const line = stderr.trimEnd().split('\n').at(-1) ?? ''
+/** The line that says why, where a program marks it; hints and usage may follow it. Else the last one. */
+function toldBy(stderr: string): string {
+  const lines = stderr.trimEnd().split('\n')
+  const line = lines.find((one) => /^(?:fatal|error): /.test(one)) ?? lines.at(-1) ?? ''
   return line === '' ? '' : `: ${line.slice(0, 300)}`
 }

@@ -85,3 +85,15 @@ test('H9: whether it can be undone, what it starts and what it sends are said', 
     'starts    "/usr/bin/git" "commit" "-m" "a; b"\n          "/usr/bin/git" "push"\n',
   )
 })
+
+test('H9: a folder in what is said of the undo is quoted once', () => {
+  const undo = 'can be undone: what "/tmp/x" holds now is kept'
+  expect(shownQuestion(question({ undo }), false)).toContain(`undo      ${undo}\n`)
+})
+
+test('APR-08: a line too long to be shown is left out whole, and said to be', () => {
+  const change = { path: file, content: `${'x'.repeat(100_000)}\nhidden\n` }
+  const asked = question({ change })
+  expect(shownQuestion(asked, false)).toMatch(/@@\n\.\.\. 2 more lines: kiwi approvals \w+ --full$/)
+  expect(shownQuestion(asked, true)).toContain('+hidden')
+})

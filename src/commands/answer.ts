@@ -1,14 +1,12 @@
-import { constants, closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { changeOf, questionText } from '../kernel/approval-view.ts'
+import { questionText } from '../kernel/approval-view.ts'
+import { changeLines } from '../kernel/change-lines.ts'
 import type { Question } from '../kernel/questions.ts'
 import type { Kiwi } from '../kiwi.ts'
-import { errnoOf } from '../shared/errors.ts'
 import type { Reply } from '../shared/reply.ts'
-import { visible, visibleLine } from '../shared/visible.ts'
+import { visible } from '../shared/visible.ts'
 import { canAsk, typed } from './ask.ts'
 import { openTerminal, printReply } from './terminal.ts'
-import { unifiedDiff } from './unified-diff.ts'
 import type { Decide } from './with-kiwi.ts'
 
 const Waiting = z.looseObject({ approval_id: z.string() })
@@ -53,41 +51,4 @@ export function shownQuestion(question: Question, isFull: boolean): string {
 
 export function timeOf(time: number): string {
   return new Date(time).toISOString().replace('T', ' ').slice(0, 19)
-}
-
-const MOST_LINES = 200
-
-/** The file as it is now against what it would be. */
-export function changeLines(question: Question, isFull: boolean): readonly string[] {
-  const change = changeOf(question)
-  if (change === null) return []
-  const before = contentOf(change.path)
-  const diff = before === null ? null : unifiedDiff(before, change.content)
-  if (diff === null) return [`changes   "${visible(change.path)}": too large or too different to compare`]
-  const lines = diff.split('\n').map(visibleLine)
-  const shown = isFull ? lines : lines.slice(0, MOST_LINES)
-  const more = lines.length - shown.length
-  return [
-    `changes   "${visible(change.path)}"`,
-    ...shown,
-    ...(more > 0 ? [`... ${more} more lines: kiwi approvals ${question.id} --full`] : []),
-  ]
-}
-
-const MOST_BYTES = 1024 * 1024
-
-/** Empty for none there; null for what is no plain file, or a large one. */
-function contentOf(path: string): string | null {
-  let file: number
-  try {
-    file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-  } catch (error) {
-    return errnoOf(error) === 'ENOENT' ? '' : null
-  }
-  try {
-    const stats = fstatSync(file)
-    return stats.isFile() && stats.size <= MOST_BYTES ? readFileSync(file, 'utf8') : null
-  } finally {
-    closeSync(file)
-  }
 }

@@ -12,6 +12,7 @@ interface ApprovalsOptions extends CommonOptions {
   readonly grants?: boolean
   readonly noticeSecret?: boolean
   readonly link?: boolean
+  readonly port?: number
 }
 
 const MOST = 200
@@ -27,7 +28,7 @@ export function approvalsCommand(id: string | undefined, options: ApprovalsOptio
     }
     if (options.link === true) {
       assertAnswering('make a link for', 'the console')
-      const { port } = kiwi.config
+      const port = options.port ?? kiwi.config.port
       terminal.out(`http://127.0.0.1:${port}/console#${await kiwi.questions.makeCode()}`)
       terminal.note('Open it within five minutes, once, while "kiwi serve" runs.')
       return 0

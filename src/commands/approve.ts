@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Answer } from '../kernel/call.ts'
+import type { Question } from '../kernel/questions.ts'
 import type { Kiwi } from '../kiwi.ts'
 import { ERRORS, KiwiError, messageOf } from '../shared/errors.ts'
 import { shownQuestion } from './answer.ts'
@@ -24,7 +25,8 @@ export function approveCommand(id: string, options: ApproveOptions): Promise<num
     const channel = await channelOf('approve', id, options, kiwi)
     const question = await kiwi.questions.find(id)
     const parameters = options.params === undefined ? null : readParameters([], options.params, null)
-    if (channel === 'terminal') {
+    // What cannot be approved any more is refused at once, on record: nobody reads it all for nothing.
+    if (channel === 'terminal' && isOpen(question)) {
       const terminal = openTerminal()
       terminal.note(shownQuestion(question, false))
       if (parameters !== null) terminal.note(`instead   ${printable(JSON.stringify(parameters))}`)
@@ -48,6 +50,10 @@ export function approveCommand(id: string, options: ApproveOptions): Promise<num
     )
     return printReply(reply, options.json === true, showOutput)
   })
+}
+
+function isOpen({ state, isOurs }: Question): boolean {
+  return isOurs && (state === 'pending' || state === 'rejected')
 }
 
 /** `kiwi deny ID [reason]`: a no needs no second thought. */

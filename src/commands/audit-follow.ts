@@ -9,6 +9,7 @@ interface FollowMeans {
   readonly store: StoreView
   readonly terminal: Terminal
   readonly isJson: boolean
+  readonly isWide: boolean
   readonly signal: AbortSignal
 }
 
@@ -17,9 +18,10 @@ const PAGE = 500
 
 /** The newest records that fit, then each as it comes, from whichever process, until the signal. */
 export async function follow(filter: JournalFilter, means: FollowMeans): Promise<void> {
-  const { store, terminal, isJson, signal } = means
+  const { store, terminal, isJson, isWide, signal } = means
   const show = (records: readonly JournalRecord[]): void => {
-    for (const record of records) terminal.out(isJson ? jsonLine(auditEntry(record)) : recordLine(record))
+    for (const record of records)
+      terminal.out(isJson ? jsonLine(auditEntry(record)) : recordLine(record, isWide))
   }
   const [newest] = await store.records({ limit: 1 })
   let last = newest?.seq ?? 0

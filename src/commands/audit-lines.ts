@@ -3,20 +3,49 @@ import type { JournalRecord } from '../store/store.ts'
 import { printable, table } from './terminal.ts'
 
 const LONGEST_CELL = 80
-const HEADINGS = ['seq', 'time', 'kind', 'status', 'operation', 'tool', 'by', 'detail'] as const
-/** Of a table whose last lines are not known yet. */
-const WIDTHS = [6, 19, 8, 9, 14, 24, 16] as const
+
+interface Column {
+  readonly heading: string
+  /** In a table whose last lines are not known yet. */
+  readonly width: number
+  readonly of: (record: JournalRecord) => string
+  readonly isWide?: true
+}
+
+const COLUMNS: readonly Column[] = [
+  { heading: 'seq', width: 6, of: ({ seq }) => String(seq) },
+  {
+    heading: 'time',
+    width: 19,
+    of: ({ wall }) => new Date(wall).toISOString().replace('T', ' ').slice(0, 19),
+  },
+  { heading: 'call', width: 26, of: ({ call_id }) => call_id },
+  { heading: 'session', width: 26, of: ({ session }) => session, isWide: true },
+  { heading: 'kind', width: 8, of: ({ kind }) => kind },
+  { heading: 'status', width: 9, of: ({ status }) => status },
+  { heading: 'operation', width: 14, of: ({ operation }) => operation },
+  { heading: 'tool', width: 24, of: ({ tool }) => tool.slice(0, LONGEST_CELL) },
+  { heading: 'by', width: 16, of: ({ principal }) => principal },
+  { heading: 'detail', width: 0, of: detailOf },
+]
+
+function columnsOf(isWide: boolean): readonly Column[] {
+  return COLUMNS.filter((column) => isWide || column.isWide !== true)
+}
 
 /** Records as a table. */
-export function recordTable(records: readonly JournalRecord[]): string {
-  return table([HEADINGS, ...records.map(cellsOf)])
+export function recordTable(records: readonly JournalRecord[], isWide = false): string {
+  const columns = columnsOf(isWide)
+  const rows = records.map((record) => columns.map(({ of }) => of(record)))
+  return table([columns.map(({ heading }) => heading), ...rows])
 }
 
 /** One record by itself, in columns that stay where they are. */
-export function recordLine(record: JournalRecord): string {
-  return cellsOf(record)
-    .map((cell, column) => printable(cell).padEnd(WIDTHS[column] ?? 0))
+export function recordLine(record: JournalRecord, isWide = false): string {
+  return columnsOf(isWide)
+    .map(({ width, of }) => printable(of(record)).padEnd(width))
     .join('  ')
+    .trimEnd()
 }
 
 /** The calls of each session below it, and below these the sessions that came from it. */
@@ -58,15 +87,8 @@ function indented(line: string): string {
   return `  ${line}`
 }
 
-function cellsOf(record: JournalRecord): readonly string[] {
-  const { seq, wall, kind, status, operation, tool, principal, body } = record
+function detailOf({ body }: JournalRecord): string {
   const { code, duration_ms, rule, approval_id } = body
   const said = code ?? approval_id ?? (duration_ms === undefined ? rule : `${textOf(duration_ms)} ms`)
-  const detail = Object.keys(body).length === 0 ? 'erased' : said
-  const time = new Date(wall).toISOString().replace('T', ' ').slice(0, 19)
-  return [String(seq), time, kind, status, operation, cut(tool), principal, cut(textOf(detail))]
-}
-
-function cut(text: string): string {
-  return text.slice(0, LONGEST_CELL)
+  return textOf(Object.keys(body).length === 0 ? 'erased' : said).slice(0, LONGEST_CELL)
 }

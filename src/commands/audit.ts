@@ -16,6 +16,7 @@ import { withKiwi } from './with-kiwi.ts'
 interface AuditOptions extends CommonOptions, FilterOptions, ExportOptions {
   readonly limit?: number
   readonly follow?: boolean
+  readonly wide?: boolean
   readonly verify?: boolean
   readonly erase?: string
   readonly yes?: boolean
@@ -28,6 +29,7 @@ export function auditCommand(options: AuditOptions): Promise<number> {
   // Before anything is opened: what is wrong with the options needs no store.
   const filter = { ...filterOf(options, Date.now()), limit: options.limit ?? SHOWN }
   const isJson = options.json === true
+  const isWide = options.wide === true
   return withKiwi(options, async (session) => {
     const { kiwi } = session
     const terminal = openTerminal()
@@ -37,13 +39,13 @@ export function auditCommand(options: AuditOptions): Promise<number> {
     if (options.follow === true) {
       const end = new AbortController()
       process.once('SIGINT', () => end.abort())
-      await follow(filter, { store: kiwi.store, terminal, isJson, signal: end.signal })
+      await follow(filter, { store: kiwi.store, terminal, isJson, isWide, signal: end.signal })
       return 0
     }
     const records = await kiwi.store.records(filter)
     if (isJson) for (const record of records) terminal.out(jsonLine(auditEntry(record)))
     else if (records.length === 0) terminal.note('No records fit.')
-    else if (options.session === undefined) terminal.out(recordTable(records))
+    else if (options.session === undefined) terminal.out(recordTable(records, isWide))
     else terminal.out(sessionTree(records.toReversed()))
     return 0
   })

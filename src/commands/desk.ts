@@ -2,13 +2,14 @@ import { readFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { questionText } from '../kernel/approval-view.ts'
+import { changeLines } from '../kernel/change-lines.ts'
 import type { Question } from '../kernel/questions.ts'
 import type { Kiwi } from '../kiwi.ts'
 import { answerAct } from '../meta/answer-act.ts'
 import type { Choice, Desk, Waiting } from '../server/console.ts'
 import type { Ids } from '../shared/ids.ts'
 import { visible } from '../shared/visible.ts'
-import { changeLines, timeOf } from './answer.ts'
+import { timeOf } from './answer.ts'
 
 const MOST = 50
 

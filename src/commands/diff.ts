@@ -14,7 +14,7 @@ import { writtenOf } from '../spaces/written-item.ts'
 import type { ItemFile } from '../store/store.ts'
 import type { Terminal } from './terminal.ts'
 import { printReply, printable, printableText } from './terminal.ts'
-import { unifiedDiff } from './unified-diff.ts'
+import { unifiedDiff } from '../shared/unified-diff.ts'
 import type { CommonOptions } from './with-kiwi.ts'
 import { withKiwi } from './with-kiwi.ts'
 

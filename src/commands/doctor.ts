@@ -1,4 +1,5 @@
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, statSync, statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/config.ts'
 import { readEnvironment } from '../config/environment.ts'
@@ -118,21 +119,29 @@ async function trustFinding(session: Session): Promise<Finding> {
   return { name, state: 'warn', detail, fix: 'Review them, then run kiwi trust' }
 }
 
+/** Whether a call can be recorded is seen by making one: an open store tells nothing of the room on its disk. */
+async function storeFinding({ kiwi, call }: Session): Promise<Finding> {
+  const { store, config } = kiwi
+  const name = 'store'
+  const fix = `Make ${config.store} writable`
+  if (store.readOnlyReason !== null)
+    return { name, state: 'fail', code: 'STORE_UNAVAILABLE', detail: store.readOnlyReason, fix }
+  const { metadata } = await call('help', {})
+  const records = await store.records({ call_id: metadata.call_id, limit: 2 })
+  if (records.length === 2) return { name, state: 'ok', detail: config.store }
+  const { bavail, bsize } = statfsSync(dirname(config.store))
+  const room = `${Math.floor((bavail * bsize) / 1024)} KiB are free on its disk`
+  const detail = `${config.store} takes no records, so nothing that changes something runs; ${room}`
+  return { name, state: 'fail', code: 'STORE_FULL', detail, fix: `Make room on its disk, or: ${fix}` }
+}
+
 async function look(session: Session): Promise<readonly Finding[]> {
   const { kiwi, project, call } = session
-  const { store, config, spaces } = kiwi
+  const { store, spaces } = kiwi
   const findings: Finding[] = []
   const { records, fault } = await kiwi.verifyJournal()
   findings.push(
-    store.readOnlyReason === null
-      ? { name: 'store', state: 'ok', detail: config.store }
-      : {
-          name: 'store',
-          state: 'fail',
-          code: 'STORE_UNAVAILABLE',
-          detail: store.readOnlyReason,
-          fix: `Make ${config.store} writable`,
-        },
+    await storeFinding(session),
     fault === null
       ? { name: 'journal', state: 'ok', detail: `${records} records, the chain is whole` }
       : {

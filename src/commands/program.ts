@@ -118,12 +118,12 @@ function createProgram(ends: (run: Promise<number>) => Promise<void>): Command {
   inProject('init', 'make the .ai folder of this project, and trust it')
     .option('--yes', 'without asking about items that are already there')
     .action(async (options) => ends((await import('./init.ts')).initCommand(options)))
-  addAnswering({ command, ends })
+  addAnswering({ command, ends, wholeNumber })
   addAudit(inProject('audit', 'show the record of calls, newest first'), wholeNumber('--limit')).action(
     async (options) => ends((await import('./audit.ts')).auditCommand(options)),
   )
   inProject('undo', 'show what taking a call back would change, or do it')
-    .argument('[call]', 'the id of a call: undo_id of its reply')
+    .argument('[call]', 'the id of a call: undo_id of its reply; none lists what can be undone')
     .option('--run <id>', 'all calls of a run or session, newest first')
     .option('--yes', 'do it')
     .action(async (call, options) => ends((await import('./undo.ts')).undoCommand(call, options)))

@@ -62,6 +62,7 @@ Try (in your client, or in another terminal)
 
   node dist/cli.js demo      a real client drives all four tools and prints each exchange
   node dist/cli.js audit     every call is on record
-  node dist/cli.js approvals --link   a page in your browser where you answer what waits for you
+  node dist/cli.js approvals --link --port ${new URL(url).port}
+                             a page in your browser where you answer what waits for you
 Ctrl-C ends it.`)
 }

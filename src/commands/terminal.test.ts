@@ -31,3 +31,13 @@ test('AUD-05: a cell stays in its row, and styles come after it was cleaned and 
     ),
   ).toBe('<a b   >  ?x  last\n<longer>  y   run on')
 })
+
+test('a row that ends in empty cells ends where its text does', () => {
+  expect(
+    table([
+      ['a', 'long', ''],
+      ['b', '', ''],
+      ['c', 'd', 'e'],
+    ]),
+  ).toBe('a  long\nb\nc  d     e')
+})

@@ -57,24 +57,44 @@ function printWaiting(data: unknown, terminal: Terminal): void {
 function printError(error: ReplyError, terminal: Terminal): void {
   terminal.note(`${terminal.red(error.code)} ${printable(error.message)}`)
   terminal.note(`  ${printable(error.hint)}`)
+  for (const line of faultLines(error.details)) terminal.note(`    ${printable(line)}`)
   // The hint above says what help would.
   const { call, arguments: given } = error.fix
   if (call !== 'help')
     terminal.note(printable(`  next: ${commandOf(error.fix) ?? `${call} ${JSON.stringify(given)}`}`))
 }
 
+const Faults = z.looseObject({
+  missing: z.array(z.string()).catch([]),
+  invalid: z.array(z.looseObject({ name: z.string(), reason: z.string() })).catch([]),
+})
+
+/** The fields that hints speak of. */
+function faultLines(details: unknown): readonly string[] {
+  const { missing, invalid } = Faults.catch({ missing: [], invalid: [] }).parse(details)
+  return [
+    ...missing.map((name) => `${name}: is missing`),
+    ...invalid.map(({ name, reason }) => `${name}: ${reason}`),
+  ].slice(0, MOST_FAULTS)
+}
+
+const MOST_FAULTS = 20
+
 /** How an item is run, with what it must be given. */
 export function runLine(id: string, required: readonly string[]): string {
   return printable(`Run it: kiwi run ${id}${required.map((name) => ` ${name}=...`).join('')}`)
 }
 
-/** Columns as wide as their widest cell; the last may run on. A cell is made printable, then styled by its column. */
+/** Columns as wide as their widest cell; the last of a row may run on. A cell is made printable, then styled by its column. */
 export function table(
   rows: readonly (readonly string[])[],
   styles: Readonly<Record<number, (text: string) => string>> = {},
 ): string {
-  const clean = rows.map((cells) => cells.map(printable))
-  const widths = (clean[0] ?? []).map((_, column) =>
+  const clean = rows.map((cells) => {
+    const end = cells.findLastIndex((cell) => cell !== '') + 1
+    return cells.slice(0, end).map(printable)
+  })
+  const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...clean.map((cells) => cells[column]?.length ?? 0)),
   )
   return clean

@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { ERRORS, KiwiError } from '../shared/errors.ts'
+import type { Checkpoint } from '../store/undo.ts'
+import { timeOf } from './answer.ts'
 import type { Terminal } from './terminal.ts'
-import { printReply, printable, printableText, table } from './terminal.ts'
-import { unifiedDiff } from './unified-diff.ts'
+import { openTerminal, printReply, printable, printableText, table } from './terminal.ts'
+import { unifiedDiff } from '../shared/unified-diff.ts'
 import type { CommonOptions } from './with-kiwi.ts'
 import { withKiwi } from './with-kiwi.ts'
 
@@ -12,9 +14,14 @@ interface UndoOptions extends CommonOptions {
   readonly yes?: boolean
 }
 
-/** `kiwi undo <call>`, `kiwi undo --run <run or session>`: shows what would be put back; --yes does it. */
+/**
+ * `kiwi undo <call>`, `kiwi undo --run <run or session>`: shows what would be put back; --yes does it. Without either:
+ * which calls there are.
+ */
 export function undoCommand(id: string | undefined, options: UndoOptions): Promise<number> {
-  return withKiwi(options, async ({ call }) => {
+  return withKiwi(options, async ({ kiwi, call }) => {
+    if (id === undefined && options.run === undefined && options.yes !== true)
+      return list(await kiwi.store.standing(MOST_LISTED), options.json === true)
     const isDone = options.yes === true
     const reply = await call('execute', {
       item_type: 'tool',
@@ -30,11 +37,25 @@ export function undoCommand(id: string | undefined, options: UndoOptions): Promi
   })
 }
 
+const MOST_LISTED = 20
+
+function list(calls: readonly Checkpoint[], isJson: boolean): number {
+  const terminal = openTerminal()
+  if (isJson) terminal.out(JSON.stringify(calls, null, 2))
+  else if (calls.length === 0) terminal.note('Nothing is kept that could be undone.')
+  else {
+    const rows = calls.map(({ call_id, tool, wall, project }) => [call_id, timeOf(wall), tool, project ?? ''])
+    terminal.out(table([['call', 'time', 'tool', 'project'], ...rows]))
+    terminal.note('\nShow what undoing one would change: kiwi undo CALL')
+  }
+  return 0
+}
+
 function readId(call: string | undefined, run: string | undefined): string {
   const id = call ?? run
   if (id !== undefined && (call === undefined || run === undefined)) return id
   throw new KiwiError('INVALID_PARAMETERS', 'Cannot undo: give one call, or --run with a run or session', {
-    hint: 'kiwi audit shows the calls',
+    hint: 'kiwi undo alone lists the calls',
     details: { missing: id === undefined ? ['call'] : [], invalid: [] },
   })
 }

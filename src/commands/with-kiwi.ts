@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os'
 import { resolve } from 'node:path'
+import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/config.ts'
 import { readEnvironment } from '../config/environment.ts'
 import type { Kiwi } from '../kiwi.ts'
@@ -41,7 +42,7 @@ export async function withKiwi<T>(
   { project, json }: CommonOptions,
   use: (session: Session) => Promise<T>,
 ): Promise<T> {
-  const config = loadConfig(readEnvironment())
+  const config = configOfCommand()
   const kiwi = await openKiwi(config)
   const folder = project === undefined ? findProject('.', config) : resolve(project)
   const client = {
@@ -72,4 +73,10 @@ export async function withKiwi<T>(
   } finally {
     await kiwi.close()
   }
+}
+
+/** A person reads the reply: lines for operators come with it only where they are asked for. */
+function configOfCommand(): Config {
+  const config = loadConfig(readEnvironment())
+  return config.sources.log_level === 'default' ? { ...config, logLevel: 'silent' } : config
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { groupOf } from '../shared/groups.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
-import { visible, visibleJson } from '../shared/visible.ts'
+import { visible, visibleJson, visibleLine } from '../shared/visible.ts'
 import type { Approval } from '../store/approvals.ts'
 import type { Call, Undo } from './call.ts'
 import type { Demand, Verdict } from './policy/rule.ts'
@@ -13,6 +14,9 @@ const SHOWN_CHARACTERS = 4096
 export function summaryOf({ work, ticket, projectPath }: Call, asks: readonly Verdict[]): JsonObject {
   if (work === null) throw new TypeError('nobody is asked about a call before it was worked out')
   const { item, action, demands, parameters, redact, preview, change, undo } = work
+  const would = preview(true)
+  // How a shipped server is started is the same for every call of it, and tells nothing of this one.
+  const isOwnServer = 'would_call' in would && item.space === 'builtin' && groupOf(item.id) !== undefined
   return {
     tool: item.id,
     version: item.version,
@@ -21,8 +25,8 @@ export function summaryOf({ work, ticket, projectPath }: Call, asks: readonly Ve
     subject: ticket.subject,
     // Not by their names, as in the journal: a person must see what an agent calls a secret.
     parameters: redact(parameters ?? asJson(ticket.parameters)),
-    would: redact(preview(true)),
-    commands: redact(demands.flatMap(commandOf)),
+    would: redact(would),
+    commands: isOwnServer ? [] : redact(demands.flatMap(commandOf)),
     ...(change === undefined ? {} : { change: redact({ path: change.path, content: change.content }) }),
     undo: undo === undefined ? null : undoText(undo),
     asks: asks.map(({ layer, rule, demand, reason }) => ({
@@ -52,9 +56,9 @@ function undoText(undo: Undo): string {
     case 'files':
       return 'can be undone: what its files are now is kept'
     case 'tree':
-      return `can be undone: what "${undo.root}" holds now is kept`
+      return `can be undone: what ${quoted(undo.root)} holds now is kept`
     case 'call':
-      return `can be undone by "${undo.tool}"`
+      return `can be undone by ${quoted(undo.tool)}`
     case 'never':
       return `cannot be undone: ${undo.why}`
   }
@@ -97,7 +101,7 @@ export function questionText(approval: Approval, isFull = false): string {
     ['starts', bounded(starts.map((argv) => argv.map(quoted).join(' ')).join('\n'))],
     ['in', cwd === null ? null : quoted(cwd)],
     ['sends', url === null ? null : bounded(`${visible(method ?? '')} ${visible(url)}`)],
-    ['undo', undo === null ? null : visible(undo)],
+    ['undo', undo === null ? null : visibleLine(undo)],
     ['asked by', asks.map(askText).join('\n')],
     ['for', forWhom(approval)],
     ['content', approval.digest],

@@ -1,14 +1,16 @@
 import { dirname, join } from 'node:path'
+import type { Draft } from '../chain/draft.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { statOf } from '../spaces/disk.ts'
-import type { Manifest } from '../spaces/manifest.ts'
 
-/** For a tool that changes things where git could keep them: that a commit of its own beforehand is a good idea. */
-export function checkpointHint({ mutates_state }: Manifest, projectPath: string | null): JsonObject {
-  if (mutates_state !== true || projectPath === null || !isInRepository(projectPath)) return {}
+/** For a call that changes things where git could keep them: that a commit of its own beforehand is a good idea. */
+export function checkpointHint({ plan, isReadOnly }: Draft, projectPath: string | null): JsonObject {
+  const isChanging = plan.item.manifest.mutates_state === true && !isReadOnly
+  if (!isChanging || projectPath === null || !isInRepository(projectPath)) return {}
   return {
     checkpoint_recommended: true,
-    checkpoint_hint: 'This tool changes things. Run the directive git_checkpoint before the next step.',
+    checkpoint_hint:
+      'This call changes things. Before the next step run the tool git.checkpoint, or load the directive git_checkpoint and follow it.',
   }
 }
 

@@ -44,7 +44,7 @@ export async function runWork(
     guardsOwn: policy.guardsOwn && ticket.caller.kind === 'agent',
   })
   const paths = pathDemands(plan.item.manifest, { parameters: draft.parameters, projectPath })
-  const hint = checkpointHint(plan.item.manifest, projectPath)
+  const hint = checkpointHint(draft, projectPath)
   const undo = undoOf(draft, { projectPath, paths: paths?.demands ?? [], cover: means.undo.cover })
   // What is shipped tells of every command of it that it changes nothing.
   const isReadingLine = draft.effect.kind === 'line' && draft.isReadOnly

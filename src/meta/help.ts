@@ -6,29 +6,15 @@ import { itemTypeOf } from '../shared/tool-type.ts'
 import { inputSchema } from '../spaces/input-schema.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { readyCall } from '../spaces/ready-call.ts'
+import type { SearchQuery } from '../store/store.ts'
+import { SPACES } from '../store/store.ts'
 import type { Arguments } from './arguments.ts'
 import type { MetaCall } from './context.ts'
 import { findItem } from './find-item.ts'
 
-/** The topics, each a piece of knowledge shipped as `kiwi-<topic>`. */
-const TOPICS = [
-  'overview',
-  'search',
-  'load',
-  'execute',
-  'directives',
-  'tools',
-  'files',
-  'knowledge',
-  'mcp',
-  'sign',
-  'import',
-  'permissions',
-  'approvals',
-  'secrets',
-  'threads',
-  'limits',
-] as const
+/** Each topic is a piece of knowledge shipped in this category as `kiwi-<topic>`. */
+const CATEGORY = 'help'
+const PREFIX = 'kiwi-'
 
 /** Guidance from the shipped knowledge, from the table of errors, or about one item. */
 export async function help(
@@ -77,34 +63,47 @@ async function aboutItem(itemId: string, lookup: Lookup): Promise<JsonObject> {
 }
 
 async function aboutTopic(topic: string, lookup: Lookup, { store }: MetaCall): Promise<JsonObject> {
-  const known = TOPICS.find((name) => name === topic)
-  if (known === undefined) {
+  const shipped = await itemIds({ spaces: ['builtin'], itemTypes: ['knowledge'], category: CATEGORY }, store)
+  const topics = shipped
+    .filter((id) => id.startsWith(PREFIX))
+    .map((id) => id.slice(PREFIX.length))
+    .toSorted()
+  if (!topics.includes(topic)) {
     throw new KiwiError('NOT_FOUND', `Cannot explain "${topic.slice(0, 64)}": there is no such topic`, {
-      hint: `Topics: ${TOPICS.join(', ')}; or give error_code or item_id`,
+      hint: `Topics: ${topics.join(', ')}; or give error_code or item_id`,
       fix: { call: 'search', arguments: { query: topic.slice(0, 256), item_type: 'knowledge' } },
-      details: { topics: TOPICS },
+      details: { topics },
     })
   }
   const item = await lookup.find(
-    { name: ItemName.parse(`kiwi-${known}`), category: null, version: null },
+    { name: ItemName.parse(`${PREFIX}${topic}`), category: null, version: null },
     'knowledge',
     'builtin',
   )
   const [content] = (await item?.files()) ?? []
   const text = content === undefined ? '' : Buffer.from(content.content).toString('utf8').trim()
-  if (known !== 'overview') return { topic: known, text, topics: TOPICS }
+  if (topic !== 'overview') return { topic, text, topics }
   await lookup.syncIndex()
   const items = await store.count(lookup.roots)
+  const servers = await itemIds({ spaces: SPACES, roots: lookup.roots, itemTypes: ['mcp'] }, store)
+  return { topic, text: `${text}\n\nTopics: ${topics.join(', ')}.`, topics, items, servers }
+}
+
+const MOST = 50
+
+/** By name. */
+async function itemIds(query: Partial<SearchQuery>, store: MetaCall['store']): Promise<readonly string[]> {
   const { hits } = await store.search({
     words: [],
-    spaces: ['project', 'user', 'builtin', 'registry'],
-    roots: lookup.roots,
-    itemTypes: ['mcp'],
+    spaces: [],
+    roots: [],
+    itemTypes: [],
     toolTypes: [],
     category: null,
     tags: [],
     sortBy: 'name',
-    limit: 50,
+    limit: MOST,
+    ...query,
   })
-  return { topic: known, text, topics: TOPICS, items, servers: hits.map(({ item_id }) => item_id) }
+  return hits.map(({ item_id }) => item_id)
 }

@@ -7,6 +7,7 @@ import {
   inputResponse,
 } from '@modelcontextprotocol/server'
 import { z } from 'zod'
+import { changeLines } from '../kernel/change-lines.ts'
 import { answerAct } from '../meta/answer-act.ts'
 import type { Client } from '../meta/meta.ts'
 import type { Reply } from '../shared/reply.ts'
@@ -18,7 +19,10 @@ const KEY = 'approval'
 const STATE_SECONDS = 3600
 
 const Asked = z.looseObject({ approval_id: z.string(), summary: z.string() })
-const Form = z.object({ decision: z.enum(['once', 'run', 'reject']), reason: z.string().max(500).optional() })
+const Filled = z.object({
+  decision: z.enum(['once', 'run', 'reject']),
+  reason: z.string().max(500).optional(),
+})
 const Envelope = z.looseObject({
   [CLIENT_CAPABILITIES_META_KEY]: z
     .looseObject({ elicitation: z.looseObject({ form: z.unknown(), url: z.unknown() }).partial().optional() })
@@ -49,7 +53,7 @@ export function createAsking(endpoint: Endpoint): (occasion: Occasion) => Asked 
 
   /** Whether it was an answer at all: a form that was only closed leaves the question open. */
   const decide = async (approvalId: string, answer: Elicited, { client }: Occasion): Promise<boolean> => {
-    const form = answer.action === 'accept' ? Form.safeParse(answer.content).data : undefined
+    const form = answer.action === 'accept' ? Filled.safeParse(answer.content).data : undefined
     if (form === undefined && answer.action !== 'decline') return false
     const { decision, reason = null } = form ?? { decision: 'reject' as const }
     const meta = await endpoint.open()
@@ -70,11 +74,19 @@ export function createAsking(endpoint: Endpoint): (occasion: Occasion) => Asked 
     return true
   }
 
+  /** The form goes to the person, so it may show what a file holds now; the reply, which the model reads, may not. */
+  const formFor = async ({ data }: Reply): Promise<{ approval_id: string; form: Form }> => {
+    const { approval_id, summary } = Asked.parse(data)
+    const meta = await endpoint.open()
+    const changes = changeLines(await meta.question(approval_id), false)
+    return { approval_id, form: formOf([summary, ...changes].join('\n')) }
+  }
+
   const askNow = async (occasion: Occasion, call: () => Promise<Reply>, waiting: Reply): Promise<Reply> => {
-    const { approval_id, summary } = Asked.parse(waiting.data)
+    const { approval_id, form } = await formFor(waiting)
     const { mcpReq } = occasion.ctx
     const answer = await mcpReq
-      .send({ method: 'elicitation/create', params: formOf(summary) }, { timeout: PATIENCE_MS })
+      .send({ method: 'elicitation/create', params: form }, { timeout: PATIENCE_MS })
       // Who does not answer in time may still do so elsewhere.
       .catch(() => null)
     return answer !== null && (await decide(approval_id, answer, occasion)) ? call() : waiting
@@ -89,9 +101,9 @@ export function createAsking(endpoint: Endpoint): (occasion: Occasion) => Asked 
     const reply = await call()
     if (reply.status !== 'approval_required' || state !== null || !canShowForm(occasion)) return reply
     if (era === 'legacy') return askNow(occasion, call, reply)
-    const { approval_id, summary } = Asked.parse(reply.data)
+    const { approval_id, form } = await formFor(reply)
     return inputRequired({
-      inputRequests: { [KEY]: inputRequired.elicit(formOf(summary)) },
+      inputRequests: { [KEY]: inputRequired.elicit(form) },
       requestState: await codec.mint({ approval_id }, ctx),
     })
   }
@@ -119,9 +131,11 @@ function canShowForm({ ctx, era, capabilities }: Occasion): boolean {
   return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
 }
 
-function formOf(summary: string): Parameters<typeof inputRequired.elicit>[0] {
+type Form = Parameters<typeof inputRequired.elicit>[0]
+
+function formOf(question: string): Form {
   return {
-    message: `A call waits for your answer:\n\n${summary}`,
+    message: `A call waits for your answer:\n\n${question}`,
     requestedSchema: {
       type: 'object',
       properties: {

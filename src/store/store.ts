@@ -38,10 +38,11 @@ export interface StoreView {
   readonly verify: Journal['verify']
   readonly trustedProjects: Trust['projects']
   readonly grants: Grants['read']
+  readonly standing: UndoLog['standing']
   readonly readOnlyReason: string | null
 }
 
-export function viewOf({ registry, index, trust, journal, grants, readOnlyReason }: Store): StoreView {
+export function viewOf({ registry, index, trust, journal, grants, undo, readOnlyReason }: Store): StoreView {
   return {
     versions: (toolId) => registry.versions(toolId),
     search: (query) => index.search(query),
@@ -50,6 +51,7 @@ export function viewOf({ registry, index, trust, journal, grants, readOnlyReason
     verify: () => journal.verify(),
     trustedProjects: () => trust.projects(),
     grants: (tool) => grants.read(tool),
+    standing: (limit) => undo.standing(limit),
     readOnlyReason,
   }
 }
@@ -300,7 +302,7 @@ export interface JournalFilter {
   /** From this time on, and before this one. */
   readonly since?: number
   readonly until?: number
-  /** Only what was refused, by a rule or by a person. */
+  /** Only outcomes of what was refused: by a rule, a person, a limit or for want of trust. A faulty request is not. */
   readonly isDenied?: boolean
 }
 

@@ -63,6 +63,8 @@ export interface UndoLog {
   discard(callId: string): Promise<void>
   /** By the id of a call, a run or a session; newest first. */
   find(id: string): Promise<readonly Checkpoint[]>
+  /** The newest that nobody has taken back yet, newest first. */
+  standing(limit: number): Promise<readonly Checkpoint[]>
   /** Calls of a project that are under way or were cut off. */
   unfinished(project: string): Promise<readonly Checkpoint[]>
   changes(callId: string): Promise<readonly PathChange[]>

@@ -52,6 +52,15 @@ export const undoCases: Cases = {
     expect(await store.undo.unfinished('/p')).toEqual([])
   },
 
+  async 'H4: the newest that nobody took back are listed, newest first, as many as are asked for'(bed) {
+    const store = await bed.open()
+    for (const id of ['c1', 'c2', 'c3', 'c4']) await store.undo.open(checkpoint(id), [], [])
+    await store.undo.markUndone(['c3'], 'c4')
+    const ids = async (limit: number) => (await store.undo.standing(limit)).map(({ call_id }) => call_id)
+    expect(await ids(9)).toEqual(['c4', 'c2', 'c1'])
+    expect(await ids(2)).toEqual(['c4', 'c2'])
+  },
+
   async 'H4: calls are found by call, run and session, newest first'(bed) {
     const store = await bed.open()
     await store.undo.open(checkpoint('c1', { run: 'r' }), [], [])

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -174,6 +175,44 @@ describe('the command line', () => {
     expect(waits).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('kiwi approve') })
   }, 60_000)
 
+  test('H9: what was used or is too old is refused before anything is shown or asked', async () => {
+    const { id } = await ask()
+    expect(await kiwi(place, ['approve', id, '--key', key()])).toMatchObject({ code: 0 })
+    const again = await atTerminal(place, ['approve', id], ['Type yes:', 'yes'])
+    expect([again.code, again.shown]).toEqual([4, expect.stringContaining('CONFLICT')])
+    expect(again.shown).not.toMatch(/Type yes|call hash/)
+    const { client, connected, run } = await connect()
+    await connected()
+    expect(await run()).toMatchObject({ status: 'success' })
+    await client.close()
+    const used = await atTerminal(place, ['approve', id], ['Type yes:', 'yes'])
+    expect(used.shown).toContain('APPROVAL_USED')
+    expect(used.shown).not.toMatch(/Type yes|call hash/)
+  }, 60_000)
+
+  test('H9: a no may become a yes at a terminal, as long as it has not expired', async () => {
+    const { id } = await ask()
+    expect(await kiwi(place, ['deny', id, '--key', key()])).toMatchObject({ code: 0 })
+    const { code, shown } = await atTerminal(place, ['approve', id], ['Type yes:', 'yes'])
+    expect([code, shown]).toEqual([0, expect.stringMatching(/rejected by[^]*Approved/)])
+  }, 60_000)
+
+  test('H9: the link leads to the port that is given, and kiwi serve says which', async () => {
+    const { shown } = await atTerminal(place, ['approvals', '--link', '--port', '7799'], ['no prompt', ''])
+    expect(shown).toContain('http://127.0.0.1:7799/console#')
+    const child = spawn(process.execPath, [CLI, 'serve', '--port', '0'], {
+      cwd: place.project,
+      env: place.env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let text = ''
+    for await (const chunk of child.stdout) if ((text += String(chunk)).includes('Ctrl-C')) break
+    child.kill('SIGTERM')
+    await once(child, 'close')
+    const port = /listens on http:\/\/127\.0\.0\.1:(\d+)/.exec(text)?.[1]
+    expect(text).toContain(`approvals --link --port ${port}\n`)
+  }, 60_000)
+
   test('APR-10: there is no place a callback could be sent to', async () => {
     const { id } = await ask()
     const server = await startServer(place)
@@ -221,6 +260,28 @@ describe.each(['legacy', 'auto'] as const)('a client of the %s era that shows fo
     const { stdout } = await kiwi(place, ['approvals', '--all', '--json'])
     expect(field(JSON.parse(stdout), 0, 'channel')).toBe('client')
     expect((await kiwi(place, ['approvals', '--grants'])).stdout).toContain('approved (session)')
+  }, 60_000)
+
+  test('H9: what a write would change is in the form, and what the file holds is not in the reply', async () => {
+    const files = '{ enabled: true, allowed_paths: ["${PROJECT_PATH}"], require_approval: [write] }'
+    writeFileSync(
+      join(user, 'config/agent_harness.yaml'),
+      `mode: direct\ninternal_tools: { filesystem: ${files} }\n`,
+    )
+    writeFileSync(join(place.project, 'a.txt'), 'old secret line\nsame\n')
+    const { client } = await connected([{ action: 'cancel' }])
+    const parameters = { path: 'a.txt', content: 'new line\nsame\n' }
+    const reply = await client.callTool({
+      name: 'execute',
+      arguments: { ...RUN.arguments, item_id: 'filesystem.write', parameters },
+    })
+    await client.close()
+    const message = String(field(asked[0], 'message'))
+    expect(message).toContain('-old secret line\n+new line\n same')
+    expect(reply.structuredContent).toMatchObject({ status: 'approval_required' })
+    expect(JSON.stringify(reply)).not.toContain('old secret line')
+    expect(message).toMatch(/^undo {6}can be undone/m)
+    expect(message).not.toMatch(/^starts/m)
   }, 60_000)
 
   test('H9: a decline never runs, a form that is closed leaves it open, and so does an answer that is none', async () => {

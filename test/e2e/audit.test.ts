@@ -14,6 +14,29 @@ beforeAll(async () => {
   await kiwi(shared, ['run', 'hello_bash', 'name=Ada'])
   await kiwi(shared, ['run', 'nobody'])
 })
+
+test('H7: the table has the id of each call, with --wide that of its session, and no line ends in a blank', async () => {
+  const { stdout } = await kiwi(shared, ['audit', '--json', '--tool', 'nobody', '--limit', '1'])
+  const { call_id, agent_session } = JSON.parse(stdout)
+  const shown = await kiwi(shared, ['audit'])
+  expect(shown.stdout).toMatch(new RegExp(`^\\d+ +\\S+ \\S+  ${call_id}  outcome .* nobody `, 'm'))
+  expect(shown.stdout).not.toMatch(/ $/m)
+  expect(shown.stdout).not.toContain(agent_session)
+  expect((await kiwi(shared, ['audit', '--wide'])).stdout).toContain(`${call_id}  ${agent_session}  outcome`)
+})
+
+test('H7: --denied shows what was refused, and not what was asked for wrongly', async () => {
+  const place = makePlace()
+  mkdirSync(join(place.project, '.ai/tools'), { recursive: true })
+  writeFileSync(join(place.project, '.ai/tools/stranger.sh'), '#!/bin/bash\n# says a word\necho hi\n')
+  await kiwi(place, ['run', 'nobody'])
+  await kiwi(place, ['run', 'stranger'])
+  const { stdout } = await kiwi(place, ['audit', '--denied'])
+  expect(stdout).toMatch(/^\d+ .* outcome  denied  execute\.run  stranger .* UNTRUSTED$/m)
+  expect(stdout).not.toContain('nobody')
+  place.remove()
+})
+
 afterAll(() => shared.remove())
 
 test('H7: kiwi audit is filtered by what, who and when, and by that it was refused', async () => {
@@ -24,7 +47,7 @@ test('H7: kiwi audit is filtered by what, who and when, and by that it was refus
       .filter((line) => line !== '')
       .map((line) => `${JSON.parse(line).tool} ${JSON.parse(line).status}`)
   }
-  expect(await calls('--denied')).toEqual(['nobody deny'])
+  expect(await calls('--denied')).toEqual([])
   expect(await calls('--operation', 'execute.run', '--limit', '1')).toEqual(['nobody error'])
   expect(await calls('--since', '1h', '--tool', 'hello_bash')).toEqual([
     'hello_bash success',

@@ -27,6 +27,12 @@ const COUNT = '"""Counts words."""\nimport json, sys\nprint(len(json.load(sys.st
 const FOLDER = 'tool_type: bash\nversion: 1.0.0\ndescription: Greets # gently\n'
 
 describe('S8: kiwi create, update, delete', () => {
+  test('S8: the fields that are missing or wrong stand below the hint that speaks of them', async () => {
+    const { code, stderr } = await kiwi(place, ['create', put('bare.py', 'print("hi")\n')])
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/details\.invalid names\n {4}description: missing/)
+  })
+
   test.each([
     [
       'a manifest',

@@ -46,11 +46,27 @@ test('H4: a conflict is shown with the difference, left, and the exit code says 
   expect(readFileSync(file(), 'utf8')).toBe('one\nmine\n')
 })
 
-test.each([[['undo']], [['undo', 'a', '--run', 'b']]])('H4: %j is told what to give', async (args) => {
-  const { code, stderr } = await kiwi(place, args)
-  expect(code).toBe(2)
-  expect(stderr).toContain('give one call, or --run')
+test('H4: kiwi undo alone lists the newest calls that can be undone, and no line ends in a blank', async () => {
+  writeFileSync(file(), 'first')
+  const id = await write('second')
+  const { code, stdout } = await kiwi(place, ['undo'])
+  expect(code).toBe(0)
+  const [head, newest] = stdout.split('\n')
+  expect(head).toMatch(/^call +time +tool +project$/)
+  expect(newest).toMatch(new RegExp(`^${id}  .*  filesystem.write +${place.project}$`))
+  expect((await kiwi(place, ['undo', id, '--yes'])).stdout).not.toMatch(/ $/m)
+  const listed: { call_id: string }[] = JSON.parse((await kiwi(place, ['undo', '--json'])).stdout)
+  expect(listed.map(({ call_id }) => call_id)).not.toContain(id)
 })
+
+test.each([[['undo', '--yes']], [['undo', 'a', '--run', 'b']]])(
+  'H4: %j is told what to give',
+  async (args) => {
+    const { code, stderr } = await kiwi(place, args)
+    expect(code).toBe(2)
+    expect(stderr).toContain('give one call, or --run')
+  },
+)
 
 test('H4: kiwi undo --run takes the id of a session too', async () => {
   writeFileSync(file(), 'first')

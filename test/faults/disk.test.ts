@@ -102,7 +102,12 @@ describe.skipIf(!canMount)('R-04, R-05: a disk that gives out', () => {
       printf 'tool_type: bash\\nversion: 1.0.0\\ndescription: x\\n' > .ai/tools/marks/tool.yaml
       echo 'touch marked' > .ai/tools/marks/main.sh
       for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do "$NODE" "$CLI" run marks >/dev/null 2>last || { cat last >&2; break; }; done
+      head -c 2000000 /dev/zero > '${place.folder}/full/filler-2' 2>/dev/null || true
+      "$NODE" "$CLI" doctor || echo "exit $?"
       "$NODE" "$CLI" search hello`)
+    expect(stdout).toMatch(/^fail +store .*takes no records.*KiB are free[^]*^exit 6$/m)
+    // Lines for operators are no part of what a person is told.
+    expect(stderr).not.toMatch(/^\{"time"/m)
     expect(stderr).toMatch(/AUDIT_UNAVAILABLE|STORE_FULL/)
     expect(stderr).toContain('the disk is full')
     expect(stdout).toContain('hello_bash')
@@ -137,5 +142,6 @@ describe.skipIf(!canMount)('R-04, R-05: a disk that gives out', () => {
     expect(stdout).toContain('Hello, Ada!')
     expect(stdout).toContain('exit 6')
     expect(stderr).toContain('AUDIT_UNAVAILABLE')
+    expect(stderr).not.toMatch(/^\{"time"/m)
   })
 })

@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ERRORS } from '../../src/shared/errors.ts'
@@ -12,24 +13,16 @@ beforeAll(async () => {
 afterAll(() => temp.close())
 
 describe('help', () => {
-  const TOPICS = [
-    'overview',
-    'search',
-    'load',
-    'execute',
-    'directives',
-    'tools',
-    'files',
-    'knowledge',
-    'mcp',
-    'sign',
-    'import',
-    'permissions',
-    'approvals',
-    'secrets',
-    'threads',
-    'limits',
-  ]
+  const TOPICS = readdirSync('builtin/knowledge/help')
+    .map((file) => file.replace(/^kiwi-(.*)\.md$/, '$1'))
+    .toSorted()
+
+  test('S10: what is shipped is a topic, undo, audit and sandbox among them, and the overview names all', async () => {
+    expect(TOPICS).toEqual(expect.arrayContaining(['undo', 'audit', 'sandbox', 'limits']))
+    const { data } = await temp.call('help', {})
+    expect(data).toMatchObject({ topics: TOPICS })
+    expect(textField(data, 'text')).toContain(TOPICS.join(', '))
+  })
 
   test.each(TOPICS)('S10: the topic %s answers in under 2 kB, with an example', async (topic) => {
     const { data } = await temp.call('help', { topic })

@@ -255,7 +255,13 @@ describe('C11: a checkpoint is recommended', () => {
     await temp.create('reads', { ...BASH, mutates_state: false }, { 'main.sh': 'true' })
     expect(await hints(temp, 'changes')).toBeUndefined()
     execFileSync('git', ['init', '-q'], { cwd: temp.project })
-    expect(await hints(temp, 'changes')).toContain('git_checkpoint')
+    expect(await hints(temp, 'changes')).toMatch(/tool git\.checkpoint.*directive git_checkpoint/)
+    const reading = await temp.run('shell.run', { command: 'git status && git diff' })
+    expect(reading).toMatchObject({ status: 'success', data: { return_code: 0 } })
+    expect(reading.data).not.toHaveProperty('checkpoint_hint')
+    expect(
+      field((await temp.run('shell.run', { command: 'touch new' })).data, 'checkpoint_hint'),
+    ).toBeDefined()
     expect(await hints(temp, 'reads')).toBeUndefined()
     const dry = { item_type: 'tool', action: 'run', item_id: 'changes', dry_run: true }
     expect(await temp.call('execute', dry)).toMatchObject({ data: { checkpoint_recommended: true } })

@@ -64,7 +64,7 @@ function select(filter: JournalFilter): { sql: string; values: readonly SqlValue
   ]
   const given = asked.filter(([, value]) => value !== undefined)
   const conditions = given.map(([condition]) => condition)
-  if (filter.isDenied === true) conditions.push("status IN ('deny', 'denied', 'rejected')")
+  if (filter.isDenied === true) conditions.push("status IN ('denied', 'rejected')")
   const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
   const order = after === undefined ? 'DESC' : 'ASC'
   // A negative limit would mean "all" to SQLite.

@@ -45,11 +45,10 @@ export function createUndo(connection: Connection): UndoLog {
     },
     discard: (callId) => connection.write(() => drop(seqOf(callId))),
     find: (id) => checkpoints(() => statements.selectById.all(id, id, id)),
+    standing: (limit) => checkpoints(() => statements.selectStanding.all(limit)),
     unfinished: (project) => checkpoints(() => statements.selectOpen.all(project)),
-    async changes(callId) {
-      const rows = await connection.read(() => statements.selectPaths.all(callId))
-      return rows.map((row) => readRow(PathRow, row))
-    },
+    changes: async (callId) =>
+      (await connection.read(() => statements.selectPaths.all(callId))).map((row) => readRow(PathRow, row)),
     async bytes(hash) {
       const found = await connection.read(() => statements.selectBytes.get(hash))
       return found === undefined ? null : unpack(readRow(BytesRow, found))
@@ -103,6 +102,9 @@ function prepare(connection: Connection) {
     ),
     selectById: connection.prepare(
       'SELECT * FROM checkpoints WHERE call_id = ? OR run = ? OR session = ? ORDER BY seq DESC',
+    ),
+    selectStanding: connection.prepare(
+      "SELECT * FROM checkpoints WHERE state <> 'undone' ORDER BY seq DESC LIMIT ?",
     ),
     selectOpen: connection.prepare("SELECT * FROM checkpoints WHERE project = ? AND state = 'open'"),
     selectPaths: connection.prepare(
