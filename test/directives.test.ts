@@ -62,7 +62,10 @@ describe('D9: a directive that is run', () => {
       { kind: 'outcome', status: 'success', session: 'session-1' },
       { kind: 'decision', status: 'allow', body: { demands: ['tool greet', 'spawn greet'] } },
     ])
-    const called = await temp.call('execute', { ...Object(field(data, 'call_format')), item_id: 'hello_bash' })
+    const called = await temp.call('execute', {
+      ...Object(field(data, 'call_format')),
+      item_id: 'hello_bash',
+    })
     expect(called.status).toBe('success')
   })
 
@@ -228,7 +231,10 @@ describe('runs within runs', () => {
   })
 
   test('PRM-05: a tool that a run made gets no further than the run', async () => {
-    directive('maker', block('<kiwi><execute actions="create"/></kiwi>', '<execute resource="tool" id="made"/>'))
+    directive(
+      'maker',
+      block('<kiwi><execute actions="create"/></kiwi>', '<execute resource="tool" id="made"/>'),
+    )
     const id = await begun('maker')
     const made = await temp.call('execute', {
       item_type: 'tool',

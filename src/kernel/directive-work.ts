@@ -44,10 +44,7 @@ export async function directiveWork(
     item: { id, version, space },
     action: 'run',
     chain: linksOf(plan),
-    demands: [
-      itemDemand({ id, type, space, executor, config, category }),
-      { op: 'spawn', directive: id },
-    ],
+    demands: [itemDemand({ id, type, space, executor, config, category }), { op: 'spawn', directive: id }],
     isRepeatable: true,
     isReadOnly: false,
     status: 'ready',

@@ -25,7 +25,9 @@ export const permission: Stage = async (call, next, { policyOf }) => {
 }
 
 function withRun(policy: Policy, { run, work }: Call): Policy {
-  return run === null || work?.endsRun === true ? policy : { ...policy, layers: [...policy.layers, ...run.layers] }
+  return run === null || work?.endsRun === true
+    ? policy
+    : { ...policy, layers: [...policy.layers, ...run.layers] }
 }
 
 /** What cannot be read might have forbidden anything. Questions are answered all the same. */

@@ -76,7 +76,11 @@ export function outcomeRecord(
   return {
     ...common(call, clock),
     kind: 'outcome',
-    status: isError ? (STATUSES[end.code] ?? 'error') : end.status === 'approval_required' ? 'parked' : 'success',
+    status: isError
+      ? (STATUSES[end.code] ?? 'error')
+      : end.status === 'approval_required'
+        ? 'parked'
+        : 'success',
     body: {
       ...placeOf(call),
       duration_ms: durationMs,
