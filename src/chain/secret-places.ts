@@ -77,9 +77,12 @@ function noteCommand({ command, args, env, cwd, input }: CommandParts, note: Not
   note('input', input?.segments ?? [])
 }
 
+function template(value: JsonValue | undefined): Template {
+  return compileTemplate(textOf(value ?? ''), new Set())
+}
+
 function noteServer({ config, secrets }: Manifest, note: Note): void {
   const { command, args, env, cwd } = config
-  const template = (value: JsonValue | undefined): Template => compileTemplate(textOf(value ?? ''), new Set())
   const started = {
     command: template(command),
     args: (Array.isArray(args) ? args : []).map((arg: JsonValue) => template(arg)),

@@ -27,8 +27,7 @@ export async function understand(order: Order): Promise<Wish> {
   const action = readAction(kind, order.action)
   if (action === 'create') return { kind: 'create', ...(await readNewItem(kind, itemId, parameters)) }
   if (itemId === undefined) throw wrong(`Cannot ${action}: "item_id" is missing`, ['item_id'], [])
-  if (action === 'undo') return { kind: 'undo', id: readId(action, itemId, parameters) }
-  if (action === 'finish') return { kind: 'finish', runId: readId(action, itemId, parameters) }
+  if (isPast(action)) return readPast(action, itemId, parameters)
   const itemType = kind === 'thread' ? 'tool' : kind
   if (action === 'sign') {
     const target = isGlob(itemId) ? { pattern: itemId } : parseItemRef(itemId, version)
@@ -56,11 +55,15 @@ export async function understand(order: Order): Promise<Wish> {
   }
 }
 
+function isPast(action: string): action is 'undo' | 'finish' {
+  return action === 'undo' || action === 'finish'
+}
+
 /** Calls and runs are no items: their ids have no version and no category. */
-function readId(action: 'undo' | 'finish', id: string, parameters: JsonObject): string {
+function readPast(action: 'undo' | 'finish', id: string, parameters: JsonObject): Wish {
   const [strange] = Object.keys(parameters)
   if (strange !== undefined) throw wrong(`Cannot ${action} "${id}": it takes no parameters`, [], [strange])
-  return id
+  return action === 'undo' ? { kind: 'undo', id } : { kind: 'finish', runId: id }
 }
 
 const SignParameters = z.strictObject({

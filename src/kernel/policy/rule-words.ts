@@ -6,33 +6,18 @@ export function ruleWords({ effect, op, match }: Rule): string {
   return `${effect} ${op} ${matchWords(match)}`
 }
 
+/** Kinds that no directive can write are named alone. */
 function matchWords(match: Match): string {
-  switch (match.kind) {
-    case 'any':
-      return '*'
-    case 'fixed':
-      return 'what a trusted manifest fixes'
-    case 'program':
-    case 'directive':
-      return match.names.join(', ')
-    case 'command':
-      return match.patterns.join(', ')
-    case 'prefix':
-      return match.words.join(' ')
-    case 'runs_code':
-      return 'what runs code'
-    case 'starts':
-      return match.files.join(', ')
-    case 'under':
-    case 'around':
-      return match.paths.join(', ')
-    case 'path':
-      return match.globs.map((glob) => join(match.root, glob)).join(', ')
-    case 'host':
-      return [match.methods?.join('|') ?? [], match.hosts.join(', ')].flat().join(' ')
-    case 'tool':
-      return toolWords(match)
-  }
+  if (match.kind === 'any') return '*'
+  if (match.kind === 'tool') return toolWords(match)
+  if (match.kind === 'path') return match.globs.map((glob) => join(match.root, glob)).join(', ')
+  if (match.kind === 'prefix') return match.words.join(' ')
+  if (match.kind === 'host')
+    return [...(match.methods === undefined ? [] : [match.methods.join('|')]), match.hosts.join(', ')].join(
+      ' ',
+    )
+  if ('names' in match) return match.names.join(', ')
+  return 'paths' in match ? match.paths.join(', ') : match.kind
 }
 
 function toolWords({ server, tools = ['*'], types, actions = ['run'] }: ToolMatch): string {
