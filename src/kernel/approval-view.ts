@@ -18,7 +18,7 @@ export function summaryOf({ work, ticket, projectPath }: Call, asks: readonly Ve
     version: item.version,
     space: item.space,
     action,
-    subject: ticket.subject,
+    subject: redact(ticket.subject, true),
     // Not by their names, as in the journal: a person must see what an agent calls a secret.
     parameters: redact(parameters ?? asJson(ticket.parameters)),
     would: redact(preview()),
