@@ -115,7 +115,7 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
   const outputs = openOutputs({ settings: config.outputs, userSpace, clock })
   const ownKey = openOwnKey(config)
   const signer = openSigner(ownKey, clock)
-  const heads = openHeads({ file: config.heads, ownKey, clock, log })
+  const heads = openHeads({ file: config.heads, ownKey, clock, log, journal: store.journal })
   const followers = config.audit.mirror ? [openMirror(log), heads] : [heads]
   const { policyOf, runs } = openJudging({ config, store, clock, builtinFolder }, argvPolicies)
   const approver = openApprover(config.approverKey)
