@@ -18,19 +18,20 @@ export function confine(program: Program, confinement: Confinement): Program {
   }
 }
 
-const OWN_PROCESSES = ['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try']
+const OWN_OTHERS = ['--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try']
 const WHOLE_SYSTEM = ['--ro-bind', '/', '/', '--dev', '/dev']
 
 function bubblewrapArguments(confinement: Confinement): readonly string[] {
-  const { level, hasNetwork, hidden, empty, read, write, guarded, masked, needed, links } = confinement
+  const { level, hasNetwork, hasOwnProcesses = level === 'strict', hidden, empty, read, write, guarded, masked, needed, links } = confinement
   return [
     // With its parent it goes too, whatever became of the group. A namespace of users lets us do all this without rights.
     '--die-with-parent',
     '--unshare-user',
-    ...(level === 'strict' ? OWN_PROCESSES : []),
+    ...(hasOwnProcesses ? ['--unshare-pid'] : []),
+    ...(level === 'strict' ? OWN_OTHERS : []),
     ...(hasNetwork ? [] : ['--unshare-net']),
     ...WHOLE_SYSTEM,
-    ...(level === 'strict' ? ['--proc', '/proc'] : []),
+    ...(hasOwnProcesses ? ['--proc', '/proc'] : []),
     ...hidden.flatMap(hide),
     ...empty.flatMap((path) => ['--dir', path]),
     ...read.flatMap((path) => ['--ro-bind-try', path, path]),
