@@ -68,6 +68,34 @@ true`,
     expect(readFileSync(join(temp.project, '.git', 'config'), 'utf8')).toBe('as it was')
   })
 
+  test('X8, CMD-07: it sees no process but its own, and none of them outlives the call', async () => {
+    const late = join(temp.project, 'late')
+    const reply = await held(
+      { level: 'fs', write: ['${PROJECT_PATH}'] },
+      `kill -0 ${process.pid} 2>/dev/null && echo SIGNALLED
+test -e /proc/${process.pid}/environ && tr '\\0' '\\n' </proc/${process.pid}/environ | grep -c PATH
+(env -i setsid /bin/sh -c 'sleep 1; echo x >${late}' >/dev/null 2>&1 </dev/null &)
+echo done`,
+    )
+    expect(outputOf(reply)).toBe('done')
+    await new Promise((done) => setTimeout(done, 1500))
+    expect(existsSync(late)).toBe(false)
+  })
+
+  test.each(['fs', 'strict'])('X8: %s guards repositories inside of the project too', async (level) => {
+    const hooks = join(temp.project, 'packages', 'inner', '.git', 'hooks')
+    mkdirSync(hooks, { recursive: true })
+    const reply = await held(
+      { level, write: ['${PROJECT_PATH}'] },
+      `cd "$KIWI_PROJECT_PATH/packages/inner" && echo x >file && echo ok
+echo x 2>/dev/null >.git/hooks/pre-commit && echo WROTE
+mv .git other 2>/dev/null && echo MOVED
+true`,
+    )
+    expect(outputOf(reply)).toBe('ok')
+    expect(existsSync(join(hooks, 'pre-commit'))).toBe(false)
+  })
+
   test('X8: a place that holds all of Kiwi is not given', async () => {
     const { error } = await held({ level: 'fs', write: ['~'] }, 'true')
     expect(error).toMatchObject({

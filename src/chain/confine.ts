@@ -1,6 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join } from 'node:path'
 import type { Program } from '../primitives/subprocess/command.ts'
+import { nestedRepositories } from './nested-repositories.ts'
 import type { Confinement, SandboxLevel } from '../primitives/subprocess/confinement.ts'
 
 /** Where Kiwi and the person keep what is theirs. */
@@ -20,6 +21,7 @@ export interface Held {
   readonly program: string
   readonly level: SandboxLevel
   readonly hasNetwork: boolean
+  readonly hasOwnProcesses: boolean
   /** Paths of the wish as they are on disk. */
   readonly read: readonly string[]
   readonly write: readonly string[]
@@ -33,7 +35,7 @@ export function confinementOf(
   held: Held,
   own: OwnPlaces,
 ): Confinement {
-  const { program, level, hasNetwork, write } = held
+  const { program, level, hasNetwork, hasOwnProcesses, write } = held
   const hidden = outermost(hiddenPlaces(level, own.home).filter(existsSync).map(real))
   const isHidden = (path: string): boolean => isBelowAny(path, hidden)
   const home = real(own.home)
@@ -48,6 +50,7 @@ export function confinementOf(
     program,
     level,
     hasNetwork,
+    hasOwnProcesses,
     hidden,
     empty: isHidden(home) && !hidden.includes(home) ? [home] : [],
     read: read.filter((path) => isHidden(path) && !isBelowAny(path, write)),
@@ -77,6 +80,7 @@ function guardedPlaces(
   // Whoever lists one of them itself means it.
   const kept = [...write, ...project]
     .flatMap((root) => [join(root, '.git'), join(root, '.ai')])
+    .concat(project.flatMap(nestedRepositories))
     .filter((path) => !write.includes(path))
   return sorted([...kept, ...[real(cache)].filter((path) => isBelowAny(path, write))].filter(existsSync))
 }

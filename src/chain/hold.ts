@@ -45,6 +45,8 @@ export function holdOf(tool: string, wish: SandboxWish, means: HoldMeans): Hold 
     program: host.program,
     level,
     hasNetwork: net === 'all',
+    // Where a table of processes cannot be had, files are still bounded.
+    hasOwnProcesses: host.missing.strict === null,
     read: paths.read.found,
     write: paths.write.found,
     projectPath: means.projectPath,

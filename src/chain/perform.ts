@@ -60,8 +60,9 @@ export async function perform(draft: Draft, means: PerformMeans, watch: Watch = 
       const { timeoutMs } = effect.line
       const { return_codes: codes, ...result } = await means.subprocess.runLine(effect.line, watch.signal)
       const program = effect.commands.map(({ argv }) => argv[0] ?? '').join(' ')
-      const more = { ...stepsOf(effect, codes), ...heldBy(hold) }
-      return checked(plan, readCommand(plan, { program, timeoutMs }, result, more))
+      const more = { ...redacted(stepsOf(effect, codes), redact, false), ...heldBy(hold) }
+      const clean = redacted(result, redact, result.truncated)
+      return checked(plan, readCommand(plan, { program: redact(program), timeoutMs }, clean, more))
     }
     case 'mcp': {
       const result = await callTool(draft, effect, means, watch)

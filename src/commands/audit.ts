@@ -1,3 +1,4 @@
+import { ERASE } from '../kernel/erase-work.ts'
 import { auditEntry } from '../kernel/audit-entry.ts'
 import { KiwiError } from '../shared/errors.ts'
 import { jsonLine } from '../shared/json-line.ts'
@@ -61,7 +62,7 @@ async function erase(callId: string, { act }: Session, { yes, json }: AuditOptio
   }
   const reply = await act({
     wish: () => ({ kind: 'erase', callId }),
-    operation: 'audit.erase',
+    operation: ERASE,
     subject: callId,
     projectPath: null,
   })

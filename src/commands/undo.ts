@@ -69,6 +69,7 @@ const Report = z.object({
       path: z.string(),
       action: z.string(),
       reason: z.string().optional(),
+      changed_at: z.string().optional(),
       before: z.string().optional(),
     }),
   ),
@@ -94,7 +95,7 @@ function show(report: Report, isDone: boolean, terminal: Terminal): void {
   )
   const rows = [
     ...makes.map(({ tool, for: of }) => ['', 'call', tool, `takes back ${of}`]),
-    ...paths.map(({ path, action, reason = '' }) => ['', WORDS[action] ?? action, path, reason]),
+    ...paths.map((line) => ['', WORDS[line.action] ?? line.action, line.path, remark(line)]),
   ]
   if (rows.length > 0) terminal.out(`\n${table(rows.slice(0, MOST_LINES))}`)
   if (rows.length > MOST_LINES) terminal.out(`  and ${rows.length - MOST_LINES} more: --json shows all`)
@@ -106,6 +107,13 @@ function show(report: Report, isDone: boolean, terminal: Terminal): void {
   }
   if (!isDone) terminal.note('\nNothing was changed. Give --yes to undo')
   else if (report.undo_id !== undefined) terminal.note(`\nTake it back: kiwi undo ${report.undo_id}`)
+}
+
+/** When it was last changed is said where it may have been by somebody else. */
+function remark({ reason = '', action, changed_at: at }: Report['paths'][number]): string {
+  return reason === '' || at === undefined || action === 'conflict'
+    ? reason
+    : `${reason}; last at ${at.replace('T', ' ').slice(0, 19)}`
 }
 
 /** What somebody made of it since, beside what it was before the call. */

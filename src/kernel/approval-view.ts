@@ -22,11 +22,12 @@ export function summaryOf({ work, ticket, projectPath }: Call, asks: readonly Ve
     version: item.version,
     space: item.space,
     action,
-    subject: ticket.subject,
+    subject: redact(ticket.subject, true),
     // Not by their names, as in the journal: a person must see what an agent calls a secret.
     parameters: redact(parameters ?? asJson(ticket.parameters)),
     would: redact(would),
     commands: isOwnServer ? [] : redact(demands.flatMap(commandOf)),
+    ...(runsCode(demands) ? { runs_code: true } : {}),
     ...(change === undefined ? {} : { change: redact({ path: change.path, content: change.content }) }),
     undo: undo === undefined ? null : undoText(undo),
     asks: asks.map(({ layer, rule, demand, reason }) => ({
@@ -44,6 +45,12 @@ export function summaryOf({ work, ticket, projectPath }: Call, asks: readonly Ve
 /** What is judged as a command is shown as one, argument by argument. */
 function commandOf(demand: Demand): readonly (readonly string[])[] {
   return demand.op === 'exec' && demand.argv !== undefined ? [[demand.program, ...demand.argv.slice(1)]] : []
+}
+
+/** What a command line runs of files is not part of what is approved; the content of a tool is. */
+function runsCode(demands: readonly Demand[]): boolean {
+  const isLine = demands.some((demand) => demand.op === 'tool' && demand.of?.server === 'shell')
+  return isLine && demands.some((demand) => demand.op === 'exec' && demand.runsCode === true)
 }
 
 /** What came over the wire, or nothing. */
@@ -77,6 +84,7 @@ const Summary = z.looseObject({
   action: z.string(),
   parameters: z.json(),
   commands: z.array(z.array(z.string())).catch([]),
+  runs_code: z.boolean().catch(false),
   would: z.record(z.string(), z.json()).catch({}),
   change: z.looseObject({ path: z.string(), content: z.string() }).optional(),
   undo: z.string().nullable().catch(null),
@@ -90,7 +98,8 @@ export function changeOf({ summary }: Approval): { readonly path: string; readon
 
 /** The question in words: every character of the call can be told, and none passes for one of ours. */
 export function questionText(approval: Approval, isFull = false): string {
-  const { tool, version, action, parameters, would, commands, undo, asks } = Summary.parse(approval.summary)
+  const summary = Summary.parse(approval.summary)
+  const { tool, version, action, parameters, would, commands, undo, asks } = summary
   const { command, args, cwd } = Command.parse(would['would_run'])
   const { method, url } = Request.parse(would['would_send'])
   const bounded = (text: string): string => bound(text, approval.id, isFull)
@@ -99,6 +108,7 @@ export function questionText(approval: Approval, isFull = false): string {
     ['call', `${visible(action)} ${visible(tool)}${version === null ? '' : `@${visible(version)}`}`],
     ['with', bounded(visibleJson(parameters))],
     ['starts', bounded(starts.map((argv) => argv.map(quoted).join(' ')).join('\n'))],
+    ['note', summary.runs_code ? UNBOUND : null],
     ['in', cwd === null ? null : quoted(cwd)],
     ['sends', url === null ? null : bounded(`${visible(method ?? '')} ${visible(url)}`)],
     ['undo', undo === null ? null : visibleLine(undo)],
@@ -112,6 +122,8 @@ export function questionText(approval: Approval, isFull = false): string {
     .map(([label, text]) => `${label.padEnd(10)}${text.replaceAll('\n', `\n${' '.repeat(10)}`)}`)
     .join('\n')
 }
+
+const UNBOUND = 'it runs code of the project: you approve the command, not the content of the files it runs'
 
 const Command = z
   .looseObject({

@@ -1,3 +1,4 @@
+import { redactBoth } from '../shared/redact.ts'
 import type { Stage } from './gate.ts'
 
 /** Works out what a request means and would do. Every fault of the request itself ends here. */
@@ -6,7 +7,8 @@ export const arrive: Stage = async (call, next, { runs }) => {
   if (runId !== undefined) call.run = await runs.find(runId, caller.principal)
   const { work, projectPath, isDryRun } = await call.workOut(call)
   call.isDryRun = isDryRun
-  call.work = work
+  call.redact = redactBoth(work.redact, call.redact)
+  call.work = { ...work, redact: call.redact }
   call.projectPath = projectPath
   return next()
 }

@@ -236,6 +236,8 @@ export interface Call {
   /** How far it came: nobody has let it through, it was let through, and that is on record. */
   decision: 'open' | 'made' | 'recorded'
   readonly warnings: string[]
+  /** Takes live secrets out of what is recorded and shown of it: its own, and all that this process knows. */
+  redact: Redact
 }
 
 export interface Outcome {

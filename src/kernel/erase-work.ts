@@ -4,6 +4,9 @@ import { assertPerson } from './assert-person.ts'
 import type { Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
 
+/** As it is on record: what is gone is checked against it. */
+export const ERASE = 'audit.erase'
+
 /** A person has what a call was made with, and what it said, dropped. That it was made stays, and so does this. */
 export async function eraseWork(
   { callId }: Extract<Wish, { kind: 'erase' }>,

@@ -6,6 +6,7 @@ import { canonicalJson } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
 import type { Log } from '../shared/log.ts'
 import type { OwnKey } from '../spaces/signing-key.ts'
+import type { Journal } from '../store/store.ts'
 import type { Follower } from './followed-journal.ts'
 
 /** How long the journal was at a time, and what it ended with: signed, and kept outside of the database. */
@@ -26,13 +27,15 @@ interface HeadMeans {
   readonly ownKey: OwnKey
   readonly clock: Clock
   readonly log: Log
+  /** Where its size is noted as well. */
+  readonly journal: Pick<Journal, 'noteHead'>
 }
 
 /**
  * The chain itself cannot show that its end was cut off, or all of it written anew. A head can: it is written after
  * every thousand records, after a minute with records, and at the end of a process.
  */
-export function openHeads({ file, ownKey, clock, log }: HeadMeans): Follower {
+export function openHeads({ file, ownKey, clock, log, journal }: HeadMeans): Follower {
   let last: Pick<Head, 'size' | 'hash'> | null = null
   let written: number | null = null
   let timer: NodeJS.Timeout | null = null
@@ -50,6 +53,8 @@ export function openHeads({ file, ownKey, clock, log }: HeadMeans): Follower {
     try {
       const key = await ownKey.readOrMake()
       await append(file, { ...said, key: key.fingerprint, signature: key.sign(statementOf(said)) })
+      // After the head: what is noted is there to be found.
+      await journal.noteHead(said.size)
     } catch (error) {
       log.warn('head.unwritten', { file, reason: messageOf(error) })
     }
@@ -80,7 +85,8 @@ const KEPT_HEADS = 200
 const LONGEST_FILE = 256 * 1024
 
 async function append(file: string, head: Head): Promise<void> {
-  await appendFile(file, `${JSON.stringify(head)}\n`, { mode: 0o600 })
+  // On a line of its own, also behind half of one that a killed process left.
+  await appendFile(file, `\n${JSON.stringify(head)}\n`, { mode: 0o600 })
   if ((await stat(file)).size <= LONGEST_FILE) return
   const { heads } = await readHeads(file)
   const beside = `${file}.${process.pid}`

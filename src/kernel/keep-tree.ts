@@ -8,14 +8,17 @@ export async function keepTree(call: Call, root: string, { store, chain, clock }
   const { callId } = call.ticket
   const begun = await chain.trees.begin(root, callId)
   if ('why' in begun) return nothingKept(begun.why)
+  const startedAt = clock.monotonic()
   await store.undo.open(newCheckpoint(call, 'tree', clock.now()), [], [])
   return {
     warnings: notCovered(begun.skipped),
     async finish() {
+      const ranMs = Math.round(clock.monotonic() - startedAt)
       const { changes, bytes, skipped } = await begun.finish()
       const isKept = changes.length > 0
       const left = [...begun.skipped, ...skipped].slice(0, MOST_NAMED)
-      if (isKept) await store.undo.close(callId, changes, { bytes, details: { not_covered: left } })
+      const details = { not_covered: left, ran_ms: ranMs, named: namedBy(call) }
+      if (isKept) await store.undo.close(callId, changes, { bytes, details })
       else await store.undo.discard(callId)
       return { isKept, warnings: notCovered(skipped) }
     },
@@ -23,6 +26,11 @@ export async function keepTree(call: Call, root: string, { store, chain, clock }
 }
 
 const MOST_NAMED = 100
+
+/** What the call itself says it writes. */
+function namedBy({ work }: Call): readonly string[] {
+  return (work?.demands ?? []).flatMap((demand) => (demand.op === 'write' ? [demand.path] : []))
+}
 
 function notCovered(skipped: readonly string[]): readonly string[] {
   const [first] = skipped

@@ -10,6 +10,7 @@ import type { Clock } from '../shared/clock.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Log } from '../shared/log.ts'
 import type { Page } from '../shared/page.ts'
+import type { Redact } from '../shared/redact.ts'
 import type { PackageTable } from '../spaces/imports.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
@@ -78,6 +79,8 @@ export interface Kernel {
   sandbox(): Promise<Awaited<ReturnType<Chain['sandbox']>>>
   /** What is in the vault, without the values, and where its key is. */
   readonly secrets: Vault['list']
+  /** Takes every secret that this process knows out of what it says. */
+  readonly redact: Redact
   /** Brings what nearly every chain ends in into memory. */
   preload(lookup: Lookup): Promise<void>
   /** Gives calls that were cut off with their process the end they will not get otherwise. */
@@ -113,7 +116,7 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
   const outputs = openOutputs({ settings: config.outputs, userSpace, clock })
   const ownKey = openOwnKey(config)
   const signer = openSigner(ownKey, clock)
-  const heads = openHeads({ file: config.heads, ownKey, clock, log })
+  const heads = openHeads({ file: config.heads, ownKey, clock, log, journal: store.journal })
   const followers = config.audit.mirror ? [openMirror(log), heads] : [heads]
   const own = ownFiles(config, builtinFolder)
   const { policyOf, runs } = openJudging({ config, store, clock, builtinFolder }, argvPolicies, own)
@@ -139,8 +142,11 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
     packageTable,
     secretPatterns: openSecretPatterns(builtinFolder),
   }
-  const pass = (ticket: Ticket, workOutHere: Call['workOut']): Promise<Outcome> =>
-    gate(newCall(ticket, workOutHere), means)
+  const pass = async (ticket: Ticket, workOutHere: Call['workOut']): Promise<Outcome> => {
+    // One that cannot be read is said where it is needed.
+    await secrets.learn().catch(() => undefined)
+    return gate(newCall(ticket, workOutHere, secrets.redact), means)
+  }
   return {
     admit: (ticket, understand) =>
       pass(ticket, async (call) => {
@@ -165,6 +171,7 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
     resultPage: (callId, offset, limit) => results.page(callId, offset, limit),
     sandbox: async () => chain.sandbox(),
     secrets: () => secrets.vault.list(),
+    redact: secrets.redact,
     preload: (lookup) => chain.resolver.preload(lookup),
     settle: () => settleLostCalls(means),
     verifyJournal: () => verifyWithHeads({ journal: store.journal, file: config.heads, ownKey }),

@@ -1,7 +1,9 @@
+import type { Redact } from '../shared/redact.ts'
+import { keepAll } from '../shared/redact.ts'
 import type { Call, Ticket } from './call.ts'
 
 /** A request before its first stage. */
-export function newCall(ticket: Ticket, workOut: Call['workOut']): Call {
+export function newCall(ticket: Ticket, workOut: Call['workOut'], redact: Redact = keepAll): Call {
   return {
     ticket,
     workOut,
@@ -15,5 +17,6 @@ export function newCall(ticket: Ticket, workOut: Call['workOut']): Call {
     isDryRun: false,
     decision: 'open',
     warnings: [],
+    redact,
   }
 }

@@ -35,6 +35,7 @@ const work = (given: Partial<Work> = {}): Work => ({
 const callOf = (given: Partial<Call> = {}): Call => ({
   ...newCall(ticket, () => Promise.reject(new Error('not reached'))),
   projectPath: '/p',
+  redact: given.work?.redact ?? keepAll,
   ...given,
 })
 const done = (given: Partial<Outcome> = {}): Outcome => ({

@@ -17,7 +17,7 @@ const OWN_TAG = tagText(OWN_PROCESS)
 
 /** That a call is about to happen; with its end, that it was refused and why, or waits for a person. */
 export function decisionRecord(call: Call, clock: Clock, end?: Outcome | KiwiError): NewRecord {
-  const { ticket, work, verdict, approval } = call
+  const { ticket, work, verdict, approval, redact } = call
   const isRequest = work === null || work.parameters === null
   const refusal = end instanceof Error ? end : null
   return {
@@ -26,7 +26,7 @@ export function decisionRecord(call: Call, clock: Clock, end?: Outcome | KiwiErr
     status: end === undefined ? 'allow' : refusal === null ? 'ask' : 'deny',
     body: {
       ...placeOf(call),
-      ...parametersOf(isRequest ? ticket.parameters : work.redact(work.parameters)),
+      ...parametersOf(isRequest ? ticket.parameters : work.parameters, redact),
       ...(work === null ? {} : workBody(work)),
       ...(verdict === null ? {} : { layer: verdict.layer, rule: verdict.rule }),
       ...(approval === null ? {} : { approval_id: approval.id }),
@@ -34,7 +34,7 @@ export function decisionRecord(call: Call, clock: Clock, end?: Outcome | KiwiErr
       ...(ticket.caller.protocol === undefined ? {} : { protocol: ticket.caller.protocol }),
       process: OWN_TAG,
       ...(call.run === null ? {} : { directive: call.run.directive }),
-      ...(refusal === null ? {} : failureOf(refusal, work)),
+      ...(refusal === null ? {} : failureOf(refusal, redact, null)),
     },
   }
 }
@@ -84,7 +84,7 @@ export function outcomeRecord(
     body: {
       ...placeOf(call),
       duration_ms: durationMs,
-      ...(isError ? failureOf(end, call.work) : resultOf(end, call.work)),
+      ...(isError ? failureOf(end, call.redact, call.work) : resultOf(end, call.work)),
       ...(undo === undefined ? {} : { undo }),
     },
   }
@@ -106,21 +106,22 @@ function heldBy(data: JsonObject | null | undefined, work: Work | null): JsonObj
 }
 
 /** What a tool or a service said may be part of the message, so it is as little trusted as a result. */
-function failureOf({ code, message, partial }: KiwiError, work: Work | null): JsonObject {
-  const told = work === null ? message : textOf(work.redact(message))
+function failureOf({ code, message, partial }: KiwiError, redact: Redact, work: Work | null): JsonObject {
+  const told = textOf(redact(message, true))
   return { code, message: told.slice(0, LIMITS.messageCharacters), ...heldBy(partial, work) }
 }
 
 /** A run is a session of its own, below the one that sends it or the run that began it. */
-function common({ ticket, run }: Call, clock: Clock): Omit<NewRecord, 'kind' | 'status' | 'body'> {
+function common({ ticket, run, redact }: Call, clock: Clock): Omit<NewRecord, 'kind' | 'status' | 'body'> {
   const { principal, session, parentSession = null } = ticket.caller
   return {
     call_id: ticket.callId,
     session: run?.id ?? session,
     parent_session: run === null ? parentSession : (run.parent ?? session),
     principal,
-    operation: ticket.operation,
-    tool: ticket.subject.slice(0, 256),
+    // Both are what was asked for, cut: it may be anything.
+    operation: textOf(redact(ticket.operation, true)),
+    tool: textOf(redact(ticket.subject, true)).slice(0, 256),
     wall: clock.now(),
     mono: clock.monotonic(),
   }
@@ -162,10 +163,10 @@ const STATUSES: Partial<Record<ErrorCode, string>> = {
 }
 
 /** All of them by hash; in words only as far as the record has room. */
-function parametersOf(parameters: unknown): JsonObject {
+function parametersOf(parameters: unknown, redact: Redact): JsonObject {
   try {
-    const text = JSON.stringify(parameters ?? {}, hideBySecretKey)
-    const shown: JsonValue = JSON.parse(text)
+    const shown = redact(JSON.parse(JSON.stringify(parameters ?? {}, hideBySecretKey)))
+    const text = JSON.stringify(shown)
     return {
       parameters: text.length <= LIMITS.journalCharacters ? shown : text.slice(0, LIMITS.journalCharacters),
       // Of what is shown: a hash of a short secret would tell it to whoever tries all of them.

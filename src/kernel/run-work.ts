@@ -5,6 +5,7 @@ import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { canonicalJson, sha256 } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
+import { redactBoth } from '../shared/redact.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Link, Ticket, Wish, Work } from './call.ts'
@@ -33,7 +34,7 @@ export async function runWork(
   const { plan, spaceRoot, policy, warnings: noted } = await trustedPlan(wish, lookup, means)
   const { projectPath } = lookup
   const fit = (data: JsonObject): Promise<JsonObject> => results.fit(ticket.callId, plan.item.id, data)
-  const draft = await chain.draft(plan, {
+  const drafted = await chain.draft(plan, {
     callId: ticket.callId,
     principal: ticket.caller.principal,
     parameters: wish.parameters,
@@ -43,6 +44,8 @@ export async function runWork(
     rawOffer: () => rawOffer(policy.layers),
     guardsOwn: policy.guardsOwn && ticket.caller.kind === 'agent',
   })
+  // What another call was given may come back by this one.
+  const draft = { ...drafted, redact: redactBoth(drafted.redact, means.secrets.redact) }
   const paths = pathDemands(plan.item.manifest, { parameters: draft.parameters, projectPath })
   const hint = checkpointHint(draft, projectPath)
   const undo = undoOf(draft, { projectPath, paths: paths?.demands ?? [], cover: means.undo.cover })

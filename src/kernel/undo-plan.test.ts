@@ -124,11 +124,11 @@ test('H4: whatever calls do to files, undoing all of them gives the first state 
         const steps = then.map((operation) =>
           call([join(root, operation.at), join(root, operation.to)], () => act(operation)),
         )
-        const plan = planUndo(steps.toReversed())
+        const plan = planUndo(steps.toReversed(), false)
         expect(plan.left).toEqual([])
         carryOut(plan, bytes)
         expect(state()).toEqual(start)
-        expect(planUndo(steps.toReversed()).lines).toEqual([])
+        expect(planUndo(steps.toReversed(), false).lines).toEqual([])
       },
     ),
     { numRuns: 300 },
@@ -159,7 +159,7 @@ test('H4: what a person wrote in between is kept, and whatever else was there co
           expected.set(at, `person ${time}`)
         }
       }
-      carryOut(planUndo(steps.toReversed()), bytes)
+      carryOut(planUndo(steps.toReversed(), false), bytes)
       for (const [name, text] of expected) {
         const found = lstatSync(join(root, name), { throwIfNoEntry: false })
         expect(found === undefined ? null : readFileSync(join(root, name), 'utf8')).toBe(text)
@@ -179,7 +179,7 @@ test("H4: after a call that was cut off only what is gone comes back; what is th
   const cut = [{ callId, changes: changes.map((change) => ({ ...change, after: null })) }]
   writeFileSync(join(root, 'there'), 'mine')
   writeFileSync(join(root, 'same'), 'same')
-  const plan = planUndo(cut)
+  const plan = planUndo(cut, false)
   expect(plan.lines.map(({ path }) => path)).toEqual([join(root, 'gone')])
   expect(plan.left).toMatchObject([{ path: join(root, 'there'), isConflict: true }])
   carryOut(plan, bytes)
@@ -188,18 +188,21 @@ test("H4: after a call that was cut off only what is gone comes back; what is th
 
 test('H4: a path that changed between the look and the step is left', () => {
   writeFileSync(join(root, 'a'), 'seen')
-  const [line] = planUndo([
-    {
-      callId: 'c',
-      changes: [
-        {
-          path: join(root, 'a'),
-          before: ABSENT,
-          after: seeEntries([join(root, 'a')], BOUNDS).entries.get(join(root, 'a')) ?? null,
-        },
-      ],
-    },
-  ]).lines
+  const [line] = planUndo(
+    [
+      {
+        callId: 'c',
+        changes: [
+          {
+            path: join(root, 'a'),
+            before: ABSENT,
+            after: seeEntries([join(root, 'a')], BOUNDS).entries.get(join(root, 'a')) ?? null,
+          },
+        ],
+      },
+    ],
+    false,
+  ).lines
   if (line === undefined) throw new Error('nothing to do')
   writeFileSync(join(root, 'a'), 'changed')
   expect(putBack({ ...line, bytes: null })).toBe('it was changed meanwhile')

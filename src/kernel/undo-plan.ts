@@ -9,6 +9,8 @@ import type { Entry, PathChange } from '../store/undo.ts'
 export interface UndoStep {
   readonly callId: string
   readonly changes: readonly PathChange[]
+  /** Whether somebody else may have changed this path while the call ran. */
+  readonly isDoubtful?: (path: string) => boolean
 }
 
 /** One path on its way back, in the order in which it can be done. */
@@ -16,6 +18,8 @@ export interface UndoLine {
   readonly path: string
   readonly from: Entry
   readonly to: Entry
+  /** It may be somebody else's work that goes. */
+  readonly isDoubtful: boolean
 }
 
 /** A path that stays as it is, and why. */
@@ -27,6 +31,7 @@ export interface LeftPath {
   readonly reason: string
   /** What it would have become. */
   readonly to: Entry
+  readonly isDoubtful?: boolean
 }
 
 export interface UndoPlan {
@@ -36,14 +41,16 @@ export interface UndoPlan {
 
 /**
  * What taking these calls back, newest first, comes to. A path goes back only from what the call left; of a call that
- * was cut off nobody knows that, so only what is gone comes back.
+ * was cut off nobody knows that, so only what is gone comes back. What somebody else may have changed while a call ran
+ * is left, unless a person takes it back.
  */
-export function planUndo(steps: readonly UndoStep[]): UndoPlan {
+export function planUndo(steps: readonly UndoStep[], isPerson: boolean): UndoPlan {
   const present = new Map<string, Entry>()
   const goal = new Map<string, Entry>()
   const by = new Map<string, string>()
+  const doubtful = new Set<string>()
   const left: LeftPath[] = []
-  for (const { callId, changes } of steps) {
+  for (const { callId, changes, isDoubtful } of steps) {
     for (const { path, before, after } of changes) {
       const now = goal.get(path) ?? lookAt(path)
       if ('reason' in now) {
@@ -56,15 +63,25 @@ export function planUndo(steps: readonly UndoStep[]): UndoPlan {
         left.push({ path, callId, isConflict: true, reason: reasonOf(now, after), to: before })
         continue
       }
+      if (isDoubtful?.(path) === true) {
+        if (!isPerson) {
+          left.push({ path, callId, isConflict: true, reason: MEANWHILE, to: before, isDoubtful: true })
+          continue
+        }
+        doubtful.add(path)
+      }
       goal.set(path, before)
       by.set(path, callId)
     }
   }
   const lines = [...goal]
-    .map(([path, to]) => ({ path, from: present.get(path) ?? ABSENT, to }))
+    .map(([path, to]) => ({ path, from: present.get(path) ?? ABSENT, to, isDoubtful: doubtful.has(path) }))
     .filter(({ from, to }) => !isSame(from, to))
   return possible(lines, left, by)
 }
+
+/** Of a path that no argument of the call names. */
+export const MEANWHILE = 'it was changed while the call ran, by it or by somebody else'
 
 function lookAt(path: string): Entry | { readonly reason: string } {
   try {

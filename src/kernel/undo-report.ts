@@ -1,9 +1,11 @@
 import { isUtf8 } from 'node:buffer'
+import { lstatSync } from 'node:fs'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
 import type { Checkpoint, Entry } from '../store/undo.ts'
 import type { Caller, Work } from './call.ts'
 import type { Means } from './means.ts'
 import type { LeftPath, UndoLine, UndoPlan } from './undo-plan.ts'
+import { MEANWHILE } from './undo-plan.ts'
 
 /** A call that takes another one back. */
 export interface CounterCall {
@@ -52,8 +54,7 @@ export async function undoReport(
   })
   return {
     preview: report(plan.lines, plan.left),
-    warnings:
-      conflicts === 0 ? [] : [`${conflicts} of the paths were changed since and are left as they are`],
+    warnings: warningsOf(id, plan.left),
     done(failed, undone) {
       const lost = new Set(failed.map(({ path }) => path))
       const lines = plan.lines.filter(({ path }) => !lost.has(path))
@@ -66,6 +67,19 @@ export async function undoReport(
       }
     },
   }
+}
+
+function warningsOf(id: string, left: readonly LeftPath[]): readonly string[] {
+  const doubtful = left.filter(({ isDoubtful }) => isDoubtful === true).length
+  const since = left.filter(({ isConflict }) => isConflict).length - doubtful
+  return [
+    ...(since === 0 ? [] : [`${since} of the paths were changed since and are left as they are`]),
+    ...(doubtful === 0
+      ? []
+      : [
+          `${doubtful} of the paths were changed while the call ran, by it or by somebody else, and are left: a person looks at them with kiwi undo ${id}`,
+        ]),
+  ]
 }
 
 /** What becomes of a path. */
@@ -85,7 +99,14 @@ function totalsOf(lines: readonly UndoLine[], left: readonly LeftPath[]): JsonOb
 }
 
 function lineOf(line: UndoLine): JsonValue {
-  return { path: line.path, action: actionOf(line), kind: kindOf(line) }
+  const changed = lstatSync(line.path, { throwIfNoEntry: false })?.mtime
+  return {
+    path: line.path,
+    action: actionOf(line),
+    kind: kindOf(line),
+    ...(line.isDoubtful ? { reason: MEANWHILE } : {}),
+    ...(changed === undefined ? {} : { changed_at: changed.toISOString() }),
+  }
 }
 
 function kindOf({ from, to }: UndoLine): Entry['kind'] {

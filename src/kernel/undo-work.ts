@@ -13,6 +13,7 @@ import { undoWarnings } from './undo-of.ts'
 import { chosenCheckpoints } from './undo-choice.ts'
 import type { LeftPath, UndoLine, UndoPlan } from './undo-plan.ts'
 import { planUndo } from './undo-plan.ts'
+import { doubtOf } from './undo-doubt.ts'
 import type { CounterCall } from './undo-report.ts'
 import { undoReport } from './undo-report.ts'
 
@@ -25,7 +26,7 @@ export async function undoWork(
 ): Promise<Work> {
   const checkpoints = await chosenCheckpoints(id, ticket.caller, means)
   const { steps, recovered } = await stepsOf(checkpoints, means)
-  const plan = planUndo(steps)
+  const plan = planUndo(steps, ticket.caller.kind === 'person')
   const counter = await counterCalls(checkpoints, lookup, ticket, means)
   const report = await undoReport({ id, checkpoints, plan, counter, caller: ticket.caller }, means)
   const undo = undoOfUndo(plan, counter)
@@ -73,7 +74,8 @@ async function stepsOf(
 ): Promise<{ steps: Parameters<typeof planUndo>[0]; recovered: readonly KeptBytes[] }> {
   const recovered: KeptBytes[] = []
   const steps = []
-  for (const { call_id: callId, tier, state, project } of checkpoints) {
+  for (const checkpoint of checkpoints) {
+    const { call_id: callId, tier, state, project } = checkpoint
     if (tier === 'tree' && state === 'open') {
       const found = await chain.trees.recover(project ?? '', callId)
       if ('why' in found)
@@ -84,7 +86,8 @@ async function stepsOf(
       steps.push({ callId, changes: found.changes })
       continue
     }
-    steps.push({ callId, changes: await store.undo.changes(callId) })
+    const isDoubtful = doubtOf(checkpoint)
+    steps.push({ callId, changes: await store.undo.changes(callId), ...(isDoubtful && { isDoubtful }) })
   }
   return { steps, recovered }
 }

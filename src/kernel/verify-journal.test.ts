@@ -34,7 +34,7 @@ const log = createLog({ level: 'warn', clock: systemClock, write: (line) => void
 /** What one process would write: these calls, and a head at its end. */
 async function work(calls: readonly string[], key = ownKey): Promise<Journal> {
   const { journal } = await place.open()
-  const heads = openHeads({ file, ownKey: key, clock: systemClock, log })
+  const heads = openHeads({ file, ownKey: key, clock: systemClock, log, journal })
   const followed = followedJournal(journal, [heads])
   await followed.append(
     calls.map((call) => sampleRecord(call)),
@@ -89,17 +89,70 @@ test('AUD-01: a head that was changed is found', async () => {
   expect(await verify(journal)).toMatchObject({ fault: 'forged', head: { size: 2 } })
 })
 
+test('AUD-01: heads that were removed are missed, in part too, and with the end they counted', async () => {
+  await work(['a', 'b'])
+  const first = readFileSync(file, 'utf8').trim()
+  const journal = await work(['c', 'd'])
+  const whole = readFileSync(file, 'utf8')
+  expect(await verify(journal)).toMatchObject({ fault: null, noted: 4 })
+  rmSync(file)
+  expect(await verify(journal)).toMatchObject({ fault: 'unvouched', records: 4, heads: 0, noted: 4 })
+  writeFileSync(file, `${first}\n`)
+  expect(await verify(journal)).toMatchObject({ fault: 'unvouched', heads: 1 })
+  await tamper('DELETE FROM journal WHERE seq > 2')
+  expect(await verify(journal)).toMatchObject({ fault: 'cut', brokenAt: 3, head: null, noted: 4 })
+  rmSync(file)
+  await tamper('DELETE FROM journal')
+  expect(await verify(journal)).toMatchObject({ fault: 'cut', brokenAt: 1, records: 0, noted: 4 })
+  writeFileSync(file, whole)
+})
+
+test('AUD-01: a store without heads is young, or lacks them', async () => {
+  const { journal } = await place.open()
+  await journal.append([sampleRecord('a')], 'normal')
+  expect(await verify(journal)).toMatchObject({ fault: null, heads: 0, noted: null })
+  await journal.append(
+    Array.from({ length: 999 }, (_, n) => sampleRecord(`more-${n}`)),
+    'normal',
+  )
+  expect(await verify(journal)).toMatchObject({ fault: 'unvouched', heads: 0, noted: null })
+})
+
+test('AUD-01, AUD-11: a body that is gone needs the record of a person who erased it', async () => {
+  const journal = await work(['a', 'b', 'c'])
+  await journal.erase('b')
+  expect(await verify(journal)).toMatchObject({ fault: 'emptied', brokenAt: 2 })
+  // A refusal is none, and neither is the erasure of another call.
+  for (const [call, tool, status] of [
+    ['x', 'b', 'deny'],
+    ['y', 'a', 'allow'],
+  ] as const)
+    await journal.append([sampleRecord(call, { operation: 'audit.erase', tool, status })], 'normal')
+  expect(await verify(journal)).toMatchObject({ fault: 'emptied', brokenAt: 2 })
+  await journal.append(
+    [sampleRecord('z', { operation: 'audit.erase', tool: 'b', status: 'allow' })],
+    'normal',
+  )
+  expect(await verify(journal)).toMatchObject({
+    fault: null,
+    notes: ['1 records hold nothing any more'],
+  })
+})
+
 test('AUD-01: what is wrong in the chain itself is told first', async () => {
   const journal = await work(['a', 'b', 'c'])
   await tamper("UPDATE journal SET tool = 'innocent' WHERE seq = 2")
   expect(await verify(journal)).toMatchObject({ records: 1, brokenAt: 2, fault: 'changed' })
 })
 
-test('AUD-01: heads of a key that is gone are compared all the same, and told of', async () => {
+test('AUD-01: heads of a key that is gone vouch for nothing, are compared all the same, and told of', async () => {
   const journal = await work(['a', 'b'], keyIn('b'))
-  expect(await verify(journal)).toMatchObject({ fault: null, notes: [expect.stringContaining('not here')] })
+  const notes = [expect.stringContaining('not here')]
+  expect(await verify(journal)).toMatchObject({ fault: 'unvouched', brokenAt: null, notes })
+  await work(['c'])
+  expect(await verify(journal)).toMatchObject({ fault: null, notes })
   await tamper('DELETE FROM journal WHERE seq > 1')
-  expect(await verify(journal)).toMatchObject({ fault: 'cut', head: { size: 2 } })
+  expect(await verify(journal)).toMatchObject({ fault: 'cut', head: { size: 3 } })
 })
 
 test('AUD-01: half a line, as a killed process leaves it, is told of and spoils nothing', async () => {
@@ -124,7 +177,7 @@ test('AUD-09: a clock that went back is a note, and no fault', async () => {
 
 test('AUD-01: a head is written after each thousand records, and old ones make room', async () => {
   const { journal } = await place.open()
-  const counting = openHeads({ file, ownKey, clock: systemClock, log })
+  const counting = openHeads({ file, ownKey, clock: systemClock, log, journal })
   const followed = followedJournal(journal, [counting])
   for (let batch = 0; batch < 3; batch++)
     await followed.append(
@@ -133,7 +186,7 @@ test('AUD-01: a head is written after each thousand records, and old ones make r
     )
   await counting.close()
   expect((await heads()).map(({ size }) => size)).toEqual([1000, 1500])
-  const [line = ''] = readFileSync(file, 'utf8').split('\n')
+  const [line = ''] = readFileSync(file, 'utf8').trim().split('\n')
   writeFileSync(file, `${line}\n`.repeat(1200))
   await work(['last'])
   expect((await heads()).length).toBeLessThanOrEqual(200)

@@ -9,7 +9,9 @@ import { parseItemRef } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { isObject } from '../shared/json.ts'
 import type { Report } from '../shared/progress.ts'
+import type { Redact } from '../shared/redact.ts'
 import type { Reply } from '../shared/reply.ts'
+import { textOf } from '../shared/template.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Spaces } from '../spaces/spaces.ts'
 import type { StoreView } from '../store/store.ts'
@@ -19,7 +21,7 @@ import { help } from './help.ts'
 import type { Loaded } from './load.ts'
 import { load, loadForCopy } from './load.ts'
 import type { Stamp } from './reply.ts'
-import { errorReply, outcomeReply, successReply } from './reply.ts'
+import { cleanReply, errorReply, outcomeReply, successReply } from './reply.ts'
 import { search } from './search.ts'
 
 /** Who calls over which connection. */
@@ -76,6 +78,7 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
     const started = clock.monotonic()
     return () => ({ call_id: callId, duration_ms: Math.round(clock.monotonic() - started) })
   }
+  const clean = (reply: Reply): Reply => cleanReply(reply, kernel.redact)
   const act: Meta['act'] = async (asked, client, signal) => {
     const { wish, operation, subject, parameters = {}, projectPath, isDryRun = false } = asked
     const ticket: Ticket = {
@@ -96,14 +99,14 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
             : spaces.at(projectPath),
         isDryRun,
       }))
-      return outcomeReply(outcome, stamp())
+      return clean(outcomeReply(outcome, stamp()))
     } catch (error) {
-      return errorReply(error, stamp())
+      return clean(errorReply(error, stamp()))
     }
   }
   return {
     async call(name, args, client, signal) {
-      const ticket = ticketOf({ callId: ids(), name, args, client, signal })
+      const ticket = ticketOf({ callId: ids(), name, args, client, signal, redact: kernel.redact })
       const stamp = stampOf(ticket)
       const lookupAt = async (projectPath: string | undefined): Promise<Lookup> =>
         projectPath === undefined
@@ -111,9 +114,9 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
           : spaces.at(absolute(projectPath))
       const call: MetaCall = { ticket, kernel, store, lookupAt }
       try {
-        return await answer(name, args, call, stamp)
+        return clean(await answer(name, args, call, stamp))
       } catch (error) {
-        return errorReply(error, stamp())
+        return clean(errorReply(error, stamp()))
       }
     },
     act,
@@ -235,8 +238,9 @@ function ticketOf(given: {
   args: unknown
   client: Client
   signal: AbortSignal | undefined
+  redact: Redact
 }): Ticket {
-  const { callId, name, args, client, signal } = given
+  const { callId, name, args, client, signal, redact } = given
   const fields = isObject(args) ? args : {}
   const action =
     name === 'execute' && typeof fields['action'] === 'string' ? `.${fields['action'].slice(0, 32)}` : ''
@@ -244,7 +248,8 @@ function ticketOf(given: {
   return {
     callId,
     operation: `${name.slice(0, 32)}${action}`,
-    subject: typeof subject === 'string' ? subject.slice(0, 256) : '',
+    // Half of a secret would not be found.
+    subject: typeof subject === 'string' ? textOf(redact(subject)).slice(0, 256) : '',
     parameters: name === 'execute' ? fields['parameters'] : fields,
     caller: callerOf(client),
     ...(name === 'execute' && typeof fields['run_id'] === 'string'

@@ -1,7 +1,8 @@
 import type { Outcome } from '../kernel/call.ts'
 import { KiwiError, messageOf } from '../shared/errors.ts'
-import type { JsonObject } from '../shared/json.ts'
+import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { isObject } from '../shared/json.ts'
+import type { Redact } from '../shared/redact.ts'
 import type { Reply, ReplyMetadata } from '../shared/reply.ts'
 
 /** What every answer says about its call. */
@@ -38,6 +39,12 @@ export function errorReply(error: unknown, stamp: Stamp): Reply {
     },
     metadata: stamp,
   }
+}
+
+/** Nothing leaves with a secret in it. Any text of it may have been cut. */
+export function cleanReply(reply: Reply, redact: Redact): Reply {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- replies are JSON, and redacting keeps their shape
+  return redact(reply as unknown as JsonValue, true) as unknown as Reply
 }
 
 const MOST_WARNINGS = 20

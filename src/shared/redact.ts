@@ -10,13 +10,18 @@ export type Redact = (value: JsonValue, isCut?: boolean) => JsonValue
 /** For what holds no secret. */
 export const keepAll: Redact = (value) => value
 
+/** The one after the other. */
+export function redactBoth(first: Redact, then: Redact): Redact {
+  return first === keepAll ? then : (value, isCut) => then(first(value, isCut), isCut)
+}
+
 /** Shorter values would turn ordinary text into marks. */
 export const SHORTEST_SECRET = 8
 /** Lines of a long value may be ordinary text, such as its first one; a marked one does little harm, but must be rare. */
 const SHORTEST_LINE = 16
 
 /** A secret inside a larger text looks different in each encoding; each look is replaced by `[REDACTED:name]`. */
-export function createRedact(secrets: ReadonlyMap<string, string>): Redact {
+export function createRedact(secrets: Iterable<readonly [name: string, value: string]>): Redact {
   const marks: (readonly [string, string])[] = []
   for (const [name, value] of secrets) {
     for (const part of partsOf(value)) {

@@ -317,6 +317,8 @@ export interface Verified {
   readonly fault: JournalFault | null
   /** Records whose clock stood before that of the one before them, and by how much: the first hundred. */
   readonly clockBack: readonly { readonly seq: number; readonly ms: number }[]
+  /** Records whose bodies are gone. */
+  readonly erased: readonly { readonly seq: number; readonly call_id: string }[]
 }
 
 /** Append-only, hash-linked over all processes that share the store. */
@@ -339,4 +341,8 @@ export interface Journal {
   verify(): Promise<Verified>
   /** Drops the bodies of a call for good and keeps their hashes. Returns how many there were. */
   erase(callId: string): Promise<number>
+  /** Keeps, beside the records, how many there were when the last head was written. */
+  noteHead(size: number): Promise<void>
+  /** Null when there never was one. */
+  notedHead(): Promise<number | null>
 }

@@ -119,6 +119,20 @@ describe('what a person is shown', () => {
   })
 })
 
+test('APR-08: of a command that runs code of the project it is said that its content is not bound', async () => {
+  const rule = '  - { op: tool, match: { server: shell, tool: run }, effect: ask }\n'
+  writeAsking(asking.temp.config.userSpace, [], rule)
+  const temp = await openTempKiwi({ beside: asking.temp })
+  writeFileSync(join(temp.project, 'x.py'), 'print(1)')
+  const [code, plain] = [
+    await temp.run('shell.run', { argv: ['python3', 'x.py'] }),
+    await temp.run('shell.run', { argv: ['rm', 'x.py'] }),
+  ].map(({ data }) => textField(data, 'summary'))
+  expect(code).toMatch(/^note {6}it runs code of the project: you approve the command, not the content/m)
+  expect(plain).not.toContain('runs code')
+  await temp.close()
+})
+
 test('APR-08, ENV-02: a granted value is in no question, reply or copy', async () => {
   const { temp } = asking
   const CANARY = 'canary-5d2c9b1e7f'

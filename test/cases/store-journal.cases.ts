@@ -120,6 +120,7 @@ export const journalCases: Cases = {
       brokenAt: null,
       fault: null,
       clockBack: [{ seq: 4, ms: 14_500 }],
+      erased: [],
     })
     expect((await journal.read({ limit: 10, after: 0 })).map(({ mono }) => mono)).toEqual([
       0, 100, 200, 300, 400,

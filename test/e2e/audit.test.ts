@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Place } from '../fixtures/place.ts'
@@ -174,3 +174,32 @@ test('AUD-01: --verify fails when the end was cut off, and says what is missing'
 test('H7: what a call does in a project is mirrored there', () => {
   expect(existsSync(join(shared.project, '.ai/logs/tool.jsonl'))).toBe(true)
 })
+
+test('AUD-01: --verify fails when the heads, the key or what a record held is gone', async () => {
+  const place = makePlace()
+  await kiwi(place, ['run', 'hello_bash'])
+  await kiwi(place, ['run', 'hello_bash'])
+  const verify = (): ReturnType<typeof kiwi> => kiwi(place, ['audit', '--verify'])
+  const moved = async (name: string, check: () => Promise<void>): Promise<void> => {
+    const path = join(place.folder, 'user', name)
+    renameSync(path, `${path}.away`)
+    await check()
+    renameSync(`${path}.away`, path)
+  }
+  await moved('kiwi.heads.jsonl', async () =>
+    expect(await verify()).toMatchObject({ code: 70, stdout: expect.stringContaining('they are gone') }),
+  )
+  await moved('kiwi.key', async () =>
+    expect(await verify()).toMatchObject({ code: 70, stdout: expect.stringContaining('none of the 2') }),
+  )
+  expect(await verify()).toMatchObject({ code: 0 })
+  const { DatabaseSync } = await import('@photostructure/sqlite')
+  const db = new DatabaseSync(join(place.folder, 'user/kiwi.db'))
+  db.exec('UPDATE journal SET body = NULL, salt = NULL WHERE seq IN (2, 3)')
+  db.close()
+  expect(await verify()).toMatchObject({
+    code: 70,
+    stdout: 'The chain is broken at record 2: what it held is gone, and nobody has erased it\n',
+  })
+  place.remove()
+}, 60_000)

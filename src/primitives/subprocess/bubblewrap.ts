@@ -18,12 +18,24 @@ export function confine(program: Program, confinement: Confinement): Program {
   }
 }
 
-const OWN_PROCESSES = ['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try']
+const OWN_OTHERS = ['--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try']
 const WHOLE_SYSTEM = ['--ro-bind', '/', '/', '--dev', '/dev']
 const AS_IT_IS = ['--dev-bind', '/', '/']
 
 function bubblewrapArguments(confinement: Confinement): readonly string[] {
-  const { level, hasNetwork, hidden, empty, read, write, guarded, masked, needed, links } = confinement
+  const {
+    level,
+    hasNetwork,
+    hasOwnProcesses = level === 'strict',
+    hidden,
+    empty,
+    read,
+    write,
+    guarded,
+    masked,
+    needed,
+    links,
+  } = confinement
   return [
     // With its parent it goes too, whatever became of the group. A namespace of users lets us do all this without rights.
     '--die-with-parent',
@@ -31,10 +43,11 @@ function bubblewrapArguments(confinement: Confinement): readonly string[] {
     // Whoever is root would be so inside as well, and take what lies over a place away again.
     '--cap-drop',
     'CAP_SYS_ADMIN',
-    ...(level === 'strict' ? OWN_PROCESSES : []),
+    ...(hasOwnProcesses ? ['--unshare-pid'] : []),
+    ...(level === 'strict' ? OWN_OTHERS : []),
     ...(hasNetwork ? [] : ['--unshare-net']),
     ...(level === 'own' ? AS_IT_IS : WHOLE_SYSTEM),
-    ...(level === 'strict' ? ['--proc', '/proc'] : []),
+    ...(hasOwnProcesses ? ['--proc', '/proc'] : []),
     ...hidden.flatMap(hide),
     ...empty.flatMap((path) => ['--dir', path]),
     ...read.flatMap((path) => ['--ro-bind-try', path, path]),

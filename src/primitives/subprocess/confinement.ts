@@ -4,6 +4,8 @@ export interface Confinement {
   readonly program: string
   readonly level: SandboxLevel
   readonly hasNetwork: boolean
+  /** Whether it sees only what it started, and all of that ends with it; strict always does. */
+  readonly hasOwnProcesses?: boolean
   /** Places that it finds empty, and may fill for itself: the temporary folder, homes. */
   readonly hidden: readonly string[]
   /** Folders that are there, though what lies above them is hidden, and empty. */

@@ -52,6 +52,27 @@ describe.skipIf(process.platform !== 'linux')('on Linux', () => {
     expect(pids.filter(isAlive)).toEqual([])
   })
 
+  test('CMD-07: an orphan without group or mark is found by the pipe it holds', async () => {
+    const result = await cancelled('(env -i setsid sleep 999 & echo $!); : >$READY; sleep 60')
+    const pids = pidsIn(result.stdout)
+    expect(pids).toHaveLength(1)
+    expect(pids.filter(isAlive)).toEqual([])
+  })
+
+  test('CMD-07: who holds the pipe of one child is not ended with another', async () => {
+    const { env, ready } = createReady()
+    const cancel = new AbortController()
+    const other = subprocess.run(
+      shell('env -i setsid sleep 999 & echo $!; : >$READY; wait', { env }),
+      cancel.signal,
+    )
+    await ready()
+    await subprocess.run(shell('(env -i setsid sleep 999 &)'))
+    expect(await Promise.race([other, 'still there'])).toBe('still there')
+    cancel.abort()
+    expect(pidsIn((await other).stdout).filter(isAlive)).toEqual([])
+  })
+
   test('CMD-07: one that left the group and was orphaned is found by its mark', async () => {
     const result = await cancelled('(setsid sleep 999 & echo $!); : >$READY; sleep 60')
     const pids = pidsIn(result.stdout)
@@ -85,11 +106,18 @@ describe.skipIf(process.platform !== 'linux')('on Linux', () => {
     expect(isAlive(server)).toBe(false)
   })
 
-  test('P2: a run does not hang on a process that hid and holds its output', async () => {
+  test('P2, CMD-07: a run does not hang on a process that hid and holds its output, and ends it', async () => {
     const result = await subprocess.run(shell(`(env -i setsid sleep 30 & ${UNTIL_LEFT} echo $!); exit 5`))
     expect(result).toMatchObject({ return_code: 5, timed_out: false })
     const [hidden = 0] = pidsIn(result.stdout)
-    // Without mark, group and parent it cannot be known as ours: only a sandbox ends it.
+    expect(isAlive(hidden)).toBe(false)
+  })
+
+  test('CMD-07: one that shed group, parent, mark and output cannot be known as ours: only a sandbox ends it', async () => {
+    const result = await subprocess.run(
+      shell(`(env -i setsid sleep 30 </dev/null >/dev/null 2>&1 & ${UNTIL_LEFT} echo $!); exit 5`),
+    )
+    const [hidden = 0] = pidsIn(result.stdout)
     expect(isAlive(hidden)).toBe(true)
     process.kill(hidden, 'SIGKILL')
   })

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../../shared/clock.ts'
+import { killHolders } from './pipe-holders.ts'
 import type { Process } from './process-table.ts'
 import {
   createSweep,
@@ -54,6 +55,13 @@ export function createKillTree(clock: Clock): KillTree {
     if (signalGroup(pid, 'SIGKILL')) await groupEnds(pid, KILL_WAIT_MS)
   }
 
+  /** Whoever still holds a pipe of it came from it. */
+  const letGo = async (child: Child, waitMs: number): Promise<void> => {
+    if (await within(child.closed, LONGEST_STEP_MS)) return
+    await killHolders(child.pipes)
+    if (!(await within(child.closed, waitMs))) child.abandon()
+  }
+
   return {
     async stop(child, graceMs) {
       // Taken while parents live: an orphan cannot be traced to us.
@@ -64,14 +72,14 @@ export function createKillTree(clock: Clock): KillTree {
       await killGroup(child.pid)
       await untilDead(descendants.filter(killProcess).map(({ pid }) => pid))
       await sweep(child.mark)
-      if (!(await within(child.closed, KILL_WAIT_MS))) child.abandon()
+      await letGo(child, KILL_WAIT_MS)
     },
     async clear(child) {
       const isClosed = await within(child.closed, PIPE_GRACE_MS)
       await killGroup(child.pid)
       if (isClosed || (await within(child.closed, LONGEST_STEP_MS))) return
       await sweep(child.mark)
-      if (!(await within(child.closed, PIPE_GRACE_MS))) child.abandon()
+      await letGo(child, PIPE_GRACE_MS)
     },
     async clearAll(child) {
       await within(child.closed, PIPE_GRACE_MS)

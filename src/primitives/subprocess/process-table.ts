@@ -59,7 +59,7 @@ export async function untilDead(pids: readonly number[]): Promise<void> {
   }
 }
 
-function listProcesses(): readonly number[] {
+export function listProcesses(): readonly number[] {
   try {
     return readdirSync('/proc').map(Number).filter(Number.isInteger)
   } catch {
@@ -153,7 +153,7 @@ function statusOf(pid: number): Status | null {
   }
 }
 
-function kill(pid: number, signal: 'SIGTERM' | 'SIGKILL' = 'SIGKILL'): boolean {
+export function kill(pid: number, signal: 'SIGTERM' | 'SIGKILL' = 'SIGKILL'): boolean {
   try {
     return process.kill(pid, signal)
   } catch {

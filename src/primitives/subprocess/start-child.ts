@@ -5,12 +5,15 @@ import { PROCESS_MARK } from '../../config/environment.ts'
 import { confine } from './bubblewrap.ts'
 import type { NotStarted, Program } from './command.ts'
 import { explainStart, notStarted } from './explain-start.ts'
+import { pipesOf } from './pipe-holders.ts'
 
 /** A child that leads a process group of its own: its pid is also the id of the group. */
 export interface Child {
   readonly pid: number
   /** The value of the variable by which its descendants are known. */
   readonly mark: string
+  /** The ends of its pipes, by which descendants are known that dropped the mark. */
+  readonly pipes: ReadonlySet<string>
   /** Whether the child is what holds the program, and not the program itself. */
   readonly isConfined: boolean
   readonly stdin: Writable | null
@@ -85,6 +88,7 @@ function keep(child: ChildProcess, known: Pick<Child, 'mark' | 'isConfined'>): C
   return {
     ...known,
     pid,
+    pipes: pipesOf(pid),
     stdin,
     stdout,
     stderr,

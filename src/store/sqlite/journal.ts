@@ -1,3 +1,4 @@
+import { isObject } from '../../shared/json.ts'
 import type { Journal, JournalFilter } from '../store.ts'
 import type { Appender } from './append.ts'
 import type { Connection } from './connection.ts'
@@ -36,6 +37,19 @@ export function createJournal(connection: Connection, appender: Appender): Journ
       } finally {
         connection.exec('PRAGMA secure_delete = FAST')
       }
+    },
+    async noteHead(size) {
+      const note = connection.prepare(
+        `INSERT INTO meta VALUES ('journal_head', ?)
+           ON CONFLICT (key) DO UPDATE SET value = excluded.value
+           WHERE excluded.value > value`,
+      )
+      await connection.write(() => note.run(size))
+    },
+    async notedHead() {
+      const noted = connection.prepare("SELECT value FROM meta WHERE key = 'journal_head'")
+      const row = await connection.read(() => noted.get())
+      return isObject(row) ? Number(row['value']) : null
     },
   }
 }

@@ -91,14 +91,14 @@ async function openReadOnly(file: string, reason: string, options: SqliteOptions
     const said = `"${file}" cannot be written: ${reason}`
     options.log?.warn('store.read_only', { file, reason, is_read: isRead })
     const store = assemble(connection, options, said)
-    const { append, erase, publish, remove, exclusively, runs, approvals, limits, undo, grants, ...trust } =
-      refuseWrites(file, said)
+    const { append, erase, noteHead, publish, remove, exclusively, ...more } = refuseWrites(file, said)
+    const { runs, approvals, limits, undo, grants, ...trust } = more
     return {
       ...store,
       exclusively,
       registry: { ...store.registry, publish, remove },
       trust: { ...store.trust, ...trust },
-      journal: { ...store.journal, append, erase },
+      journal: { ...store.journal, append, erase, noteHead },
       runs: { ...store.runs, ...runs },
       approvals: { ...store.approvals, ...approvals },
       limits: { ...store.limits, ...limits },

@@ -80,6 +80,7 @@ export function refuseWrites(file: string, reason: string): RefusedWrites {
     remove: refuse('remove the item'),
     append: refuse('record the call'),
     erase: refuse('erase the call'),
+    noteHead: refuse('keep the head'),
     trustProject: refuse('trust the project'),
     revokeProject: refuse('stop trusting the project'),
     sign: refuse('keep the signature'),
@@ -110,7 +111,7 @@ export function refuseWrites(file: string, reason: string): RefusedWrites {
 }
 
 type RefusedWrites = Pick<Registry, 'publish' | 'remove'> &
-  Pick<Journal, 'append' | 'erase'> &
+  Pick<Journal, 'append' | 'erase' | 'noteHead'> &
   Pick<Trust, 'trustProject' | 'revokeProject' | 'sign'> &
   Pick<Store, 'exclusively'> & {
     readonly runs: Pick<Runs, 'open' | 'close'>

@@ -12,15 +12,17 @@ export async function verifyJournal(connection: Connection): Promise<Verified> {
   let prev = GENESIS
   let wall = 0
   const clockBack: { seq: number; ms: number }[] = []
+  const erased: { seq: number; call_id: string }[] = []
   for (;;) {
     const from = records
     const page = await connection.read(() => selectPage.all(from))
     for (const row of page) {
       const record = readRow(RecordRow, row)
       const fault = faultOf(record, records + 1, prev)
-      if (fault !== null) return { records, brokenAt: records + 1, fault, clockBack }
+      if (fault !== null) return { records, brokenAt: records + 1, fault, clockBack, erased }
       records += 1
       prev = record.hash
+      if (record.body === null) erased.push({ seq: record.seq, call_id: record.call_id })
       if (wall - record.wall > WAIT_MS && clockBack.length < MOST_TOLD)
         clockBack.push({ seq: record.seq, ms: wall - record.wall })
       wall = record.wall
@@ -31,8 +33,8 @@ export async function verifyJournal(connection: Connection): Promise<Verified> {
   }
   const misplaced = await connection.read(() => misplacedIn(connection))
   return misplaced === null
-    ? { records, brokenAt: null, fault: null, clockBack }
-    : { records, brokenAt: misplaced, fault: 'changed', clockBack }
+    ? { records, brokenAt: null, fault: null, clockBack, erased }
+    : { records, brokenAt: misplaced, fault: 'changed', clockBack, erased }
 }
 
 const PAGE = 1000

@@ -5,7 +5,8 @@ import type { Config } from '../../config/config.ts'
 import { isOpen } from '../../config/environment.ts'
 import type { Clock } from '../../shared/clock.ts'
 import { KiwiError, errnoOf } from '../../shared/errors.ts'
-import { SHORTEST_SECRET } from '../../shared/redact.ts'
+import type { Redact } from '../../shared/redact.ts'
+import { SHORTEST_SECRET, createRedact, keepAll } from '../../shared/redact.ts'
 import type { Store } from '../store.ts'
 import { openKeychain } from './keychain.ts'
 import type { Vault } from './vault.ts'
@@ -17,6 +18,10 @@ export interface Secrets {
   readonly vault: Vault
   /** As far as they stand for anything: in the vault, then in the environment, then in `.env` of the user space. */
   valuesOf(names: ReadonlySet<string>): Promise<ReadonlyMap<string, string>>
+  /** Takes out every value that this process knows, whichever call it was for: it may come back by any other. */
+  readonly redact: Redact
+  /** Gets to know what is in the vault, where that takes no time and asks nobody. */
+  learn(): Promise<void>
 }
 
 interface SecretMeans {
@@ -28,14 +33,18 @@ interface SecretMeans {
 export function openSecrets({ config, clock, store }: SecretMeans): Secrets {
   const { environment, userSpace } = config
   const { path, keyFile, passphrase } = config.vault
+  const known = openKnown()
   const vault = openVault({
     path,
     keys: openVaultKeys({ keyFile, passphrase, keychain: openKeychain(environment) }),
     exclusively: (work) => store.exclusively(work),
     now: () => clock.now(),
+    learn: (secrets) => known.add(Array.from(secrets, ([name, { value }]) => [name, value])),
   })
   return {
     vault,
+    redact: known.redact,
+    learn: () => vault.glance(),
     async valuesOf(names) {
       const values = new Map<string, string>()
       const take = (name: string, value: string | undefined): void => {
@@ -44,13 +53,31 @@ export function openSecrets({ config, clock, store }: SecretMeans): Secrets {
       const kept = await vault.read()
       for (const name of names) take(name, kept.get(name)?.value)
       for (const name of names) if (Object.hasOwn(environment, name)) take(name, environment[name])
-      if (values.size === names.size) return values
-      const written = readEnvFile(join(userSpace, '.env'))
-      for (const name of names) if (Object.hasOwn(written, name)) take(name, written[name])
+      if (values.size < names.size) {
+        const written = readEnvFile(join(userSpace, '.env'))
+        for (const name of names) if (Object.hasOwn(written, name)) take(name, written[name])
+      }
+      known.add(values)
       return values
     },
   }
 }
+
+/** All values that came by, under every name they had; of one that was replaced the old one too. */
+function openKnown(): { readonly add: (values: Values) => void; readonly redact: Redact } {
+  const names = new Map<string, string>()
+  let redact = keepAll
+  return {
+    add(values) {
+      const before = names.size
+      for (const [name, value] of values) names.set(value, names.get(value) ?? name)
+      if (names.size > before) redact = createRedact(Array.from(names, ([value, name]) => [name, value]))
+    },
+    redact: (value, isCut) => redact(value, isCut),
+  }
+}
+
+type Values = Iterable<readonly [name: string, value: string]>
 
 /** One that cannot be read is none: what is missing is said where it is needed. */
 function readEnvFile(path: string): NodeJS.Dict<string> {

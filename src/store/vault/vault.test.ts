@@ -29,6 +29,7 @@ interface Given {
   readonly passphrase?: string
   readonly keychain?: Keychain
   readonly exclusively?: <T>(work: () => T) => Promise<T>
+  readonly learn?: (secrets: ReadonlyMap<string, { value: string }>) => void
 }
 
 /** Another handle, as another process would have it. */
@@ -36,6 +37,7 @@ function open({
   passphrase,
   keychain = NO_KEYCHAIN,
   exclusively = async (work) => work(),
+  learn,
 }: Given = {}): Vault {
   const keyFile = join(folder, 'kiwi.vault.key')
   return openVault({
@@ -43,6 +45,7 @@ function open({
     keys: openVaultKeys({ keyFile, passphrase: passphrase ?? null, keychain }),
     exclusively,
     now: () => Date.UTC(2026, 0, 28),
+    ...(learn === undefined ? {} : { learn }),
   })
 }
 const vaultText = (): string => readFileSync(join(folder, 'kiwi.vault'), 'utf8')
@@ -209,3 +212,22 @@ function flip(base64: string): string {
   bytes[3] = (bytes[3] ?? 0) ^ 1
   return bytes.toString('base64')
 }
+
+test('X7: a glance reads what a key in a file opens, again when it changed, and never asks for another key', async () => {
+  const learned: string[] = []
+  const learn: Given['learn'] = (secrets) => learned.push(...secrets.keys())
+  const glancing = open({ learn })
+  await glancing.glance()
+  await open().set('A', CANARY)
+  await glancing.glance()
+  await glancing.glance()
+  await open().set('B', CANARY)
+  await glancing.glance()
+  expect(learned).toEqual(['A', 'A', 'B'])
+
+  rmSync(join(folder, 'kiwi.vault'))
+  await open({ passphrase: 'correct horse' }).set('C', CANARY)
+  const locked: string[] = []
+  await open({ learn: (secrets) => locked.push(...secrets.keys()) }).glance()
+  expect(locked).toEqual([])
+})

@@ -23,6 +23,8 @@ import { closed } from './vault-keys.ts'
 export interface Vault {
   /** By name. Read again only when the file has changed. */
   read(): Promise<ReadonlyMap<string, Secret>>
+  /** Reads it where that is cheap and asks nobody: its key is known already, or lies in a file. */
+  glance(): Promise<void>
   set(name: string, value: string): Promise<void>
   /** Whether it was there. */
   remove(name: string): Promise<boolean>
@@ -47,13 +49,15 @@ interface VaultMeans {
   readonly keys: VaultKeys
   readonly exclusively: Store['exclusively']
   readonly now: () => number
+  /** Hears of what was read or set. */
+  readonly learn?: (secrets: ReadonlyMap<string, Secret>) => void
 }
 
 /** Everything a person would want to keep; a file that is larger is no vault. */
 const MOST_BYTES = 4 * 1024 * 1024
 const ATTEMPTS = 5
 
-export function openVault({ path, keys, exclusively, now }: VaultMeans): Vault {
+export function openVault({ path, keys, exclusively, now, learn }: VaultMeans): Vault {
   let known: { readonly stamp: string; readonly secrets: Secrets } | null = null
 
   const read = async (): Promise<Secrets> => {
@@ -64,6 +68,7 @@ export function openVault({ path, keys, exclusively, now }: VaultMeans): Vault {
     if (sealed === null) return NONE
     const secrets = parse(unseal(sealed, await keys.open(sealed.lock), path), path)
     known = { stamp, secrets }
+    learn?.(secrets)
     return secrets
   }
 
@@ -82,6 +87,7 @@ export function openVault({ path, keys, exclusively, now }: VaultMeans): Vault {
         if (text.length > MOST_BYTES)
           throw new KiwiError('MESSAGE_TOO_LARGE', 'Cannot keep the secret: the vault would be too large')
         replace(path, text)
+        learn?.(secrets)
         return true
       })
       if (isDone) return
@@ -92,10 +98,19 @@ export function openVault({ path, keys, exclusively, now }: VaultMeans): Vault {
     })
   }
 
+  let glanced: string | null = null
+  const glance = async (): Promise<void> => {
+    const stamp = stampOf(path)
+    if (stamp === glanced) return
+    glanced = stamp
+    if (stamp !== null && (known !== null || keyKind() === 'file')) await read()
+  }
+
   const keyKind = (): KeyKind | null => sealedIn(path)?.lock.kind ?? null
 
   return {
     read,
+    glance,
     set: (name, value) =>
       change((secrets) => secrets.set(name, { value, set_at: new Date(now()).toISOString() })),
     async remove(name) {
