@@ -26,6 +26,7 @@ export function runDemands({ plan, effect }: Draft): readonly Demand[] {
         ...tools,
         ...[...builders].map((program): Demand => ({ op: 'exec', program, ...trait })),
         { op: 'exec', program: command, argv: [command, ...args], ...trait },
+        ...started.paths.map(({ use, path }): Demand => ({ op: use, path, isChosen: true })),
       ]
     }
     case 'line':

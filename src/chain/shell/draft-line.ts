@@ -13,6 +13,8 @@ import type { JudgedArgv } from './judge-argv.ts'
 import { judgeArgv } from './judge-argv.ts'
 import type { LineTerms } from './line-terms.ts'
 import { pinProgram } from './pin.ts'
+import type { PlacedPath } from './place-argv.ts'
+import { placeArgv } from './place-argv.ts'
 import { unavailable } from './unavailable.ts'
 
 /** A command line, compiled, with every program pinned: exactly this is started. */
@@ -33,7 +35,7 @@ interface LineCommandDraft extends Pick<JudgedArgv, 'fault' | 'runsCode' | 'isRe
   /** The absolute path of what is started, or `shell:raw`. */
   readonly program: string
   /** What it would read and write, by whole paths. */
-  readonly paths: JudgedArgv['paths']
+  readonly paths: readonly PlacedPath[]
 }
 
 /** The name under which a script that only a shell can read is judged. */
@@ -59,7 +61,7 @@ export function draftLine(
   }
   const { line, commands } = wish.raw
     ? rawScript(wish, { command: means.find(terms.shell), args: [], env, cwd: folder })
-    : compiled(lineOf(wish), folder, env, means)
+    : compiled(lineOf(wish), { folder, env, projectPath: request.projectPath }, means)
   return {
     kind: 'line',
     commands,
@@ -82,12 +84,18 @@ interface Compiled {
   readonly commands: readonly LineCommandDraft[]
 }
 
-function compiled(line: Line, folder: string, env: Environment, means: LineMeans): Compiled {
+interface Place {
+  readonly folder: string
+  readonly env: Environment
+  readonly projectPath: string | null
+}
+
+function compiled(line: Line, place: Place, means: LineMeans): Compiled {
   const commands: LineCommandDraft[] = []
   const steps = line.map(({ joint, pipeline }) => ({
     joint,
     programs: pipeline.map((argv) => {
-      const { draft, program } = draftCommand(argv, folder, env, means)
+      const { draft, program } = draftCommand(argv, place, means)
       commands.push(draft)
       return program
     }),
@@ -97,8 +105,7 @@ function compiled(line: Line, folder: string, env: Environment, means: LineMeans
 
 function draftCommand(
   argv: readonly string[],
-  folder: string,
-  env: Environment,
+  { folder, env, projectPath }: Place,
   { argv: { policies, broken }, find }: LineMeans,
 ): { draft: LineCommandDraft; program: Program } {
   const [name = ''] = argv
@@ -106,21 +113,12 @@ function draftCommand(
   const wrong = broken.get(basename(program))
   if (wrong !== undefined) throw unavailable(name, wrong)
   const judged = judgeArgv(policies.get(basename(program)) ?? [], argv)
-  const { fault, runsCode, isReadOnly } = judged
-  const at = resolve(folder, judged.folder ?? '')
-  const paths = [...judged.paths, ...(judged.folder === null ? [] : [{ use: 'read' as const, path: '' }])]
+  const { runsCode, isReadOnly } = judged
+  const { fault, paths, env: more } = placeArgv(judged, folder, projectPath)
+  const own = { ...without(env, judged.dropEnv), ...more }
   return {
-    draft: {
-      argv,
-      program,
-      fault,
-      runsCode,
-      isReadOnly,
-      paths: paths
-        .filter(({ path }) => path !== '-')
-        .map(({ use, path }) => ({ use, path: resolve(at, path) })),
-    },
-    program: guarded({ command: program, args: [], env: without(env, judged.dropEnv), cwd: folder }, judged),
+    draft: { argv, program, fault, runsCode, isReadOnly, paths },
+    program: guarded({ command: program, args: [], env: own, cwd: folder }, judged),
   }
 }
 
