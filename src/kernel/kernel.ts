@@ -32,6 +32,7 @@ import { openNotices } from './notices.ts'
 import type { Questions } from './questions.ts'
 import { openQuestions } from './questions.ts'
 import type { LayerMeans } from './policy/layer.ts'
+import { withKeptHarness } from './policy/kept-harness.ts'
 import { openPolicy } from './policy/open-policy.ts'
 import { readWork } from './read-work.ts'
 import { openOutputs } from './outputs.ts'
@@ -187,7 +188,9 @@ function openJudging(
   }
   const places = { builtinFolder, machineHarness, userSpace }
   return {
-    policyOf: openPolicy({ ...means, home, places, own: ownFiles(config, builtinFolder) }),
+    policyOf: withKeptHarness(
+      openPolicy({ ...means, home, places, own: ownFiles(config, builtinFolder) }),
+    ),
     runs: openRuns({ ...means, store, clock, home }),
   }
 }

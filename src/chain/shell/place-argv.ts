@@ -1,7 +1,6 @@
-import { readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { KiwiError } from '../../shared/errors.ts'
-import { realPathOf, statBehind, statOf } from '../../spaces/disk.ts'
+import { list, realPathOf, statBehind, statOf } from '../../spaces/disk.ts'
 import type { ArgvPath } from './argv-paths.ts'
 import type { JudgedArgv } from './judge-argv.ts'
 import { isAtOrBelow, leadPath } from './lead-path.ts'
@@ -24,28 +23,38 @@ export interface PlacedPath {
 export function placeArgv(judged: JudgedArgv, folder: string, projectPath: string | null): PlacedArgv {
   const at = judged.folders.reduce(leadPath, folder)
   const use = judged.isReadOnly ? 'read' : 'write'
-  const chosen = judged.folders.length > 0 ? [{ use, path: at } as const] : []
-  const pathsBeside = (top: string | null): readonly PlacedPath[] =>
-    judged.paths
-      .filter(({ path }) => path !== '-')
-      .flatMap((path) => spread(path, at))
-      .filter(({ path, isOperand }) => top === null || !isOperand || !isAtOrBelow(path, top))
-      .map(({ use: used, path }) => ({ use: used, path }))
-  if (!judged.isOnRepository) {
-    return { fault: judged.fault, paths: [...chosen, ...pathsBeside(null)], env: {} }
-  }
-  const repository = findRepository(at)
-  if (repository === null) {
-    return { fault: judged.fault, paths: [...chosen, ...pathsBeside(null)], env: {} }
-  }
+  const repository = judged.isOnRepository ? findRepository(at) : null
+  const chosen = judged.folders.length > 0 ? [at] : []
+  const named = pathsBeside(repository?.top ?? null, judged.paths, at)
+  const placed = (folders: readonly string[]): readonly PlacedPath[] => [
+    ...[...chosen, ...folders].map((path) => ({ use, path }) as const),
+    ...named,
+  ]
+  if (repository === null) return { fault: judged.fault, paths: placed([]), env: {} }
   const project = projectPath === null ? null : (realPathOf(projectPath) ?? projectPath)
   const { outside, open } = outlyingOf(repository, project)
   return {
     fault: judged.fault ?? (open === null ? null : unprotected(open)),
-    // What is in the repository, the grant of git is for: what it tracks can be seen in any case.
-    paths: [...chosen, ...outside.map((path) => ({ use, path }) as const), ...pathsBeside(repository.top)],
+    paths: placed(outside),
     env: { GIT_CEILING_DIRECTORIES: dirname(repository.top) },
   }
+}
+
+/**
+ * What is in the repository, the grant of git is for: what it tracks can be seen in any case. With an operand from
+ * elsewhere, git looks at files, tracked or not.
+ */
+function pathsBeside(
+  top: string | null,
+  paths: readonly ArgvPath[],
+  folder: string,
+): readonly PlacedPath[] {
+  const all = paths.filter(({ path }) => path !== '-').flatMap((path) => spread(path, folder))
+  const isCovered =
+    top !== null && all.every(({ path, isOperand }) => !isOperand || isAtOrBelow(path, top))
+  return all
+    .filter(({ isOperand }) => !isOperand || !isCovered)
+    .map(({ use, path }) => ({ use, path }))
 }
 
 function unprotected(folder: string): NonNullable<JudgedArgv['fault']> {
@@ -74,11 +83,21 @@ function spread(
 /** The names of all that is in a folder, from there. */
 function namesBelow(folder: string): readonly string[] {
   if (statOf(folder)?.isDirectory() !== true) return []
-  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-  if (names.length <= MOST_BELOW) return names
-  throw new KiwiError(
-    'INVALID_PARAMETERS',
-    `Cannot use "${folder}": more than ${MOST_BELOW} files and folders are in it`,
-    { hint: 'Do it in parts, one folder after the other' },
-  )
+  const names: string[] = []
+  const open = ['']
+  for (let at = open.pop(); at !== undefined; at = open.pop()) {
+    for (const entry of list(join(folder, at))) {
+      const name = join(at, entry.name)
+      names.push(name)
+      if (entry.isDirectory()) open.push(name)
+    }
+    if (names.length > MOST_BELOW) {
+      throw new KiwiError(
+        'INVALID_PARAMETERS',
+        `Cannot use "${folder}": more than ${MOST_BELOW} files and folders are in it`,
+        { hint: 'Do it in parts, one folder after the other' },
+      )
+    }
+  }
+  return names
 }
