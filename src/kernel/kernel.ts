@@ -188,9 +188,7 @@ function openJudging(
   }
   const places = { builtinFolder, machineHarness, userSpace }
   return {
-    policyOf: withKeptHarness(
-      openPolicy({ ...means, home, places, own: ownFiles(config, builtinFolder) }),
-    ),
+    policyOf: withKeptHarness(openPolicy({ ...means, home, places, own: ownFiles(config, builtinFolder) })),
     runs: openRuns({ ...means, store, clock, home }),
   }
 }

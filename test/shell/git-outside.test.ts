@@ -46,7 +46,12 @@ describe('CMD-04: a repository is no way to run a program', () => {
   test('a folder that git shares, with a config of its own, is not followed', async () => {
     bind()
     const shared = join(temp.project, 'g')
-    const files = { config: trapConfig(shared), HEAD: 'ref: refs/heads/main\n', 'objects/x': '', 'refs/x': '' }
+    const files = {
+      config: trapConfig(shared),
+      HEAD: 'ref: refs/heads/main\n',
+      'objects/x': '',
+      'refs/x': '',
+    }
     for (const [name, content] of Object.entries(files))
       expect(await temp.run('filesystem.write', { path: `g/${name}`, content })).toMatchObject({
         status: 'success',
@@ -176,7 +181,7 @@ describe('CMD-02 FS-01: git shows no file outside of the project', () => {
   })
 })
 
-describe('FS-01: what a person is asked about', () => {
+describe('FS-10: what a person is asked about', () => {
   test('is not changed by a switch', async () => {
     temp.write('config/agent_harness.yaml', HARNESS)
     repository.git('branch', 'before')
@@ -217,7 +222,9 @@ describe('FS-01: what a person is asked about', () => {
     execFileSync('git', ['-C', temp.project, 'remote', 'set-url', 'origin', `ssh://localhost${remote}`])
     upstream.write('a.txt', 'two\n')
     upstream.git('commit', '--quiet', '-a', '-m', 'second')
-    expect(await temp.run('git.pull', { remote: 'origin', branch: 'main' })).toMatchObject({ status: 'success' })
+    expect(await temp.run('git.pull', { remote: 'origin', branch: 'main' })).toMatchObject({
+      status: 'success',
+    })
     expect(readFileSync(join(temp.project, 'a.txt'), 'utf8')).toBe('two\n')
     mkdirSync(join(remote, '.ai/config'), { recursive: true })
     upstream.write('.ai/config/agent_harness.yaml', 'mode: direct\n')
@@ -230,15 +237,19 @@ describe('FS-01: what a person is asked about', () => {
     await first.close()
   })
 
-  test.each(['.git/info/attributes', 'sub/.git/config', '.husky/pre-commit', '.npmrc', '.envrc', '.mcp.json'])(
-    'is %s',
-    async (path) => {
-      expect(await temp.run('filesystem.write', { path, content: 'x' })).toMatchObject({
-        status: 'approval_required',
-      })
-      expect(existsSync(join(temp.project, path))).toBe(false)
-    },
-  )
+  test.each([
+    '.git/info/attributes',
+    'sub/.git/config',
+    '.husky/pre-commit',
+    '.npmrc',
+    '.envrc',
+    '.mcp.json',
+  ])('is %s', async (path) => {
+    expect(await temp.run('filesystem.write', { path, content: 'x' })).toMatchObject({
+      status: 'approval_required',
+    })
+    expect(existsSync(join(temp.project, path))).toBe(false)
+  })
 })
 
 describe('CMD-02: what a command puts into a folder is judged by its whole path', () => {

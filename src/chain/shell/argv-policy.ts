@@ -41,7 +41,10 @@ const Terms = z.strictObject({
   insert: Words,
   guards: z.array(Guard).default([]),
   /** Only so many operands, and only such: what a guard asks about has to be what the command does. */
-  operands: z.strictObject({ most: z.int().min(0), pattern: Pattern }).nullable().default(null),
+  operands: z
+    .strictObject({ most: z.int().min(0), pattern: Pattern })
+    .nullable()
+    .default(null),
   read_only: z.boolean().default(false),
   runs_code: z.boolean().default(false),
   /**

@@ -44,17 +44,10 @@ export function placeArgv(judged: JudgedArgv, folder: string, projectPath: strin
  * What is in the repository, the grant of git is for: what it tracks can be seen in any case. With an operand from
  * elsewhere, git looks at files, tracked or not.
  */
-function pathsBeside(
-  top: string | null,
-  paths: readonly ArgvPath[],
-  folder: string,
-): readonly PlacedPath[] {
+function pathsBeside(top: string | null, paths: readonly ArgvPath[], folder: string): readonly PlacedPath[] {
   const all = paths.filter(({ path }) => path !== '-').flatMap((path) => spread(path, folder))
-  const isCovered =
-    top !== null && all.every(({ path, isOperand }) => !isOperand || isAtOrBelow(path, top))
-  return all
-    .filter(({ isOperand }) => !isOperand || !isCovered)
-    .map(({ use, path }) => ({ use, path }))
+  const isCovered = top !== null && all.every(({ path, isOperand }) => !isOperand || isAtOrBelow(path, top))
+  return all.filter(({ isOperand }) => !isOperand || !isCovered).map(({ use, path }) => ({ use, path }))
 }
 
 function unprotected(folder: string): NonNullable<JudgedArgv['fault']> {

@@ -10,6 +10,10 @@ test('H1 H11: a harness file of a project that goes is a fault, and none once it
     const policyOf = withKeptHarness(temp.policyOf)
     const faults = async (project: string | null = temp.project) => (await policyOf(project)).faults
     expect(await faults()).toEqual([])
+    temp.write('project', 'mode: nonsense\n')
+    expect(await faults()).toHaveLength(1)
+    rmSync(join(temp.project, '.ai'), { recursive: true })
+    expect(await faults()).toEqual([])
     temp.write('project', 'mode: proxy\n')
     expect(await faults()).toEqual([])
     const file = join(temp.project, '.ai/config/agent_harness.yaml')

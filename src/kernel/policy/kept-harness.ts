@@ -8,7 +8,9 @@ export function withKeptHarness(policyOf: PolicyOf): PolicyOf {
     const before = known.get(project)
     if (before === undefined && files.length === 0) return policy
     const gone = [...(before ?? [])].filter((file) => !files.includes(file))
-    known.set(project, new Set([...(before ?? []), ...files]))
+    // One that could not be read has let nothing run: who takes it away opens nothing.
+    const binding = files.filter((path) => policy.faults.every(({ file }) => file !== path))
+    known.set(project, new Set([...(before ?? []), ...binding]))
     if (gone.length === 0) return policy
     const reason =
       'it is gone, and has bound this project: a person puts it back, or starts Kiwi again without it'

@@ -115,11 +115,7 @@ test('N14: the output of a whole line keeps one cap', async () => {
 })
 
 test('CMD-04: a program whose guard does not pass is not started', async () => {
-  const guard = (
-    script: string,
-    failsOn: string | null = null,
-    only: readonly string[] | null = null,
-  ) => ({
+  const guard = (script: string, failsOn: string | null = null, only: readonly string[] | null = null) => ({
     program: sh(script),
     passesWith: 1,
     failsOn,
