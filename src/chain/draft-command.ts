@@ -20,6 +20,8 @@ import { showRequirement } from './requirements.ts'
 import { gitSubcommands } from './shell/git-subcommands.ts'
 import { guarded } from './shell/guarded.ts'
 import { judgeArgv } from './shell/judge-argv.ts'
+import type { PlacedPath } from './shell/place-argv.ts'
+import { placeArgv } from './shell/place-argv.ts'
 import { unavailable } from './shell/unavailable.ts'
 import type { Variables } from './variables.ts'
 
@@ -40,6 +42,8 @@ export interface CommandDraft {
   readonly given: readonly string[]
   /** What it asks of git. */
   readonly git: readonly string[]
+  /** What it would read and write, where that is known of the program. */
+  readonly paths: readonly PlacedPath[]
 }
 
 /** Where the files of the tool lie, those of its runtime, and the library of its space; null for none. */
@@ -86,21 +90,23 @@ export function draftCommand(
     at.libraryFolder === expected.libraryFolder
   const rendered = render(expected)
   const program = programOf(rendered.command, environment, interpreter, find)
-  const withProgram = (made: Command): Command => policed(plan, { ...made, command: program }, means.argv)
-  const command = withProgram(rendered)
+  const withProgram = (made: Command): Policed =>
+    policed(plan, { ...made, command: program }, given.request.projectPath, means.argv)
+  const { command, paths } = withProgram(rendered)
   const held = (bare: Command, at: Folders): Command =>
     hold === null ? bare : hold.confine(bare, foldersIn(at, environment))
   return {
     effect: {
       kind: 'subprocess',
       command,
-      inFolders: (at) => held(isExpected(at) ? command : withProgram(render(at)), at),
+      inFolders: (at) => held(isExpected(at) ? command : withProgram(render(at)).command, at),
       environment,
       workRoot,
       library: library?.bundle ?? null,
       runtime,
       given: rendered.args,
       git: gitSubcommands(program, [program, ...rendered.args], means.argv.policies),
+      paths,
     },
     redact: createRedact(given.variables.secrets),
     warnings: [
@@ -115,20 +121,30 @@ function foldersIn(at: Folders, environment: EnvironmentDraft | null): readonly 
   return folders.filter((folder) => folder !== null)
 }
 
+interface Policed {
+  readonly command: Command
+  readonly paths: readonly PlacedPath[]
+}
+
 /** What the parameters of a tool made of its arguments has to suit what is known of the program. */
 function policed(
   { item, effect }: CommandPlan,
   command: Command,
+  projectPath: string | null,
   { policies, broken }: DraftMeans['argv'],
-): Command {
-  if (!effect.command.hasArgvPolicy) return command
+): Policed {
+  if (!effect.command.hasArgvPolicy) return { command, paths: [] }
   const name = basename(command.command)
   const judged = judgeArgv(policies.get(name) ?? [], [name, ...command.args])
   const wrong = broken.get(name)
   if (wrong !== undefined) throw unavailable(name, wrong)
-  if (judged.fault === null) return { ...command, ...guarded(command, judged) }
-  throw new KiwiError('INVALID_PARAMETERS', `Cannot run "${item.id}": ${judged.fault.reason}`, {
-    hint: judged.fault.remedy,
+  const { fault, paths, env } = placeArgv(judged, command.cwd, projectPath)
+  if (fault === null) {
+    const placed = { ...command, env: { ...command.env, ...env } }
+    return { command: { ...placed, ...guarded(placed, judged) }, paths }
+  }
+  throw new KiwiError('INVALID_PARAMETERS', `Cannot run "${item.id}": ${fault.reason}`, {
+    hint: fault.remedy,
     details: { missing: [], invalid: [] },
   })
 }

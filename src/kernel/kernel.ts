@@ -34,6 +34,7 @@ import type { Questions } from './questions.ts'
 import { openQuestions } from './questions.ts'
 import type { OwnFiles } from './policy/machine-layer.ts'
 import type { LayerMeans } from './policy/layer.ts'
+import { withKeptHarness } from './policy/kept-harness.ts'
 import { openPolicy } from './policy/open-policy.ts'
 import { readWork } from './read-work.ts'
 import { openOutputs } from './outputs.ts'
@@ -198,7 +199,7 @@ function openJudging(
   }
   const places = { builtinFolder, machineHarness, userSpace }
   return {
-    policyOf: openPolicy({ ...means, home, places, own }),
+    policyOf: withKeptHarness(openPolicy({ ...means, home, places, own })),
     runs: openRuns({ ...means, store, clock, home }),
   }
 }

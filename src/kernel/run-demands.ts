@@ -26,6 +26,7 @@ export function runDemands({ plan, effect }: Draft, own: OwnPaths): readonly Dem
         ...[...builders].map((program): Demand => ({ op: 'exec', program, ...trait })),
         { op: 'exec', program: command, argv: [command, ...args], ...trait },
         ...(isVouched ? [] : gitDemands(started.git)),
+        ...started.paths.map(({ use, path }): Demand => ({ op: use, path, isChosen: true })),
       ]
     }
     case 'line':

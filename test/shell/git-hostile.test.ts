@@ -204,7 +204,7 @@ describe('CMD-04: what a repository names is never run', () => {
         hint: expect.stringContaining('Ask the person'),
         details: { layer: 'argv', rule: null },
         message:
-          'Cannot run "git.status": the config of the repository names programs that git would run: filter.evil.clean',
+          'Cannot run "git.status": the config of the repository names programs, files or places that git would follow: filter.evil.clean',
       },
     })
   })

@@ -7,12 +7,28 @@ const Option = z.string().regex(/^-/, 'must begin with "-"')
 const Options = z.array(Option).default([])
 const PathUse = z.enum(['read', 'write'])
 
-/** The program itself, asked with other arguments whether it may be started: by how it ends and what it writes. */
+/** A regular expression. */
+const Pattern = z.string().refine((text) => {
+  try {
+    return new RegExp(text, 'u').source !== ''
+  } catch {
+    return false
+  }
+}, 'must be a regular expression')
+
+/**
+ * The program itself, asked with other arguments whether it may be started: by how it ends and what it writes. An
+ * argument `{operands}` stands for the operands of the command.
+ */
 const Guard = z.strictObject({
   args: Words,
   env: z.record(z.string(), z.string()).default({}),
   passes_with: z.int(),
   fails_on: z.string().min(1).nullable().default(null),
+  /** What every line of its output must be, each a regular expression for all of it; left out where any line will do. */
+  only: z.array(Pattern).nullable().default(null),
+  /** Asked only of a command that has operands. */
+  if_operands: z.boolean().default(false),
   reason: z.string().min(1),
 })
 
@@ -24,6 +40,11 @@ const Terms = z.strictObject({
   /** Arguments that are put behind the subcommand. */
   insert: Words,
   guards: z.array(Guard).default([]),
+  /** Only so many operands, and only such: what a guard asks about has to be what the command does. */
+  operands: z
+    .strictObject({ most: z.int().min(0), pattern: Pattern })
+    .nullable()
+    .default(null),
   read_only: z.boolean().default(false),
   runs_code: z.boolean().default(false),
   /**
@@ -36,6 +57,8 @@ const Terms = z.strictObject({
       last: PathUse.optional(),
       from: z.int().min(0).default(0),
       all_with: Options,
+      /** The others are put where the last is: into it by their names, when it is a folder. */
+      into: z.boolean().default(false),
     })
     .nullable()
     .default(null),
@@ -55,6 +78,8 @@ const Shape = Terms.extend({
   prefix: Words,
   /** Variables that are not passed on to it; a trailing `*` stands for any end. */
   drop_env: Words,
+  /** It works on the git repository that its folder lies in: what of that is outside of the project is judged as well. */
+  repository: z.boolean().default(false),
   /** It starts the command that its own arguments are. */
   wraps: z.boolean().default(false),
   /** It reads scripts: after one of these options, or from its input; not where one of the others comes first. */

@@ -14,6 +14,9 @@ import type { JudgedArgv } from './judge-argv.ts'
 import { judgeArgv } from './judge-argv.ts'
 import type { LineTerms } from './line-terms.ts'
 import { pinProgram } from './pin.ts'
+import { leadPath } from './lead-path.ts'
+import type { PlacedPath } from './place-argv.ts'
+import { placeArgv } from './place-argv.ts'
 import { scriptIn } from './script-in.ts'
 import { unavailable } from './unavailable.ts'
 
@@ -37,7 +40,7 @@ interface LineCommandDraft extends Pick<JudgedArgv, 'fault' | 'runsCode' | 'isRe
   /** What it asks of git. */
   readonly git: readonly string[]
   /** What it would read and write, by whole paths. */
-  readonly paths: JudgedArgv['paths']
+  readonly paths: readonly PlacedPath[]
   /** Where it works. */
   readonly folder: string
   /** What it hands to a shell, which only that can read; null for nothing. */
@@ -67,7 +70,11 @@ export function draftLine(
   }
   const { line, commands } = wish.raw
     ? rawScript(wish, { command: means.find(terms.shell), args: [], env, cwd: folder }, means)
-    : compiled(lineOf(wish, request.rawOffer ?? (() => '')), folder, env, means)
+    : compiled(
+        lineOf(wish, request.rawOffer ?? (() => '')),
+        { folder, env, projectPath: request.projectPath },
+        means,
+      )
   return {
     kind: 'line',
     commands,
@@ -90,12 +97,18 @@ interface Compiled {
   readonly commands: readonly LineCommandDraft[]
 }
 
-function compiled(line: Line, folder: string, env: Environment, means: LineMeans): Compiled {
+interface Place {
+  readonly folder: string
+  readonly env: Environment
+  readonly projectPath: string | null
+}
+
+function compiled(line: Line, place: Place, means: LineMeans): Compiled {
   const commands: LineCommandDraft[] = []
   const steps = line.map(({ joint, pipeline }) => ({
     joint,
     programs: pipeline.map((argv) => {
-      const { draft, program } = draftCommand(argv, folder, env, means)
+      const { draft, program } = draftCommand(argv, place, means)
       commands.push(draft)
       return program
     }),
@@ -105,8 +118,7 @@ function compiled(line: Line, folder: string, env: Environment, means: LineMeans
 
 function draftCommand(
   argv: readonly string[],
-  folder: string,
-  env: Environment,
+  { folder, env, projectPath }: Place,
   { argv: { policies, broken }, find }: LineMeans,
 ): { draft: LineCommandDraft; program: Program } {
   const [name = ''] = argv
@@ -114,9 +126,9 @@ function draftCommand(
   const wrong = broken.get(basename(program))
   if (wrong !== undefined) throw unavailable(name, wrong)
   const judged = judgeArgv(policies.get(basename(program)) ?? [], argv)
-  const { fault, runsCode, isReadOnly } = judged
-  const at = resolve(folder, judged.folder ?? '')
-  const paths = [...judged.paths, ...(judged.folder === null ? [] : [{ use: 'read' as const, path: '' }])]
+  const { runsCode, isReadOnly } = judged
+  const { fault, paths, env: more } = placeArgv(judged, folder, projectPath)
+  const own = { ...without(env, judged.dropEnv), ...more }
   return {
     draft: {
       argv,
@@ -125,13 +137,11 @@ function draftCommand(
       fault,
       runsCode,
       isReadOnly,
-      folder: at,
+      folder: judged.folders.reduce(leadPath, folder),
       script: isReadOnly ? null : scriptIn([program, ...argv.slice(1)], policies),
-      paths: paths
-        .filter(({ path }) => path !== '-')
-        .map(({ use, path }) => ({ use, path: resolve(at, path) })),
+      paths,
     },
-    program: guarded({ command: program, args: [], env: without(env, judged.dropEnv), cwd: folder }, judged),
+    program: guarded({ command: program, args: [], env: own, cwd: folder }, judged),
   }
 }
 

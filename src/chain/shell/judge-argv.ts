@@ -1,5 +1,7 @@
 import type { Guard, Program } from '../../primitives/subprocess/command.ts'
 import { givesOption } from './argv-options.ts'
+import type { ArgvPath } from './argv-paths.ts'
+import { operandsOf, pathsIn } from './argv-paths.ts'
 import type { ArgvPolicy, Terms } from './argv-policy.ts'
 
 /** What data says about one command. */
@@ -11,10 +13,11 @@ export interface JudgedArgv {
   readonly isReadOnly: boolean
   /** The arguments it is started with, without the program. */
   readonly args: readonly string[]
-  /** Arguments that are paths, as they were written. */
-  readonly paths: readonly { readonly use: 'read' | 'write'; readonly path: string }[]
-  /** Where it works, when an option says so. */
-  readonly folder: string | null
+  readonly paths: readonly ArgvPath[]
+  /** Where it works, when options say so: each from where the one before it leads. */
+  readonly folders: readonly string[]
+  /** It works on the repository that its folder lies in. */
+  readonly isOnRepository: boolean
   readonly dropEnv: readonly string[]
   /** What has to be asked of the program before it is started. */
   readonly guards: readonly (Omit<Guard, 'program'> & Pick<Program, 'args' | 'env'>)[]
@@ -28,19 +31,21 @@ export function judgeArgv(policies: readonly ArgvPolicy[], argv: readonly string
     isReadOnly: policies.length > 0,
     args: argv.slice(1),
     paths: [],
-    folder: null,
+    folders: [],
+    isOnRepository: policies.some(({ repository }) => repository),
     dropEnv: [],
     guards: [],
   }
   return policies.reduce<JudgedArgv>((known, policy) => {
     const judged = judgeBy(policy, argv)
     return {
+      ...known,
       fault: known.fault ?? judged.fault,
       runsCode: known.runsCode || judged.runsCode,
       isReadOnly: known.isReadOnly && judged.isReadOnly,
       args: withArguments(known.args, argv.slice(1), judged.args),
       paths: [...known.paths, ...judged.paths],
-      folder: known.folder ?? judged.folder,
+      folders: known.folders.length > 0 ? known.folders : judged.folders,
       dropEnv: [...known.dropEnv, ...policy.drop_env],
       guards: [...known.guards, ...judged.guards],
     }
@@ -56,13 +61,20 @@ function withArguments(
   return known.length > given.length ? known : judged
 }
 
-function judgeBy(policy: ArgvPolicy, argv: readonly string[]): Omit<JudgedArgv, 'dropEnv'> {
+function judgeBy(
+  policy: ArgvPolicy,
+  argv: readonly string[],
+): Omit<JudgedArgv, 'dropEnv' | 'isOnRepository'> {
   const [program = '', ...words] = argv
   const lead = leadOf(policy, words)
   const { leading, subcommand, rest } = lead
   const own = subcommand === null ? null : (policy.subcommands?.[subcommand] ?? null)
   const terms: readonly Terms[] = own === null ? [policy] : [policy, own]
-  const refusal = lead.fault ?? refusedOption(terms, rest)
+  const operands = operandsOf(
+    terms.flatMap(({ value_options }) => value_options),
+    rest,
+  )
+  const refusal = lead.fault ?? refusedOption(terms, rest) ?? refusedOperand(terms, operands)
   const unknown =
     subcommand !== null && own === null ? `its subcommand "${subcommand}" is not one of the known` : null
   const reason = refusal ?? unknown
@@ -81,17 +93,26 @@ function judgeBy(policy: ArgvPolicy, argv: readonly string[]): Omit<JudgedArgv, 
       ...rest,
     ],
     paths: terms.flatMap((some) => pathsIn(some, rest)),
-    folder: lead.folder,
-    guards: terms.flatMap(({ guards }) =>
-      guards.map(({ args, env, passes_with: passesWith, fails_on: failsOn, reason: why }) => ({
-        args: [...policy.prefix, ...leading, ...args],
-        env,
-        passesWith,
-        failsOn,
-        reason: why,
-      })),
-    ),
+    folders: lead.folders,
+    guards: guardsOf(terms, operands).map(({ args, ...guard }) => ({
+      ...guard,
+      args: [...policy.prefix, ...leading, ...args],
+    })),
   }
+}
+
+function guardsOf(terms: readonly Terms[], operands: readonly string[]): JudgedArgv['guards'] {
+  return terms
+    .flatMap(({ guards }) => guards)
+    .filter(({ if_operands: needsOperands }) => !needsOperands || operands.length > 0)
+    .map(({ args, env, passes_with: passesWith, fails_on: failsOn, only, reason }) => ({
+      args: args.flatMap((word) => (word === '{operands}' ? operands : [word])),
+      env,
+      passesWith,
+      failsOn,
+      only,
+      reason,
+    }))
 }
 
 interface Lead {
@@ -99,7 +120,7 @@ interface Lead {
   readonly leading: readonly string[]
   readonly subcommand: string | null
   readonly rest: readonly string[]
-  readonly folder: string | null
+  readonly folders: readonly string[]
 }
 
 /** What stands before the subcommand: only what data names. A program without subcommands has nothing there. */
@@ -107,20 +128,20 @@ export function leadOf(
   { subcommands, leading_options: options }: ArgvPolicy,
   words: readonly string[],
 ): Lead {
-  const none = { fault: null, leading: [], subcommand: null, folder: null }
+  const none = { fault: null, leading: [], subcommand: null, folders: [] }
   if (subcommands === null) return { ...none, rest: words }
-  let folder: string | null = null
+  const folders: string[] = []
   let at = 0
   for (let word = words[at]; word?.startsWith('-') === true; word = words[at]) {
     const kind = Object.hasOwn(options, word) ? options[word] : undefined
     if (kind === undefined) {
       return { ...none, fault: `the option "${word}" is not taken before a subcommand`, rest: words }
     }
-    if (kind === 'path') folder = words[at + 1] ?? null
+    if (kind === 'path') folders.push(words[at + 1] ?? '')
     at += kind === 'none' ? 1 : 2
   }
   const subcommand = words[at] ?? null
-  return { fault: null, leading: words.slice(0, at), subcommand, rest: words.slice(at + 1), folder }
+  return { fault: null, leading: words.slice(0, at), subcommand, rest: words.slice(at + 1), folders }
 }
 
 function refusedOption(terms: readonly Terms[], words: readonly string[]): string | null {
@@ -135,33 +156,19 @@ function refusedOption(terms: readonly Terms[], words: readonly string[]): strin
   return null
 }
 
+function refusedOperand(terms: readonly Terms[], words: readonly string[]): string | null {
+  for (const { operands } of terms) {
+    if (operands === null) continue
+    if (words.length > operands.most) return `it is given more than ${operands.most} arguments`
+    const pattern = new RegExp(`^(?:${operands.pattern})$`, 'u')
+    const word = words.find((given) => !pattern.test(given))
+    if (word !== undefined) return `its argument "${word}" is not taken`
+  }
+  return null
+}
+
 function remedyOf({ program, subcommands, examples }: ArgvPolicy, isUnknown: boolean): string {
   return isUnknown && subcommands !== null
     ? `Use one of ${Object.keys(subcommands).join(', ')}`
     : `Leave the option out, as in "${(examples.match[0] ?? [program]).join(' ')}"`
-}
-
-function pathsIn({ paths, path_options: options }: Terms, words: readonly string[]): JudgedArgv['paths'] {
-  const plain = { known: [], valued: [] }
-  const values = Object.entries(options).flatMap(([option, use]) =>
-    words.flatMap((word, at) => valuesOf(word, words[at + 1], option).map((path) => ({ use, path }))),
-  )
-  if (paths === null) return values
-  const isAll = paths.all_with.some((option) => words.some((word) => givesOption(word, option, plain)))
-  const operands = words.filter((word) => word === '-' || !word.startsWith('-')).slice(isAll ? 0 : paths.from)
-  const last = operands.length - 1
-  return [
-    ...values,
-    ...operands.map((path, at) => ({ use: at === last ? (paths.last ?? paths.use) : paths.use, path })),
-  ]
-}
-
-/** `-F file`, `-Ffile`, `--file file`, `--file=file`. */
-function valuesOf(word: string, next: string | undefined, option: string): readonly string[] {
-  if (!givesOption(word, option, { known: [], valued: [] })) return []
-  const equals = word.indexOf('=')
-  if (option.startsWith('--'))
-    return equals >= 0 ? [word.slice(equals + 1)] : next === undefined ? [] : [next]
-  const joined = word.slice(word.indexOf(option.slice(1)) + 1)
-  return joined === '' ? (next === undefined ? [] : [next]) : [joined]
 }

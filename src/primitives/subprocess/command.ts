@@ -19,6 +19,8 @@ export interface Guard {
   readonly passesWith: number
   /** What must not be in its output; null when only the code counts. */
   readonly failsOn: string | null
+  /** What every line of its output must be, as regular expressions; null when any line will do. */
+  readonly only: readonly string[] | null
   /** Why not, in words; what the guard wrote is put behind it. */
   readonly reason: string
 }

@@ -115,10 +115,11 @@ test('N14: the output of a whole line keeps one cap', async () => {
 })
 
 test('CMD-04: a program whose guard does not pass is not started', async () => {
-  const guard = (script: string, failsOn: string | null = null) => ({
+  const guard = (script: string, failsOn: string | null = null, only: readonly string[] | null = null) => ({
     program: sh(script),
     passesWith: 1,
     failsOn,
+    only,
     reason: 'it may not',
   })
   const guarded = (...guards: readonly ReturnType<typeof guard>[]): Promise<LineResult> =>
@@ -131,4 +132,10 @@ test('CMD-04: a program whose guard does not pass is not started', async () => {
   })
   expect(await guarded(guard('echo 160000; exit 1', '160000'))).toMatchObject({ failure: 'guarded' })
   expect(await guarded(guard('exit 2'))).toMatchObject({ failure: 'guarded', stderr: 'it may not' })
+  const listing = 'echo a.b; echo a.c; echo xa.bx; exit 1'
+  expect(await guarded(guard(listing, null, ['a\\.b', 'a\\.c']))).toMatchObject({
+    failure: 'guarded',
+    stderr: 'it may not: xa.bx',
+  })
+  expect(await guarded(guard(listing, null, ['.*a\\..*']))).toMatchObject({ stdout: 'started\n' })
 })

@@ -128,15 +128,23 @@ async function stoppedBy(
   means: RunMeans,
   signal: AbortSignal | undefined,
 ): Promise<NotStarted | null> {
-  for (const { program, passesWith, failsOn, reason } of guards) {
+  for (const { program, passesWith, failsOn, only, reason } of guards) {
     const result = await runPipeline([program], GUARD_TERMS, means, { signal })
     const isFound = failsOn !== null && result.stdout.includes(failsOn)
-    if (result.return_code === passesWith && !isFound && !result.truncated) continue
-    const found = isFound ? failsOn : (result.stdout + result.stderr).trim().replaceAll(/\s*\n\s*/g, ', ')
+    const foreign = only === null ? [] : linesBeside(only, result.stdout)
+    const hasPassed = result.return_code === passesWith && !isFound && foreign.length === 0
+    if (hasPassed && !result.truncated) continue
+    const written = foreign.length > 0 ? foreign.join('\n') : result.stdout + result.stderr
+    const found = isFound ? failsOn : written.trim().replaceAll(/\s*\n\s*/g, ', ')
     const shown = found === '' ? '' : `: ${found.slice(0, SHOWN_CHARACTERS)}`
     return { failure: 'guarded', stderr: reason + shown }
   }
   return null
+}
+
+function linesBeside(only: readonly string[], text: string): readonly string[] {
+  const expected = new RegExp(`^(?:${only.join('|')})$`, 'u')
+  return text.split('\n').filter((line) => line !== '' && !expected.test(line))
 }
 
 /** What one writes the next reads, as fast as it does. When that has gone, the writer finds its pipe closed. */

@@ -5,20 +5,24 @@ set -euo pipefail
 export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null GIT_ATTR_NOSYSTEM=1 GIT_TERMINAL_PROMPT=0 GIT_NO_LAZY_FETCH=1
 export GIT_AUTHOR_NAME=Kiwi GIT_AUTHOR_EMAIL=kiwi@localhost GIT_COMMITTER_NAME=Kiwi GIT_COMMITTER_EMAIL=kiwi@localhost
 
+# A repository that begins above the project is not the project's.
+GIT_CEILING_DIRECTORIES=$(dirname "$(pwd -P)")
+export GIT_CEILING_DIRECTORIES
+
 safe_git() {
   git --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null -c core.alternateRefsCommand=true \
     -c commit.gpgSign=false -c submodule.recurse=false -c diff.ignoreSubmodules=all -c gc.auto=0 \
     -c safe.bareRepository=explicit -c protocol.allow=never -c advice.addEmbeddedRepo=false "$@"
 }
 
-top=$(safe_git rev-parse --show-toplevel)
-cd "$top"
-
-# Filters can be switched off only by their names, which the repository chooses.
-if found=$(git config --includes --name-only --get-regexp '^filter\..*\.(clean|smudge|process)$'); then
-  echo "the config of the repository names programs that git would run: ${found//$'\n'/, }" >&2
+# Filters can be switched off only by their names, which the repository chooses; its files may not be elsewhere.
+if found=$(git config --includes --name-only --get-regexp '^(filter\..*\.(clean|smudge|process)|core\.worktree|include(if)?\..*)$'); then
+  echo "the config of the repository names programs, files or places that git would follow: ${found//$'\n'/, }" >&2
   exit 1
 fi
+
+top=$(safe_git rev-parse --show-toplevel)
+cd "$top"
 
 scratch=$(mktemp -d)
 trap 'rm -r "$scratch"' EXIT

@@ -1,0 +1,31 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { openTempPolicy } from '../../../test/fixtures/temp-policy.ts'
+import { withKeptHarness } from './kept-harness.ts'
+
+test('H1 H11: a harness file of a project that goes is a fault, and none once it is back', async () => {
+  const temp = openTempPolicy()
+  try {
+    const policyOf = withKeptHarness(temp.policyOf)
+    const faults = async (project: string | null = temp.project) => (await policyOf(project)).faults
+    expect(await faults()).toEqual([])
+    temp.write('project', 'mode: nonsense\n')
+    expect(await faults()).toHaveLength(1)
+    rmSync(join(temp.project, '.ai'), { recursive: true })
+    expect(await faults()).toEqual([])
+    temp.write('project', 'mode: proxy\n')
+    expect(await faults()).toEqual([])
+    const file = join(temp.project, '.ai/config/agent_harness.yaml')
+    rmSync(file)
+    const gone = [{ file, line: 1, column: 1, reason: expect.stringContaining('it is gone') }]
+    expect(await faults()).toEqual(gone)
+    expect(await faults()).toEqual(gone)
+    expect(await faults(null)).toEqual([])
+    expect(await faults(temp.folder)).toEqual([])
+    temp.write('project', 'mode: proxy\n')
+    expect(await faults()).toEqual([])
+  } finally {
+    temp.close()
+  }
+})

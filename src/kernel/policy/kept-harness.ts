@@ -1,0 +1,29 @@
+import type { Policy, PolicyOf } from './policy.ts'
+
+/** A file of a project that has bound it, and is no longer there, is a fault: what is gone never opens anything. */
+export function withKeptHarness(policyOf: PolicyOf): PolicyOf {
+  const known = new Map<string, Set<string>>()
+  const checked = (project: string, policy: Policy): Policy => {
+    const files = policy.files.filter(({ place }) => place === 'project').map(({ path }) => path)
+    const before = known.get(project)
+    if (before === undefined && files.length === 0) return policy
+    const gone = [...(before ?? [])].filter((file) => !files.includes(file))
+    // One that could not be read has let nothing run: who takes it away opens nothing.
+    const binding = files.filter((path) => policy.faults.every(({ file }) => file !== path))
+    known.set(project, new Set([...(before ?? []), ...binding]))
+    if (gone.length === 0) return policy
+    const reason =
+      'it is gone, and has bound this project: a person puts it back, or starts Kiwi again without it'
+    return {
+      ...policy,
+      faults: [...policy.faults, ...gone.map((file) => ({ file, line: 1, column: 1, reason }))],
+    }
+  }
+  return (project) => {
+    const policy = policyOf(project)
+    if (project === null) return policy
+    return policy instanceof Promise
+      ? policy.then((read) => checked(project, read))
+      : checked(project, policy)
+  }
+}
