@@ -16,7 +16,8 @@ export function nestedRepositories(root: string): readonly string[] {
       const path = join(folder, entry.name)
       if (entry.name === '.git') {
         if (folder !== root) found.push(path)
-      } else if (entry.isDirectory() && !PASSED_OVER.has(entry.name) && open.length < MOST_FOLDERS) open.push(path)
+      } else if (entry.isDirectory() && !PASSED_OVER.has(entry.name) && open.length < MOST_FOLDERS)
+        open.push(path)
     }
   }
   return found

@@ -10,7 +10,9 @@ export async function verifyAudit(kiwi: Kiwi, terminal: Terminal, isJson: boolea
   const report = await kiwi.verifyJournal()
   const { records, brokenAt, fault, head, heads, noted, notes } = report
   if (isJson)
-    terminal.out(JSON.stringify({ records, broken_at: brokenAt, fault, head, heads, noted_head: noted, notes }))
+    terminal.out(
+      JSON.stringify({ records, broken_at: brokenAt, fault, head, heads, noted_head: noted, notes }),
+    )
   else {
     const signed = heads === 0 ? 'no signed head to compare with yet' : `as ${heads} signed heads say`
     terminal.out(

@@ -188,18 +188,21 @@ test("H4: after a call that was cut off only what is gone comes back; what is th
 
 test('H4: a path that changed between the look and the step is left', () => {
   writeFileSync(join(root, 'a'), 'seen')
-  const [line] = planUndo([
-    {
-      callId: 'c',
-      changes: [
-        {
-          path: join(root, 'a'),
-          before: ABSENT,
-          after: seeEntries([join(root, 'a')], BOUNDS).entries.get(join(root, 'a')) ?? null,
-        },
-      ],
-    },
-  ], false).lines
+  const [line] = planUndo(
+    [
+      {
+        callId: 'c',
+        changes: [
+          {
+            path: join(root, 'a'),
+            before: ABSENT,
+            after: seeEntries([join(root, 'a')], BOUNDS).entries.get(join(root, 'a')) ?? null,
+          },
+        ],
+      },
+    ],
+    false,
+  ).lines
   if (line === undefined) throw new Error('nothing to do')
   writeFileSync(join(root, 'a'), 'changed')
   expect(putBack({ ...line, bytes: null })).toBe('it was changed meanwhile')

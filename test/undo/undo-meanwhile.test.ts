@@ -39,7 +39,7 @@ async function workMeanwhile(): Promise<string> {
   return textField((await running).data, 'undo_id')
 }
 
-test("H4: what a person did while a command ran is not undone by an agent; what the command names is", async () => {
+test('H4: what a person did while a command ran is not undone by an agent; what the command names is', async () => {
   const id = await workMeanwhile()
   const done = await undo(id)
   expect(done).toMatchObject({ status: 'success', data: { totals: { conflict: 2 }, undone: [] } })

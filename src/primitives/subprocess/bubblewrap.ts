@@ -22,7 +22,19 @@ const OWN_OTHERS = ['--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try']
 const WHOLE_SYSTEM = ['--ro-bind', '/', '/', '--dev', '/dev']
 
 function bubblewrapArguments(confinement: Confinement): readonly string[] {
-  const { level, hasNetwork, hasOwnProcesses = level === 'strict', hidden, empty, read, write, guarded, masked, needed, links } = confinement
+  const {
+    level,
+    hasNetwork,
+    hasOwnProcesses = level === 'strict',
+    hidden,
+    empty,
+    read,
+    write,
+    guarded,
+    masked,
+    needed,
+    links,
+  } = confinement
   return [
     // With its parent it goes too, whatever became of the group. A namespace of users lets us do all this without rights.
     '--die-with-parent',

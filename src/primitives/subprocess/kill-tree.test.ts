@@ -62,10 +62,13 @@ describe.skipIf(process.platform !== 'linux')('on Linux', () => {
   test('CMD-07: who holds the pipe of one child is not ended with another', async () => {
     const { env, ready } = createReady()
     const cancel = new AbortController()
-    const other = subprocess.run(shell('env -i setsid sleep 999 & echo $!; : >$READY; wait', { env }), cancel.signal)
+    const other = subprocess.run(
+      shell('env -i setsid sleep 999 & echo $!; : >$READY; wait', { env }),
+      cancel.signal,
+    )
     await ready()
     await subprocess.run(shell('(env -i setsid sleep 999 &)'))
-    expect(await Promise.race([other, 'still there'])).toBe('still there')
+    expect(await Promise.race([other, Promise.resolve('still there')])).toBe('still there')
     cancel.abort()
     expect(pidsIn((await other).stdout).filter(isAlive)).toEqual([])
   })
