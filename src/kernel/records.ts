@@ -1,6 +1,6 @@
 import type { ErrorCode, KiwiError } from '../shared/errors.ts'
 import type { Clock } from '../shared/clock.ts'
-import type { JsonObject, JsonValue } from '../shared/json.ts'
+import type { JsonObject } from '../shared/json.ts'
 import { canonicalJson, sha256 } from '../shared/json.ts'
 import { groupOf } from '../shared/groups.ts'
 import { LIMITS } from '../shared/limits.ts'

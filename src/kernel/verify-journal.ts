@@ -47,11 +47,8 @@ export async function verifyWithHeads({ journal, file, ownKey }: VerifyMeans): P
   if (foreign > 0) told.push(`${foreign} heads were signed by a key that is not here`)
   const forged = heads.find(isForged)
   if (forged !== undefined) return { ...report, fault: 'forged', head: forged }
-  const longest = heads.toSorted((a, b) => b.size - a.size)[0] ?? null
-  if (longest !== null && longest.size > walked.records)
-    return { ...report, fault: 'cut', brokenAt: walked.records + 1, head: longest }
-  if (noted !== null && noted > walked.records)
-    return { ...report, fault: 'cut', brokenAt: walked.records + 1 }
+  const cut = cutAt(walked.records, heads, noted)
+  if (cut !== null) return { ...report, fault: 'cut', brokenAt: walked.records + 1, head: cut.head }
   for (const head of heads) {
     const [record] = await journal.read({ limit: 1, after: head.size - 1 })
     if (record?.hash !== head.hash) return { ...report, fault: 'rewritten', brokenAt: head.size, head }
@@ -59,6 +56,13 @@ export async function verifyWithHeads({ journal, file, ownKey }: VerifyMeans): P
   const vouched = Math.max(0, ...heads.filter((head) => !isForeign(head)).map(({ size }) => size))
   const isExpected = noted !== null || heads.length > 0 || walked.records >= LIMITS.headRecords
   return isExpected && vouched < (noted ?? 1) ? { ...report, fault: 'unvouched' } : report
+}
+
+/** What counts more records than there are: a head, or else the note of one. */
+function cutAt(records: number, heads: readonly Head[], noted: number | null): { head: Head | null } | null {
+  const longest = heads.toSorted((a, b) => b.size - a.size)[0] ?? null
+  if (longest !== null && longest.size > records) return { head: longest }
+  return noted !== null && noted > records ? { head: null } : null
 }
 
 /** The first record that holds nothing, though no person had what its call was made with erased. */

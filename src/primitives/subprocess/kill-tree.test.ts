@@ -68,7 +68,7 @@ describe.skipIf(process.platform !== 'linux')('on Linux', () => {
     )
     await ready()
     await subprocess.run(shell('(env -i setsid sleep 999 &)'))
-    expect(await Promise.race([other, 'still there'])).toBe('still there')
+    expect(await Promise.race([other, Promise.resolve('still there')])).toBe('still there')
     cancel.abort()
     expect(pidsIn((await other).stdout).filter(isAlive)).toEqual([])
   })

@@ -55,13 +55,6 @@ export function createKillTree(clock: Clock): KillTree {
     if (signalGroup(pid, 'SIGKILL')) await groupEnds(pid, KILL_WAIT_MS)
   }
 
-  /** Whoever still holds a pipe of it came from it. */
-  const letGo = async (child: Child, waitMs: number): Promise<void> => {
-    if (await within(child.closed, LONGEST_STEP_MS)) return
-    await killHolders(child.pipes)
-    if (!(await within(child.closed, waitMs))) child.abandon()
-  }
-
   return {
     async stop(child, graceMs) {
       // Taken while parents live: an orphan cannot be traced to us.
@@ -90,6 +83,13 @@ export function createKillTree(clock: Clock): KillTree {
       hurriedAt = Math.min(hurriedAt, clock.monotonic())
     },
   }
+}
+
+/** Whoever still holds a pipe of it came from it. */
+async function letGo(child: Child, waitMs: number): Promise<void> {
+  if (await within(child.closed, LONGEST_STEP_MS)) return
+  await killHolders(child.pipes)
+  if (!(await within(child.closed, waitMs))) child.abandon()
 }
 
 /** What holds a program takes it along when it goes, so that only those inside are told: they have their grace. */
