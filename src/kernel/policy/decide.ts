@@ -19,13 +19,17 @@ export function decide(
   const isGranted = demands.some((demand) => demand.op === 'tool' && !isFixed(demand))
   for (const layer of layers) {
     for (const demand of demands) {
-      // The grant of a tool covers what its manifest fixes.
-      if (!layer.isBase && isGranted && isFixed(demand)) continue
+      if (!layer.isBase && isGranted && isCovered(demand)) continue
       const found = judge(layer, demand, parameters)
       if (strictest === null || RANKS[found.effect] < RANKS[strictest.effect]) strictest = found
     }
   }
   return strictest === null ? NOTHING_TO_JUDGE : toVerdict(strictest, demands)
+}
+
+/** The grant of a tool covers what its manifest fixes, that of an action on items their files. */
+function isCovered(demand: Demand): boolean {
+  return isFixed(demand) || (demand.op === 'write' && demand.isItem === true)
 }
 
 const NOTHING_TO_JUDGE: Verdict = {
