@@ -58,6 +58,7 @@ function callOf(given: Given): Call {
 describe('H8: rate limits', () => {
   const limit: RateLimit = {
     id: 'user/mcps.supabase/rate_limit',
+    file: '/user/agent_harness.yaml',
     server: 'supabase',
     tool: null,
     count: 100,

@@ -9,8 +9,8 @@ export const rate: Stage = async (call, next, { store, clock }) => {
   const speaking = limitsOf(call)
   if (speaking.length === 0) return next()
   const { principal } = call.ticket.caller
-  const windows = speaking.map(({ id, count, windowMs }): Window => ({
-    key: `${id}\n${principal}`,
+  const windows = speaking.map(({ id, file, count, windowMs }): Window => ({
+    key: `${id}\n${file}\n${principal}`,
     count,
     windowMs,
   }))

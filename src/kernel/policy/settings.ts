@@ -45,7 +45,7 @@ function least(values: readonly number[]): number | null {
   return values.length === 0 ? null : Math.min(...values)
 }
 
-function rateLimitsOf({ place, content }: Read): readonly RateLimit[] {
+function rateLimitsOf({ place, path, content }: Read): readonly RateLimit[] {
   const { mcps = {}, ...groups } = groupsOf(content)
   const named = [
     ...Object.entries(groups).map(([server, group]) => [server, server, group] as const),
@@ -53,7 +53,9 @@ function rateLimitsOf({ place, content }: Read): readonly RateLimit[] {
   ]
   return named.flatMap(([server, key, group]) => {
     const rate = readRate(group?.rate_limit ?? '')
-    return rate === null ? [] : [{ id: `${place}/${key}/rate_limit`, server, tool: null, ...rate }]
+    return rate === null
+      ? []
+      : [{ id: `${place}/${key}/rate_limit`, file: path, server, tool: null, ...rate }]
   })
 }
 
