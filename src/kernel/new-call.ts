@@ -7,6 +7,7 @@ export function newCall(ticket: Ticket, workOut: Call['workOut']): Call {
     workOut,
     work: null,
     projectPath: null,
+    sessionProject: null,
     run: null,
     policy: null,
     verdict: null,
