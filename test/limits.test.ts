@@ -60,6 +60,7 @@ function callOf(given: Given): Call {
 describe('H8: rate limits', () => {
   const limit: RateLimit = {
     id: 'user/mcps.supabase/rate_limit',
+    file: '/user/agent_harness.yaml',
     speaksOf: (demand) => demand.op === 'tool' && demand.of?.server === 'supabase',
     per: 'principal',
     count: 100,

@@ -88,6 +88,45 @@ describe('a harness file', () => {
     expect((await run('made')).data).toMatchObject({ output: 'made\n' })
   })
 
+  describe('PRM-05: a tool that an agent made over the shell is the shell', () => {
+    beforeEach(async () => {
+      const input_schema = {
+        type: 'object',
+        properties: { argv: { type: 'array', items: { type: 'string' } } },
+      }
+      const over = { tool_type: 'script', executor: 'shell_runtime', description: 'x', input_schema }
+      expect((await temp.create('gateway', over)).error).toBeNull()
+      expect((await temp.create('script', BASH, { 'main.sh': 'echo ran' })).error).toBeNull()
+    })
+    const gateway = (): Promise<Reply> => run('gateway', { parameters: { argv: ['true'] } })
+
+    test.each([
+      'mode: proxy\ninternal_tools: { filesystem: { allowed_paths: ["${PROJECT_PATH}"] } }\n',
+      'mode: direct\ninternal_tools: { shell: { enabled: false } }\n',
+      'mode: direct\nrules: [{ op: tool, match: { server: shell, tool: run }, effect: deny }]\n',
+    ])('PRM-05, H1: %j refuses both, and what a person signed runs', async (text) => {
+      expect((await gateway()).status).toBe('success')
+      harness(text)
+      for (const { error } of [await gateway(), await run('script')])
+        expect(error?.code).toBe('PERMISSION_DENIED')
+      for (const item_id of ['script', 'gateway'])
+        await temp.kiwi.call('execute', { item_type: 'tool', action: 'sign', item_id }, person(temp))
+      expect((await run('script')).data).toMatchObject({ output: 'ran\n' })
+      expect((await gateway()).error?.code).toBe('PERMISSION_DENIED')
+    })
+
+    test('PRM-05, H8: its calls count as calls of the shell', async () => {
+      harness('mode: direct\ninternal_tools: { shell: { rate_limit: 2/minute } }\n')
+      expect((await run('shell.run', { parameters: { argv: ['true'] } })).status).toBe('success')
+      expect((await gateway()).status).toBe('success')
+      for (const { error } of [await gateway(), await run('script')])
+        expect(error).toMatchObject({
+          code: 'RATE_LIMITED',
+          details: { rule: 'project/shell/rate_limit' },
+        })
+    })
+  })
+
   test('H1: the machine, the user and the project each can narrow', async () => {
     writeFileSync(
       temp.config.machineHarness,

@@ -92,7 +92,8 @@ export function untrustedProject(verb: string, item: Item, projectPath: string |
   )
 }
 
-function trustCommand(path: string): string {
+/** What a person runs, once they have looked at it. */
+export function trustCommand(path: string): string {
   return `kiwi trust --project ${shellWord(path)}`
 }
 

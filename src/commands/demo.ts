@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdir, chmod, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
@@ -65,13 +65,16 @@ const STEPS: readonly Step[] = [
 export async function demoCommand({ json }: { readonly json?: boolean }): Promise<number> {
   const terminal = openTerminal()
   const folder = await mkdtemp(join(tmpdir(), 'kiwi-demo-'))
+  // Beside the user space, and not around it.
+  const project = join(folder, 'project')
+  await mkdir(project)
   const client = new Client({ name: 'kiwi-demo', version: VERSION })
   try {
     await client.connect(
       new StdioClientTransport({
         command: process.execPath,
         args: [process.argv[1] ?? ''],
-        cwd: folder,
+        cwd: project,
         env: {
           ...readEnvironment(),
           KIWI_USER_SPACE: join(folder, 'user'),

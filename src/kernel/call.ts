@@ -137,6 +137,8 @@ export interface Answer {
 export interface Understood {
   readonly wish: Wish
   readonly lookup: Lookup
+  /** What the session itself works in, whatever the request names; null for nothing. */
+  readonly sessionProject: string | null
   readonly isDryRun: boolean
 }
 
@@ -223,6 +225,8 @@ export interface Call {
   readonly workOut: (call: Call) => Promise<Arrival>
   work: Work | null
   projectPath: string | null
+  /** The project of an agent's session, which binds it wherever it works. */
+  sessionProject: string | null
   /** The run it belongs to; null for a call without a directive. */
   run: Run | null
   /** What is decided for calls in its project, the layers of its run among it. */

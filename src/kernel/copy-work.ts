@@ -8,6 +8,7 @@ import type { ItemWrite } from '../spaces/write.ts'
 import { removeItem, targetOf, writeItem } from '../spaces/write.ts'
 import { writtenOf } from '../spaces/written-item.ts'
 import type { Ticket, Wish, Work } from './call.ts'
+import { itemWrites } from './item-writes.ts'
 import type { Means } from './means.ts'
 import { newPlace } from './place.ts'
 import { mayVouch } from './vouch.ts'
@@ -16,7 +17,7 @@ import { mayVouch } from './vouch.ts'
 export async function copyWork(
   { item, destination, overwrite }: Extract<Wish, { kind: 'copy' }>,
   lookup: Lookup,
-  { caller }: Ticket,
+  ticket: Ticket,
   means: Means,
 ): Promise<Work> {
   if (item.isReserved) {
@@ -24,7 +25,7 @@ export async function copyWork(
   }
   // In the user's own space everything is trusted.
   if (destination === 'user' && item.space === 'project') {
-    await mayVouch(item, { verb: 'copy', by: caller.kind, lookup, means })
+    await mayVouch(item, { verb: 'copy', by: ticket.caller.kind, lookup, means })
   }
   lookup.freshen(true)
   const standing = (): Promise<Item | null> =>
@@ -45,10 +46,7 @@ export async function copyWork(
     item: link,
     action: 'copy',
     chain: [link],
-    demands: [
-      { op: 'tool', id: item.id, action: 'copy' },
-      { op: 'write', path: target },
-    ],
+    demands: [{ op: 'tool', id: item.id, action: 'copy' }, ...itemWrites([target], ticket)],
     isRepeatable: !overwrite,
     isReadOnly: false,
     parameters: { item_id: item.id, source: item.space, destination, content_hash: item.contentHash },

@@ -12,6 +12,7 @@ import type { Authored } from './author.ts'
 import { author } from './author.ts'
 import type { Location, Ticket, Wish, Work } from './call.ts'
 import { inlineServer } from './inline-server.ts'
+import { itemWrites } from './item-writes.ts'
 import type { Means } from './means.ts'
 import { assertUnpublished } from './next-version.ts'
 import { newPlace } from './place.ts'
@@ -60,7 +61,7 @@ export async function createWork(
     demands: [
       ...(server?.demands ?? []),
       { op: 'tool', id: item.id, action: 'create' },
-      ...(write === null ? [] : [{ op: 'write', path: targetOf(write) } as const]),
+      ...itemWrites(write === null ? [] : [targetOf(write)], ticket),
       ...rules.demands,
     ],
     isRepeatable: false,

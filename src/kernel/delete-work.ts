@@ -10,6 +10,7 @@ import { removeItem } from '../spaces/write.ts'
 import type { VersionSummary } from '../store/store.ts'
 import { assertMeant } from './assert-meant.ts'
 import type { Link, Ticket, Wish, Work } from './call.ts'
+import { itemWrites } from './item-writes.ts'
 import type { Means } from './means.ts'
 
 /** An item to be removed from the file space it was found in, or by a person from the registry. What is shipped stays. */
@@ -33,7 +34,7 @@ export async function deleteWork(
     chain: [link],
     demands: [
       { op: 'tool', id: link.id, action: 'delete' },
-      ...(path === null ? [] : [{ op: 'write', path } as const]),
+      ...itemWrites(path === null ? [] : [path], ticket),
     ],
     isRepeatable: false,
     isReadOnly: false,

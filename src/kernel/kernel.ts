@@ -53,6 +53,7 @@ import { openStreaks } from './streaks.ts'
 import type { JournalReport } from './verify-journal.ts'
 import { verifyWithHeads } from './verify-journal.ts'
 import { workOut } from './work-out.ts'
+import { openWorkplaces } from './workplaces.ts'
 
 /** What stands between a wish and its effect. Nobody outside holds a handle that leads past it. */
 export interface Kernel {
@@ -60,6 +61,8 @@ export interface Kernel {
   admit(ticket: Ticket, understand: () => Promise<Understood>): Promise<Outcome>
   /** The same for a question: `understand` gives what answers it, and the answer changes nothing. */
   read(ticket: Ticket, understand: () => () => Promise<Performed>): Promise<Outcome>
+  /** A folder as the project of an agent's session; null for one that is none. */
+  projectOf(folder: string | null): string | null
   /** The links an item would run through, how far each is trusted, and the hash a grant for it is bound to. */
   chainOf(item: Item, lookup: Lookup): Promise<ShownChain>
   /** Begins a run: calls that name it are judged by its layers too. */
@@ -143,6 +146,7 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
     packageTable,
     secretPatterns: openSecretPatterns(builtinFolder),
   }
+  const workplaces = openWorkplaces(config, chain.judge)
   const pass = async (ticket: Ticket, workOutHere: Call['workOut']): Promise<Outcome> => {
     // One that cannot be read is said where it is needed.
     await secrets.learn().catch(() => undefined)
@@ -154,7 +158,11 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
         const understood = await understand()
         // Known from here on, also to the record of what cannot be worked out.
         call.projectPath = understood.lookup.projectPath
-        return workOut(understood, ticket, means)
+        if (ticket.caller.kind === 'person') return workOut(understood, ticket, means)
+        const { sessionProject } = understood
+        await workplaces.assertOpen(call.projectPath, sessionProject)
+        call.sessionProject = sessionProject
+        return workOut(understood, ticket, { ...means, policyOf: (path) => policyOf(path, sessionProject) })
       }),
     read: (ticket, understand) =>
       pass(ticket, async () => ({
@@ -162,6 +170,7 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
         projectPath: null,
         isDryRun: false,
       })),
+    projectOf: (folder) => workplaces.projectOf(folder),
     chainOf: (item, lookup) => shownChain(chain, item, lookup),
     openRun: (order) => runs.open(order),
     closeRun: (runId) => runs.close(runId),

@@ -9,6 +9,7 @@ export function newCall(ticket: Ticket, workOut: Call['workOut'], redact: Redact
     workOut,
     work: null,
     projectPath: null,
+    sessionProject: null,
     run: null,
     policy: null,
     verdict: null,

@@ -7,12 +7,12 @@ import type { OwnFiles } from './policy/machine-layer.ts'
 /** Files of Kiwi itself: no tool changes what decides about tools, or reads what speaks for a person. */
 export function ownFiles(config: Config, builtinFolder: string): OwnFiles {
   const { token, key, publicKey, approverKey, heads, trees, vault, userSpace } = config
+  // What was asked, answered and kept for undoing lies here: nobody gets at a file by way of its copy.
+  const kept = [...['', '-wal', '-shm', '-journal'].map((end) => config.store + end), heads, trees]
   const secrets = [vault.path, vault.keyFile, join(userSpace, '.env')]
   return {
     neverWritten: [
-      ...['', '-wal', '-shm', '-journal'].map((end) => config.store + end),
-      heads,
-      trees,
+      ...kept,
       token,
       config.file,
       key,
@@ -22,7 +22,7 @@ export function ownFiles(config: Config, builtinFolder: string): OwnFiles {
       join(userSpace, 'config', 'agent_harness.yaml'),
       config.machineHarness,
     ],
-    neverRead: [token, key, approverKey, ...secrets],
+    neverRead: [...kept, token, key, approverKey, ...secrets],
     programs: [join(builtinFolder, '..', 'dist', 'cli.js')],
   }
 }

@@ -14,7 +14,7 @@ import { resourceOf } from './policy/rule.ts'
 export const permission: Stage = async (call, next, { policyOf }) => {
   const { work } = call
   if (work === null) throw new TypeError('a call came to be judged before it was worked out')
-  const policy = withRun(work.policy ?? (await policyOf(call.projectPath)), call)
+  const policy = withRun(work.policy ?? (await policyOf(call.projectPath, call.sessionProject)), call)
   call.policy = policy
   assertReadable(policy, work)
   const verdict = decide(policy.layers, work.demands, parametersOf(call, work))

@@ -13,6 +13,7 @@ import { targetOf } from '../spaces/write.ts'
 import { writtenOf } from '../spaces/written-item.ts'
 import type { Ticket, Wish, Work } from './call.ts'
 import { writtenData } from './create-work.ts'
+import { itemWrites } from './item-writes.ts'
 import type { Means } from './means.ts'
 import { assertHigher, freePatch } from './next-version.ts'
 import { samePlace } from './place.ts'
@@ -66,7 +67,7 @@ export async function publishWork(
     chain: linksOf(plan),
     demands: [
       { op: 'tool', id: item.id, action: 'publish' },
-      ...(write === null ? [] : [{ op: 'write', path: targetOf(write) } as const]),
+      ...itemWrites(write === null ? [] : [targetOf(write)], ticket),
       ...rules.demands,
     ],
     isRepeatable: false,

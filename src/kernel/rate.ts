@@ -10,8 +10,8 @@ export const rate: Stage = async (call, next, { store, clock }) => {
   const speaking = limitsOf(call)
   if (speaking.length === 0) return next()
   const { principal } = call.ticket.caller
-  const windows = speaking.map(({ id, count, windowMs, per }): Window => ({
-    key: `${id}\n${per === 'session' ? holderOf(call) : principal}`,
+  const windows = speaking.map(({ id, file, count, windowMs, per }): Window => ({
+    key: `${id}\n${file}\n${per === 'session' ? holderOf(call) : principal}`,
     count,
     windowMs,
   }))

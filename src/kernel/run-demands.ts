@@ -27,16 +27,25 @@ export function runDemands({ plan, effect }: Draft, own: OwnPaths): readonly Dem
         { op: 'exec', program: command, argv: [command, ...args], ...trait },
         ...(isVouched ? [] : gitDemands(started.git)),
         ...started.paths.map(({ use, path }): Demand => ({ op: use, path, isChosen: true })),
+        // What it starts is the better reason to give, so that stands first.
+        ...(isVouched ? [] : shellDemands(tools)),
       ]
     }
     case 'line':
-      return [...tools, ...lineDemands(effect, own)]
+      return [...tools, ...lineDemands(effect, own), ...shellDemands(tools)]
     case 'http_client': {
       const { host } = new URL(effect.request.url)
       const isChosen = !isVouched || !isLiteralHost(plan, host)
       return [...tools, { op: 'net', host, method: effect.request.method, ...(isChosen ? { isChosen } : {}) }]
     }
   }
+}
+
+/** Whatever a tool is called: one that starts what was chosen is the shell, and held to what is said of it. */
+function shellDemands(tools: readonly Demand[]): readonly Demand[] {
+  const [own] = tools
+  if (own?.op !== 'tool' || own.of?.server === 'shell') return []
+  return [{ ...own, of: { server: 'shell', tool: 'run' } }]
 }
 
 function toolDemands({ items, links }: Plan, isVouched: boolean): readonly Demand[] {

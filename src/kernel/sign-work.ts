@@ -12,6 +12,7 @@ import { signedFileName, signedTextOf } from '../spaces/signed-text.ts'
 import type { SignedBy } from '../spaces/statement.ts'
 import { rewriteFile } from '../spaces/write.ts'
 import type { Ticket, Wish, Work } from './call.ts'
+import { itemWrites } from './item-writes.ts'
 import type { Means } from './means.ts'
 import type { RuleCheck } from './rule-check.ts'
 import { ruleCheck } from './rule-check.ts'
@@ -49,7 +50,7 @@ export async function signWork(
     chain: [link],
     demands: [
       { op: 'tool', id: link.id, action: 'sign' },
-      ...paths.map((path) => ({ op: 'write', path }) as const),
+      ...itemWrites(paths, ticket),
       ...[...rules.values()].flatMap((asked) => (asked instanceof KiwiError ? [] : asked.demands)),
     ],
     isRepeatable: true,

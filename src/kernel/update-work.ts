@@ -17,6 +17,7 @@ import type { Authored } from './author.ts'
 import { author } from './author.ts'
 import type { Location, Ticket, Wish, Work } from './call.ts'
 import { writtenData } from './create-work.ts'
+import { itemWrites } from './item-writes.ts'
 import type { Means } from './means.ts'
 import { assertUnpublished, declaredVersion, versionAfter } from './next-version.ts'
 import type { Standing } from './place.ts'
@@ -61,7 +62,7 @@ export async function updateWork(
     chain: linksOf(plan),
     demands: [
       { op: 'tool', id: item.id, action: 'update' },
-      ...(write === null ? [] : [{ op: 'write', path: targetOf(write) } as const]),
+      ...itemWrites(write === null ? [] : [targetOf(write)], ticket),
       ...rules.demands,
     ],
     isRepeatable: false,

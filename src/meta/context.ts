@@ -10,4 +10,11 @@ export interface MetaCall {
   readonly store: StoreView
   /** The spaces as the call's project sees them. */
   readonly lookupAt: (projectPath: string | undefined) => Promise<Lookup>
+  /** The same for what is done and not only looked at, with what the session itself works in. */
+  readonly workplaceAt: (projectPath: string | undefined) => Promise<Workplace>
+}
+
+export interface Workplace {
+  readonly lookup: Lookup
+  readonly sessionProject: string | null
 }

@@ -26,7 +26,8 @@ export interface Loaded {
 /** Shows an item whole, a page of one of its files, or a page of a large result. */
 export async function load(args: Arguments<'load'>, call: MetaCall): Promise<Loaded> {
   if (args.path?.startsWith(RESULT_PREFIX)) return loadResult(args, call)
-  const { item, lookup } = await find(args, call)
+  const lookup = await call.lookupAt(args.project_path)
+  const item = await find(args, lookup)
   if (args.path !== undefined) return loadFile(args, item, args.path)
   return show(item, lookup, call)
 }
@@ -42,26 +43,28 @@ export async function loadForCopy(
       details: { missing: [], invalid: [{ name: 'path', reason: 'not together with destination' }] },
     })
   }
-  const { item, lookup } = await find(args, call)
+  const { lookup, sessionProject } = await call.workplaceAt(args.project_path)
+  const item = await find(args, lookup)
   const { destination = 'project', overwrite } = args
   return {
     ...(await show(item, lookup, call)),
-    understood: { wish: { kind: 'copy', item, destination, overwrite }, lookup, isDryRun: false },
+    understood: {
+      wish: { kind: 'copy', item, destination, overwrite },
+      lookup,
+      sessionProject,
+      isDryRun: false,
+    },
   }
 }
 
-async function find(
-  args: Arguments<'load'>,
-  { lookupAt }: MetaCall,
-): Promise<{ item: Item; lookup: Lookup }> {
+async function find(args: Arguments<'load'>, lookup: Lookup): Promise<Item> {
   const itemType = readItemType(args.item_type)
-  const lookup = await lookupAt(args.project_path)
   const ref = parseItemRef(args.item_id, args.version)
   for (let tries = 1; ; tries++) {
     const item = await findItem(lookup, ref, itemType, args.source)
     try {
       const files = await item.files()
-      return { item: { ...item, files: async () => files }, lookup }
+      return { ...item, files: async () => files }
     } catch (error) {
       if (!(error instanceof ChangedMeanwhile) || tries >= MOST_TRIES) throw error
     }

@@ -16,7 +16,7 @@ import type { Lookup } from '../spaces/lookup.ts'
 import type { Spaces } from '../spaces/spaces.ts'
 import type { StoreView } from '../store/store.ts'
 import { META_TOOLS, objectOf, readArguments, readItemType } from './arguments.ts'
-import type { MetaCall } from './context.ts'
+import type { MetaCall, Workplace } from './context.ts'
 import { help } from './help.ts'
 import type { Loaded } from './load.ts'
 import { load, loadForCopy } from './load.ts'
@@ -91,14 +91,14 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
     }
     const stamp = stampOf(ticket)
     try {
-      const outcome = await kernel.admit(ticket, async () => ({
-        wish: wish(),
-        lookup:
+      const outcome = await kernel.admit(ticket, async () => {
+        const understood = wish()
+        const lookup =
           projectPath === undefined
             ? atDefault(spaces, await client.defaultProject())
-            : spaces.at(projectPath),
-        isDryRun,
-      }))
+            : spaces.at(projectPath)
+        return { wish: understood, lookup, sessionProject: lookup.projectPath, isDryRun }
+      })
       return clean(outcomeReply(outcome, stamp()))
     } catch (error) {
       return clean(errorReply(error, stamp()))
@@ -109,10 +109,10 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
       const ticket = ticketOf({ callId: ids(), name, args, client, signal, redact: kernel.redact })
       const stamp = stampOf(ticket)
       const lookupAt = async (projectPath: string | undefined): Promise<Lookup> =>
-        projectPath === undefined
-          ? atDefault(spaces, await client.defaultProject())
-          : spaces.at(absolute(projectPath))
-      const call: MetaCall = { ticket, kernel, store, lookupAt }
+        lookupOf(projectPath, projectPath === undefined ? await client.defaultProject() : null, spaces)
+      const workplaceAt = (projectPath: string | undefined): Promise<Workplace> =>
+        workplace(projectPath, client, kernel, spaces)
+      const call: MetaCall = { ticket, kernel, store, lookupAt, workplaceAt }
       try {
         return clean(await answer(name, args, call, stamp))
       } catch (error) {
@@ -151,6 +151,25 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
   }
 }
 
+function lookupOf(projectPath: string | undefined, otherwise: string | null, spaces: Spaces): Lookup {
+  return projectPath === undefined ? atDefault(spaces, otherwise) : spaces.at(absolute(projectPath))
+}
+
+/** Not every folder that a session was begun in is a project for an agent to work in. */
+async function workplace(
+  projectPath: string | undefined,
+  client: Client,
+  kernel: Kernel,
+  spaces: Spaces,
+): Promise<Workplace> {
+  const folder = await client.defaultProject()
+  if (client.kind === 'person') {
+    return { lookup: lookupOf(projectPath, folder, spaces), sessionProject: null }
+  }
+  const sessionProject = kernel.projectOf(folder)
+  return { lookup: lookupOf(projectPath, sessionProject, spaces), sessionProject }
+}
+
 function callerOf({ principal, session, parentSession, kind, protocol }: Client): Caller {
   return { principal, session, parentSession, kind, protocol }
 }
@@ -167,7 +186,7 @@ async function answer(tool: string, args: unknown, call: MetaCall, stamp: () => 
 }
 
 /** Everything about an `execute` call, even that it cannot be read, happens inside the gate. */
-function execute(given: unknown, { kernel, ticket, lookupAt }: MetaCall): ReturnType<Kernel['admit']> {
+function execute(given: unknown, { kernel, ticket, workplaceAt }: MetaCall): ReturnType<Kernel['admit']> {
   return kernel.admit(ticket, async () => {
     const args = readArguments('execute', given)
     const wish = await understand({
@@ -177,7 +196,7 @@ function execute(given: unknown, { kernel, ticket, lookupAt }: MetaCall): Return
       version: args.version,
       parameters: objectOf(args.parameters),
     })
-    return { wish, lookup: await lookupAt(args.project_path), isDryRun: args.dry_run }
+    return { wish, ...(await workplaceAt(args.project_path)), isDryRun: args.dry_run }
   })
 }
 

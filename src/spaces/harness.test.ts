@@ -15,26 +15,26 @@ const write = (root: string, text: string): void => {
   mkdirSync(join(folder, root, 'config'), { recursive: true })
   writeFileSync(join(folder, root, 'config/agent_harness.yaml'), text)
 }
-const sources = (project: string | null = folder): readonly HarnessSource[] =>
+const sources = (...projects: readonly string[]): readonly HarnessSource[] =>
   harnessSources(
     {
       builtinFolder: join(folder, 'builtin'),
       machineHarness: join(folder, 'etc.yaml'),
       userSpace: join(folder, 'user'),
     },
-    project,
+    projects,
   )
 const read = async (text: string): Promise<Harness> => {
   write('.ai', text)
-  const source = sources().at(-1)
+  const source = sources(folder).at(-1)
   if (source === undefined) throw new Error('there is no source')
   return readHarness(source)
 }
 
 test('H1: what is shipped, the machine, the user and the project each have a place', () => {
-  expect(sources().map(({ place }) => place)).toEqual(['builtin', 'machine', 'user', 'project'])
-  expect(sources(null).map(({ place }) => place)).toEqual(['builtin', 'machine', 'user'])
-  expect(sources().map(harnessStamp)).toEqual([null, null, null, null])
+  expect(sources(folder).map(({ place }) => place)).toEqual(['builtin', 'machine', 'user', 'project'])
+  expect(sources().map(({ place }) => place)).toEqual(['builtin', 'machine', 'user'])
+  expect(sources(folder).map(harnessStamp)).toEqual([null, null, null, null])
 })
 
 test('H1: the file of the seeds is read as it stands', async () => {
@@ -100,7 +100,70 @@ test.each(['agent_harness.yaml', '../../nowhere'])('H1: a link to %s is told in 
   ])
 })
 
-test('H1: what stands where a folder should be is no file of ours', () => {
+test("PRM-09: every folder that a project lies in has its say, the nearest last; what is the user's own has it once", () => {
+  for (const root of ['user', '.ai', 'a/.ai', 'a/b/c/.ai']) mkdirSync(join(folder, root), { recursive: true })
+  const above = sources(join(folder, 'a/b/c')).slice(3)
+  expect(above.map(({ within }) => within)).toEqual([folder, join(folder, 'a'), join(folder, 'a/b/c')])
+  rmSync(join(folder, '.ai'), { recursive: true })
+  symlinkSync(join(folder, 'user'), join(folder, '.ai'))
+  symlinkSync(join(folder, 'a/b/c'), join(folder, 'elsewhere'))
+  const linked = sources(join(folder, 'elsewhere'), folder).slice(3)
+  expect(linked.map(({ within }) => within)).toEqual([join(folder, 'a'), join(folder, 'a/b/c')])
+})
+
+const NOWHERE = '/nonexistent/kiwi'
+
+test.each<[string, (root: string) => void]>([
+  ['a file stands in place of its folder', (root) => writeFileSync(join(root, 'config'), '')],
+  ['its folder is a link that leads nowhere', (root) => symlinkSync(NOWHERE, join(root, 'config'))],
+  [
+    'it is a link that leads nowhere',
+    (root) => {
+      mkdirSync(join(root, 'config'))
+      symlinkSync(NOWHERE, join(root, 'config/agent_harness.yaml'))
+    },
+  ],
+  [
+    'it is called .yml',
+    (root) => {
+      mkdirSync(join(root, 'config'))
+      writeFileSync(join(root, 'config/agent_harness.yml'), 'mode: proxy\n')
+    },
+  ],
+])('H1, PRM-12: where %s, it counts as there and unreadable', async (_, breakIt) => {
+  for (const root of ['p/.ai', 'user']) {
+    mkdirSync(join(folder, root), { recursive: true })
+    breakIt(join(folder, root))
+  }
+  const broken = sources(join(folder, 'p')).filter((source) => harnessStamp(source) !== null)
+  expect(broken.map(({ place }) => place)).toEqual(['user', 'project'])
+  for (const source of broken) {
+    const { content, faults } = await readHarness(source)
+    expect(content).toBeNull()
+    expect(faults).toHaveLength(1)
+  }
+})
+
+test('H1, PRM-12: so it is where the space itself is a file or a link that leads nowhere', () => {
   writeFileSync(join(folder, 'user'), '')
-  expect(sources().map(harnessStamp)).toEqual([null, null, null, null])
+  mkdirSync(join(folder, 'p'))
+  symlinkSync(NOWHERE, join(folder, 'p/.ai'))
+  expect(sources(join(folder, 'p')).map((source) => harnessStamp(source) !== null)).toEqual([
+    false,
+    false,
+    true,
+    true,
+  ])
+})
+
+test('H1: the other spelling is a fault beside the right one too, and says which is right', async () => {
+  write('.ai', 'mode: direct\n')
+  const [source] = sources(folder).slice(-1)
+  if (source === undefined) throw new Error('there is no source')
+  const before = harnessStamp(source)
+  writeFileSync(join(folder, '.ai/config/agent_harness.yml'), 'mode: proxy\n')
+  expect(harnessStamp(source)).not.toBe(before)
+  expect((await readHarness(source)).faults).toMatchObject([
+    { reason: '"agent_harness.yml" beside it is not read: call it agent_harness.yaml' },
+  ])
 })

@@ -1,14 +1,14 @@
-import { lstatSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { lstatSync, statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { KiwiError, errnoOf, messageOf } from '../shared/errors.ts'
 import { IN_WORDS, fieldFaults } from '../shared/field-faults.ts'
 import { LIMITS } from '../shared/limits.ts'
-import { leadsOutTo } from './disk.ts'
+import { leadsOutTo, realPathOf } from './disk.ts'
 import { HarnessFile } from './harness-file.ts'
 import { parseLocated } from './parse-document.ts'
 import { decodeText, readRegularFile } from './read-file.ts'
 
-/** Where a harness file may lie: what is shipped, the machine's, the person's and the project's. All of them count. */
+/** Where a harness file may lie besides projects: what is shipped, the machine's and the person's. All of them count. */
 export interface HarnessPlaces {
   readonly builtinFolder: string
   readonly machineHarness: string
@@ -18,7 +18,7 @@ export interface HarnessPlaces {
 export interface HarnessSource {
   readonly place: 'builtin' | 'machine' | 'user' | 'project'
   readonly path: string
-  /** The project it must not lead out of; null where a person or the system put it. */
+  /** The folder it decides about and must not lead out of; null where a person or the system put it. */
   readonly within: string | null
 }
 
@@ -39,26 +39,57 @@ const FILE = join('config', 'agent_harness.yaml')
 
 export function harnessSources(
   { builtinFolder, machineHarness, userSpace }: HarnessPlaces,
-  projectPath: string | null,
+  projects: readonly string[],
 ): readonly HarnessSource[] {
   return [
     { place: 'builtin', path: join(builtinFolder, FILE), within: null },
     { place: 'machine', path: machineHarness, within: null },
     { place: 'user', path: join(userSpace, FILE), within: null },
-    ...(projectPath === null
-      ? []
-      : [{ place: 'project', path: join(projectPath, '.ai', FILE), within: projectPath } as const]),
+    ...decidingFolders(projects, userSpace).map((within) => {
+      return { place: 'project', path: join(within, '.ai', FILE), within } as const
+    }),
   ]
 }
 
-/** Changes with the file; null where there is none. What cannot be looked at is there, and will be found unreadable. */
+/** Every project and all that it lies in, the nearest last: who works in a part is bound by what is said of the whole. */
+function decidingFolders(projects: readonly string[], userSpace: string): readonly string[] {
+  const named = projects.map((project) => realPathOf(project) ?? project)
+  const folders = new Set(named.flatMap((project) => [...foldersAbove(project), project]))
+  return Array.from(folders).filter((folder) => {
+    const root = join(folder, '.ai')
+    if (lstatSync(root, { throwIfNoEntry: false }) === undefined) return named.includes(folder)
+    // What is the user's own has its place already.
+    return realPathOf(root) !== realPathOf(userSpace)
+  })
+}
+
+function foldersAbove(folder: string): readonly string[] {
+  const above = dirname(folder)
+  return above === folder ? [] : [...foldersAbove(above), above]
+}
+
+/**
+ * Changes with the file; null where there is none. What cannot be looked at, or stands there by a name that is not
+ * read, is there, and will be found unreadable.
+ */
 export function harnessStamp({ path }: HarnessSource): string | null {
   try {
-    const stat = lstatSync(path, { throwIfNoEntry: false })
-    return stat === undefined ? null : `${stat.mtimeMs}:${stat.size}:${stat.ino}`
+    const [stat, misnamed] = [path, misspelt(path)].map((name) => lstatSync(name, { throwIfNoEntry: false }))
+    if (stat === undefined && misnamed === undefined) return isAbsent(dirname(path)) ? null : 'nowhere'
+    return `${stat?.mtimeMs}:${stat?.size}:${stat?.ino}${misnamed === undefined ? '' : ':misnamed'}`
   } catch (error) {
-    return errnoOf(error) === 'ENOTDIR' ? null : errnoOf(error)
+    return errnoOf(error)
   }
+}
+
+/** Only where the nearest thing that is there is a folder: behind a link that leads nowhere something was meant to be. */
+function isAbsent(folder: string): boolean {
+  if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) return isAbsent(dirname(folder))
+  return statSync(folder, { throwIfNoEntry: false }) !== undefined
+}
+
+function misspelt(path: string): string {
+  return path.replace(/\.yaml$/, '.yml')
 }
 
 export async function readHarness(source: HarnessSource): Promise<Harness> {
@@ -67,6 +98,8 @@ export async function readHarness(source: HarnessSource): Promise<Harness> {
   try {
     if (within !== null && leadsOutTo(dirname(path), within) !== null)
       throw new Error('a link leads out of the project')
+    if (lstatSync(misspelt(path), { throwIfNoEntry: false }) !== undefined)
+      throw new Error(`"${basename(misspelt(path))}" beside it is not read: call it ${basename(path)}`)
     const text = decodeText(readRegularFile(path, LIMITS.itemBytes).bytes, path)
     const { value, at } = await parseLocated(text, path)
     const given = HarnessFile.safeParse(value, IN_WORDS)

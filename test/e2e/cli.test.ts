@@ -242,7 +242,8 @@ test('a home that cannot be written gives a typed answer, and reading still work
   writeFileSync(file, '')
   const blocked = {
     ...place,
-    env: { ...place.env, KIWI_USER_SPACE: join(file, 'user'), XDG_CACHE_HOME: join(file, 'cache') },
+    // Where nothing can be made; a file above it would be a policy that cannot be reached.
+    env: { ...place.env, KIWI_USER_SPACE: '/proc/kiwi/user', XDG_CACHE_HOME: join(file, 'cache') },
   }
   expect((await kiwi(blocked, ['search', 'hello'])).stdout).toContain('hello_bash')
   expect(await kiwi(blocked, ['run', 'hello_bash'])).toMatchObject({ code: 0, stdout: 'Hello, World!\n' })

@@ -180,7 +180,16 @@ test('N17: at home the items of the project are those of the user, and run', asy
     writeFileSync(join(folder, 'tool.yaml'), 'tool_type: bash\nversion: 1.0.0\ndescription: x\n')
     writeFileSync(join(folder, 'main.sh'), '#!/bin/bash\necho home')
     const args = { item_type: 'tool', action: 'run', item_id: 'at_home', project_path: home.folder }
-    expect(await home.call('execute', args)).toMatchObject({ data: { output: 'home\n' } })
+    expect(await home.kiwi.call('execute', args, person(home))).toMatchObject({ data: { output: 'home\n' } })
+    // An agent has them too, and the home itself is no project of its.
+    const atHome = {
+      ...person(home),
+      kind: 'agent',
+      defaultProject: () => Promise.resolve(home.folder),
+    } as const
+    const { project_path: _, ...unnamed } = args
+    expect(await home.kiwi.call('execute', unnamed, atHome)).toMatchObject({ data: { output: 'home\n' } })
+    expect((await home.kiwi.call('execute', args, atHome)).error?.code).toBe('PERMISSION_DENIED')
   } finally {
     await home.close()
   }

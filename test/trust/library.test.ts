@@ -4,6 +4,7 @@ import { afterEach, expect, test } from 'vitest'
 import type { Reply } from '../../src/shared/reply.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
 import { openTempKiwi } from '../temp-kiwi.ts'
+import { signAs } from './callers.ts'
 
 let temp: TempKiwi
 afterEach(() => temp.close())
@@ -34,6 +35,7 @@ test('N17: a library that came with a project nobody trusts is left out, and tha
 
 test('R54: where signatures are required a library is left out, since nobody signs it', async () => {
   await withLibrary(true)
+  await signAs(temp, 'person', 'says')
   temp.write('config/agent_harness.yaml', 'mode: proxy\n')
   expect(outputOf(await temp.run('says'))).toMatchObject({
     data: { output: 'none\n' },

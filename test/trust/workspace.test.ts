@@ -212,7 +212,10 @@ describe('where signatures are required', () => {
     writeFileSync(path, `# kiwi-mcp:validated:2026-01-28T12:34:56Z:${sha256(body)}\n${body}`)
     expect((await temp.run('unsigned')).error?.details).toMatchObject({ reason: 'unsigned' })
     const fix = reply.error?.fix
-    expect((await temp.call(fix?.call ?? '', fix?.arguments)).data).toMatchObject({ status: 'signed' })
+    // What a file does not list is closed to an agent: neither its writing nor its word opens it.
+    expect((await temp.call(fix?.call ?? '', fix?.arguments)).error?.code).toBe('PERMISSION_DENIED')
+    const signed = await temp.kiwi.call(fix?.call ?? '', fix?.arguments, person(temp))
+    expect(signed.data).toMatchObject({ status: 'signed' })
     expect(await temp.run('unsigned')).toMatchObject({ data: { output: 'ran\n' } })
   })
 })

@@ -122,6 +122,7 @@ describe('H1: every key of the seeds changes a verdict', () => {
     expect(rateLimits).toEqual([
       {
         id: 'project/mcps.supabase/rate_limit',
+        file: join(temp.project, '.ai/config/agent_harness.yaml'),
         speaksOf: expect.any(Function),
         per: 'principal',
         count: 100,
@@ -222,6 +223,25 @@ describe('modes', () => {
   test('H10: with the shell off it is refused without any directive', async () => {
     temp.write('user', 'mode: direct\ninternal_tools: { shell: { enabled: false } }\n')
     expect(await temp.judge(of('shell', 'run'))).toMatchObject({ effect: 'deny', rule: 'user/shell.enabled' })
+  })
+
+  test('H1, PRM-05: in proxy mode nothing that is chosen is started unless it is listed, without a word on the shell too', async () => {
+    temp.write('user', 'mode: proxy\ninternal_tools: { filesystem: {} }\n')
+    expect(await temp.judge(starts('make'))).toMatchObject({ effect: 'deny' })
+    expect(await temp.judge({ op: 'exec', program: '/usr/bin/bash' })).toMatchObject({ effect: 'allow' })
+    temp.write('user', 'mode: hybrid\ninternal_tools: { filesystem: {} }\n')
+    expect(await temp.judge(starts('make'))).toMatchObject({ effect: 'allow' })
+  })
+
+  test('H10, PRM-05: with the shell off nothing that is chosen is started, in any mode', async () => {
+    for (const mode of ['direct', 'hybrid', 'proxy']) {
+      temp.write(
+        'user',
+        `mode: ${mode}\ninternal_tools: { shell: { enabled: false, allowed_commands: [git] } }\n`,
+      )
+      expect(await temp.judge(starts('git'))).toMatchObject({ effect: 'deny', rule: 'user/shell' })
+      expect(await temp.judge({ op: 'exec', program: '/usr/bin/git' })).toMatchObject({ effect: 'allow' })
+    }
   })
 
   test('H1: git operations are allowed by name, here or at the top', async () => {

@@ -1,4 +1,5 @@
 import { GROUPS } from '../../shared/groups.ts'
+import { canonicalJson } from '../../shared/json.ts'
 import type { Harness } from '../../spaces/harness.ts'
 import type { HarnessFile, WrittenRule } from '../../spaces/harness-file.ts'
 import type { PathContext } from './expand-path.ts'
@@ -9,7 +10,13 @@ import type { Effect, LayerData, Match, Operation, Rule } from './rule.ts'
 import { OPERATIONS } from './rule.ts'
 import { matchesOf } from './written-rule.ts'
 
-interface Circumstances extends PathContext {
+/** Where what a file says is meant. */
+export interface HarnessContext extends PathContext {
+  /** The project of the agent's session, when its call names another: what is forbidden in either is forbidden. */
+  readonly sessionProject: string | null
+}
+
+interface Circumstances extends HarnessContext {
   /** Whether every child is confined at least to its files, by whichever file says so. */
   readonly isConfined: boolean
 }
@@ -60,9 +67,8 @@ function isClosed({ content: { mode }, groups }: Written, group: keyof Written['
 /** What may be used; null when the file closes nothing. What belongs to no server or group stays open. */
 function listingRules(written: Written): readonly Rule[] | null {
   const { shell, git } = written.groups
-  // Without a word on the shell its own tools are closed; what scripts are started by is no business of it.
-  const isExecClosed =
-    shell?.allowed_commands !== undefined || (shell !== undefined && isClosed(written, 'shell'))
+  // What is started by scripts that somebody vouches for is no business of it.
+  const isExecClosed = shell?.allowed_commands !== undefined || isClosed(written, 'shell')
   const isFilesClosed = isClosed(written, 'filesystem')
   const isServersClosed = isClosed(written, 'mcps')
   if (!isExecClosed && !isFilesClosed && !isServersClosed && git?.allowed === undefined) return null
@@ -122,7 +128,7 @@ function writtenRules(
 ): readonly Rule[] {
   return written.content.rules.flatMap((rule, at) =>
     isMeant(rule)
-      ? matchesOf(rule, written).map((match) => ({
+      ? matchesIn(written, effect ?? rule.effect, (context) => matchesOf(rule, context)).map((match) => ({
           ...made(written, `rules/${at + 1}`, { op: rule.op, match, effect: effect ?? rule.effect }),
           ...(rule.when === undefined ? {} : { when: rule.when }),
         }))
@@ -146,12 +152,16 @@ function limitRules(written: Written): readonly Rule[] {
       isUnlisted: true as const,
     })),
     ...closed.map((server) => limit(`${server}.enabled`, 'tool', { kind: 'tool', server })),
+    // By whatever tool: to start what a call chooses is what the shell is.
+    ...(shell?.enabled === false ? [limit('shell.enabled', 'exec', { kind: 'chosen' })] : []),
     ...off.map(([server]) => limit(`mcps.${server}.enabled`, 'tool', { kind: 'tool', server })),
     ...(shell?.blocked_commands ?? []).map((text) =>
       limit(`shell.blocked_commands/${text}`, 'exec', { kind: 'command', patterns: [text] }),
     ),
     ...(filesystem?.read_only_paths ?? []).flatMap((text) =>
-      paths(written, [text]).map((match) => limit(`filesystem.read_only_paths/${text}`, 'write', match)),
+      matchesIn(written, 'deny', (context) => paths(context, [text])).map((match) =>
+        limit(`filesystem.read_only_paths/${text}`, 'write', match),
+      ),
     ),
     ...askRules(written),
     ...(shell?.allowed_commands !== undefined && !isConfined
@@ -185,6 +195,18 @@ export function memberMatches(
     ...(server === 'shell' ? [{ op: 'exec', match: { kind: 'program', names: [name] } } as const] : []),
     { op: 'tool', match: { kind: 'tool', server, tools: [tool] } },
   ]
+}
+
+/** What is forbidden or asked about is so in the session's own project too, whichever a call names. */
+function matchesIn(
+  { home, projectPath, sessionProject }: Written,
+  effect: Effect,
+  matchesAt: (context: PathContext) => readonly Match[],
+): readonly Match[] {
+  const here = matchesAt({ home, projectPath })
+  if (effect === 'allow' || sessionProject === null) return here
+  const there = matchesAt({ home, projectPath: sessionProject })
+  return [...new Map([...here, ...there].map((match) => [canonicalJson(match), match])).values()]
 }
 
 function paths(context: PathContext, texts: readonly string[] = []): readonly Match[] {

@@ -19,8 +19,7 @@ export function decide(
   const isGranted = demands.some(isGrant)
   for (const layer of layers) {
     for (const demand of demands) {
-      // The grant of a tool covers what its manifest fixes.
-      if (!layer.isBase && isGranted && isFixed(demand)) continue
+      if (!layer.isBase && isGranted && isCovered(demand)) continue
       const found = judge(layer, demand, parameters)
       // A list of what a run may call does not close what its shell may start.
       if (!layer.isBase && found.ready === null && isCommand(demand)) continue
@@ -52,6 +51,11 @@ function isGrant(demand: Demand): boolean {
 
 function isCommand(demand: Demand): boolean {
   return demand.op === 'tool' && demand.isCommand === true
+}
+
+/** The grant of a tool covers what its manifest fixes, that of an action on items their files. */
+function isCovered(demand: Demand): boolean {
+  return isFixed(demand) || (demand.op === 'write' && demand.isItem === true)
 }
 
 const NOTHING_TO_JUDGE: Verdict = {

@@ -3,14 +3,14 @@ import type { Policy, PolicyOf } from './policy.ts'
 /** A file of a project that has bound it, and is no longer there, is a fault: what is gone never opens anything. */
 export function withKeptHarness(policyOf: PolicyOf): PolicyOf {
   const known = new Map<string, Set<string>>()
-  const checked = (project: string, policy: Policy): Policy => {
-    const files = policy.files.filter(({ place }) => place === 'project').map(({ path }) => path)
-    const before = known.get(project)
+  const checked = (place: string, policy: Policy): Policy => {
+    const files = policy.files.filter((file) => file.place === 'project').map(({ path }) => path)
+    const before = known.get(place)
     if (before === undefined && files.length === 0) return policy
     const gone = [...(before ?? [])].filter((file) => !files.includes(file))
     // One that could not be read has let nothing run: who takes it away opens nothing.
     const binding = files.filter((path) => policy.faults.every(({ file }) => file !== path))
-    known.set(project, new Set([...(before ?? []), ...binding]))
+    known.set(place, new Set([...(before ?? []), ...binding]))
     if (gone.length === 0) return policy
     const reason =
       'it is gone, and has bound this project: a person puts it back, or starts Kiwi again without it'
@@ -19,11 +19,11 @@ export function withKeptHarness(policyOf: PolicyOf): PolicyOf {
       faults: [...policy.faults, ...gone.map((file) => ({ file, line: 1, column: 1, reason }))],
     }
   }
-  return (project) => {
-    const policy = policyOf(project)
+  return (project, session) => {
+    const policy = policyOf(project, session)
     if (project === null) return policy
-    return policy instanceof Promise
-      ? policy.then((read) => checked(project, read))
-      : checked(project, policy)
+    // What binds a session in other projects is of its own.
+    const place = `${project}\n${session ?? ''}`
+    return policy instanceof Promise ? policy.then((read) => checked(place, read)) : checked(place, policy)
   }
 }

@@ -12,6 +12,14 @@ export interface OwnFiles {
   readonly programs: readonly string[]
 }
 
+/** The file itself, the name it is looked for by mistake, and the folders that it would go with. */
+const POLICY_FILES = [
+  '**/.ai/config/agent_harness.yaml',
+  '**/.ai/config/agent_harness.yml',
+  '**/.ai/config',
+  '**/.ai',
+]
+
 /** The layer that is always there: Kiwi cannot be turned against itself; the rest is allowed, and recorded. */
 export function machineLayer(files: OwnFiles): Layer {
   const neverWritten = bothWays(files.neverWritten)
@@ -25,7 +33,7 @@ export function machineLayer(files: OwnFiles): Layer {
     // Wherever a project lies: what a tool may do is not for a tool to say.
     own('own-policy', {
       op: 'write',
-      match: { kind: 'path', root: '/', globs: ['**/.ai/config/agent_harness.yaml'] },
+      match: { kind: 'path', root: '/', globs: POLICY_FILES },
       remedy: written,
     }),
     own('own-secrets', {

@@ -14,6 +14,8 @@ export function compileMatch(match: Match, policies: ArgvPolicies): SpeaksOf {
       return () => true
     case 'fixed':
       return isFixed
+    case 'chosen':
+      return (demand) => !isFixed(demand)
     case 'program':
       return ofExec(programs(match.names))
     case 'command': {
@@ -51,7 +53,7 @@ export function isFixed(demand: Demand): boolean {
   return demand.op !== 'spawn' && demand.isChosen !== true
 }
 
-function isAtOrBelow(path: string, root: string): boolean {
+export function isAtOrBelow(path: string, root: string): boolean {
   return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep)
 }
 

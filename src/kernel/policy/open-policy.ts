@@ -1,6 +1,7 @@
 import type { HarnessPlaces, HarnessSource } from '../../spaces/harness.ts'
 import { harnessSources, harnessStamp, readHarness } from '../../spaces/harness.ts'
 import { realPathOf } from '../../spaces/disk.ts'
+import type { HarnessContext } from './compile-harness.ts'
 import { compileHarness } from './compile-harness.ts'
 import { harnessFaults } from './harness-faults.ts'
 import { layerConflicts } from './layer-conflicts.ts'
@@ -17,30 +18,35 @@ interface PolicyMeans extends LayerMeans {
   readonly home: string
 }
 
+interface Where {
+  readonly projectPath: string | null
+  readonly sessionProject: string | null
+}
+
 const MOST_KEPT = 200
 
 /** What was decided is read when a file changed, and at hand otherwise. */
 export function openPolicy(means: PolicyMeans): PolicyOf {
-  const kept = new Map<
-    string | null,
-    { readonly stamps: string; readonly policy: Policy | Promise<Policy> }
-  >()
+  const kept = new Map<string, { readonly stamps: string; readonly policy: Policy | Promise<Policy> }>()
   const build = createBuild(means)
-  return (projectPath) => {
-    const sources = harnessSources(means.places, projectPath)
+  return (projectPath, session = null) => {
+    const sessionProject = session === projectPath ? null : session
+    const key = `${projectPath ?? ''}\0${sessionProject ?? ''}`
+    const projects = [sessionProject, projectPath].filter((path) => path !== null)
+    const sources = harnessSources(means.places, projects)
     const found = sources.map(harnessStamp)
     const stamps = found.join(' ')
-    const known = kept.get(projectPath)
+    const known = kept.get(key)
     if (known?.stamps === stamps) return known.policy
     const building = build(
       sources.filter((_, at) => found[at] !== null),
-      projectPath,
+      { projectPath, sessionProject },
     )
     if (kept.size >= MOST_KEPT) kept.clear()
-    kept.set(projectPath, { stamps, policy: building })
+    kept.set(key, { stamps, policy: building })
     building.then(
-      (policy) => kept.set(projectPath, { stamps, policy }),
-      () => kept.delete(projectPath),
+      (policy) => kept.set(key, { stamps, policy }),
+      () => kept.delete(key),
     )
     return building
   }
@@ -48,15 +54,24 @@ export function openPolicy(means: PolicyMeans): PolicyOf {
 
 function createBuild(means: PolicyMeans) {
   const machine = machineLayer(means.own)
-  return async (sources: readonly HarnessSource[], project: string | null): Promise<Policy> => {
+  return async (
+    sources: readonly HarnessSource[],
+    { projectPath, sessionProject }: Where,
+  ): Promise<Policy> => {
     const files = await Promise.all(sources.map(readHarness))
-    const context = {
-      home: realPathOf(means.home) ?? means.home,
-      projectPath: project === null ? null : (realPathOf(project) ?? project),
-    }
+    const home = real(means.home)
+    // To a file of a project, that is the project.
+    const contextOf = ({ within }: HarnessSource): HarnessContext =>
+      within === null
+        ? {
+            home,
+            projectPath: projectPath === null ? null : real(projectPath),
+            sessionProject: sessionProject === null ? null : real(sessionProject),
+          }
+        : { home, projectPath: within, sessionProject: null }
     const faults = await Promise.all(
       files.map(async (file) =>
-        (await harnessFaults(file, context, means)).map((fault) => ({ file: file.path, ...fault })),
+        (await harnessFaults(file, contextOf(file), means)).map((fault) => ({ file: file.path, ...fault })),
       ),
     )
     const settings = settingsOf(files)
@@ -64,14 +79,21 @@ function createBuild(means: PolicyMeans) {
     const data = files.flatMap(({ content, ...file }, at) =>
       content === null || faults[at]?.length !== 0
         ? []
-        : compileHarness({ ...file, content }, { ...context, isConfined }),
+        : compileHarness({ ...file, content }, { ...contextOf(file), isConfined }),
     )
     const layers = await Promise.all(data.map((layer) => compileLayer(layer, true, means)))
     return {
       ...settings,
       layers: [machine, ...layers],
       faults: faults.flat(),
-      conflicts: layerConflicts(files, context),
+      conflicts: layerConflicts(files, {
+        home,
+        projectPath: projectPath === null ? null : real(projectPath),
+      }),
     }
   }
+}
+
+function real(path: string): string {
+  return realPathOf(path) ?? path
 }

@@ -31,7 +31,11 @@ export interface Policy {
   readonly onSecret: 'block' | 'redact' | 'flag'
 }
 
-export type PolicyOf = (projectPath: string | null) => Policy | Promise<Policy>
+/** What an agent's own session works in binds it wherever it works. */
+export type PolicyOf = (
+  projectPath: string | null,
+  sessionProject?: string | null,
+) => Policy | Promise<Policy>
 
 export interface PolicyFile {
   readonly place: HarnessSource['place']
@@ -52,6 +56,8 @@ export interface PolicyFault extends HarnessFault {
 export interface RateLimit extends Rate {
   /** Shown in refusals: `user/mcps.supabase/rate_limit`. */
   readonly id: string
+  /** Where it stands: the same words in two files are two limits. */
+  readonly file: string
   readonly speaksOf: (demand: Demand) => boolean
 }
 

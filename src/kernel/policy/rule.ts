@@ -28,7 +28,13 @@ export type Demand =
     }
   | { readonly op: 'net'; readonly host: string; readonly method: string; readonly isChosen?: boolean }
   /** The path as the system names it, links followed. */
-  | { readonly op: 'read' | 'write'; readonly path: string; readonly isChosen?: boolean }
+  | {
+      readonly op: 'read' | 'write'
+      readonly path: string
+      readonly isChosen?: boolean
+      /** The file of an item: whoever is granted the action on items is granted it. */
+      readonly isItem?: boolean
+    }
   | { readonly op: 'spawn'; readonly directive: string }
 
 /*
@@ -47,6 +53,8 @@ export type Match =
   | { readonly kind: 'any' }
   /** What a trusted manifest fixes. */
   | { readonly kind: 'fixed' }
+  /** What it does not fix: arguments chose it, or nobody vouches for the manifest. */
+  | { readonly kind: 'chosen' }
   /** A program by the last part of its path, or by all of it; `python` also speaks of `python3.11`. */
   | { readonly kind: 'program'; readonly names: readonly string[] }
   /** `rm -rf`: a program with options in any spelling. */

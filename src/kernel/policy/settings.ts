@@ -47,7 +47,7 @@ function least(values: readonly number[]): number | null {
   return values.length === 0 ? null : Math.min(...values)
 }
 
-function rateLimitsOf({ place, content }: Read): readonly RateLimit[] {
+function rateLimitsOf({ place, path, content }: Read): readonly RateLimit[] {
   const { mcps = {}, ...groups } = groupsOf(content)
   const named = [
     ...Object.entries(groups).map(([server, group]) => [server, server, group] as const),
@@ -63,7 +63,7 @@ function rateLimitsOf({ place, content }: Read): readonly RateLimit[] {
     ]
     return texts.flatMap(([id, text, speaksOf]) => {
       const rate = readRate(text)
-      return rate === null ? [] : [{ id, speaksOf, ...rate }]
+      return rate === null ? [] : [{ id, file: path, speaksOf, ...rate }]
     })
   })
 }
