@@ -31,10 +31,11 @@ const HARNESS = /(?:^|\/)\.ai\/config\/agent_harness\.yaml$/
 
 /** The same as a question about one path, links followed. */
 export function ownPaths({ neverRead, neverWritten }: OwnFiles): OwnPaths {
-  const isIn = (paths: readonly string[]): ((path: string) => boolean) => {
-    const real = paths.map(realPathOfNearest)
-    return (path) => real.some((own) => path === own || path.startsWith(`${own}/`))
-  }
   const isWritten = isIn(neverWritten)
   return { isNeverRead: isIn(neverRead), isNeverWritten: (path) => HARNESS.test(path) || isWritten(path) }
+}
+
+function isIn(paths: readonly string[]): (path: string) => boolean {
+  const real = paths.map(realPathOfNearest)
+  return (path) => real.some((own) => path === own || path.startsWith(`${own}/`))
 }
