@@ -107,7 +107,13 @@ describe.skipIf(process.platform !== 'linux')('on Linux', () => {
   })
 
   test('P2, CMD-07: a run does not hang on a process that hid and holds its output, and ends it', async () => {
-    const result = await subprocess.run(shell(`(env -i setsid sleep 30 & ${UNTIL_LEFT} echo $!); exit 5`))
+    const { env, ready } = createReady()
+    // It lives until we have seen it: of one that is gone by then no pipes are known.
+    const wait = ': >$READY; while [ -e $READY ]; do sleep 0.02; done'
+    const script = `(env -i setsid sleep 30 & ${UNTIL_LEFT} echo $!); ${wait}; exit 5`
+    const run = subprocess.run(shell(script, { env }))
+    await ready()
+    const result = await run
     expect(result).toMatchObject({ return_code: 5, timed_out: false })
     const [hidden = 0] = pidsIn(result.stdout)
     expect(isAlive(hidden)).toBe(false)

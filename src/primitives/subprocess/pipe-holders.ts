@@ -1,7 +1,10 @@
 import { readdirSync, readlinkSync } from 'node:fs'
 import { kill, listProcesses, untilDead } from './process-table.ts'
 
-/** The ends of our pipes that a child was given, as the system names them: only its descendants can hold them. */
+/**
+ * The ends of our pipes that a child was given, as the system names them: only its descendants can hold them. None for
+ * one that has exited already, as a quick child may on a busy machine.
+ */
 export function pipesOf(pid: number): ReadonlySet<string> {
   return new Set(['1', '2'].flatMap((descriptor) => linkOf(pid, descriptor) ?? []))
 }
