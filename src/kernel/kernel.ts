@@ -20,7 +20,7 @@ import type { Store } from '../store/store.ts'
 import { openSecrets } from '../store/vault/secrets.ts'
 import type { Vault } from '../store/vault/vault.ts'
 import type { Performed } from '../chain/perform.ts'
-import type { Call, Outcome, Ticket, Understood } from './call.ts'
+import type { Arrival, Call, Outcome, Ticket, Understood } from './call.ts'
 import { openApprover } from './approver.ts'
 import { followedJournal } from './followed-journal.ts'
 import { gate } from './gate.ts'
@@ -119,7 +119,6 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
   const results = openResults(config.cache)
   const outputs = openOutputs({ settings: config.outputs, userSpace, clock })
   const ownKey = openOwnKey(config)
-  const signer = openSigner(ownKey, clock)
   const heads = openHeads({ file: config.heads, ownKey, clock, log, journal: store.journal })
   const followers = config.audit.mirror ? [openMirror(log), heads] : [heads]
   const own = ownFiles(config, builtinFolder)
@@ -141,7 +140,7 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
     notify: (question, to) => notices.notify(question, to),
     userSpace,
     own: ownPaths(own),
-    signer,
+    signer: openSigner(ownKey, clock),
     undo: config.undo,
     packageTable,
     secretPatterns: openSecretPatterns(builtinFolder),
@@ -164,12 +163,7 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
         call.sessionProject = sessionProject
         return workOut(understood, ticket, { ...means, policyOf: (path) => policyOf(path, sessionProject) })
       }),
-    read: (ticket, understand) =>
-      pass(ticket, async () => ({
-        work: readWork(ticket, understand()),
-        projectPath: null,
-        isDryRun: false,
-      })),
+    read: (ticket, understand) => pass(ticket, async () => readArrival(ticket, understand())),
     projectOf: (folder) => workplaces.projectOf(folder),
     chainOf: (item, lookup) => shownChain(chain, item, lookup),
     openRun: (order) => runs.open(order),
@@ -192,6 +186,11 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
       await Promise.all(followers.map((follower) => follower.close()))
     },
   }
+}
+
+/** A question belongs to no project. */
+function readArrival(ticket: Ticket, read: () => Promise<Performed>): Arrival {
+  return { work: readWork(ticket, read), projectPath: null, isDryRun: false }
 }
 
 /** What calls are judged by: the files of machine, user and project, and what runs were begun with. */

@@ -9,6 +9,7 @@ type SpeaksOf = (demand: Demand) => boolean
 
 /** What a match speaks of, made ready once. */
 export function compileMatch(match: Match, policies: ArgvPolicies): SpeaksOf {
+  if (isOfExec(match)) return ofExec(execMatch(match, policies))
   switch (match.kind) {
     case 'any':
       return () => true
@@ -16,20 +17,6 @@ export function compileMatch(match: Match, policies: ArgvPolicies): SpeaksOf {
       return isFixed
     case 'chosen':
       return (demand) => !isFixed(demand)
-    case 'program':
-      return ofExec(programs(match.names))
-    case 'command': {
-      const patterns = match.patterns.map((text) => compilePattern(text, policies))
-      return ofExec(({ program, argv = [program] }) =>
-        patterns.some((pattern) => matchesArgv(pattern, [program, ...argv.slice(1)])),
-      )
-    }
-    case 'prefix':
-      return ofExec(prefix(match.words))
-    case 'runs_code':
-      return ofExec(({ runsCode }) => runsCode === true)
-    case 'starts':
-      return ofExec(({ program, argv = [] }) => match.files.some((file) => [program, ...argv].includes(file)))
     case 'under':
       return ofPath((path) => match.paths.some((root) => isAtOrBelow(path, root)))
     case 'around':
@@ -58,6 +45,31 @@ export function isAtOrBelow(path: string, root: string): boolean {
 }
 
 type Exec = Extract<Demand, { op: 'exec' }>
+
+const OF_EXEC = ['program', 'command', 'prefix', 'runs_code', 'starts'] as const
+type ExecMatch = Extract<Match, { kind: (typeof OF_EXEC)[number] }>
+
+function isOfExec(match: Match): match is ExecMatch {
+  return OF_EXEC.some((kind) => kind === match.kind)
+}
+
+function execMatch(match: ExecMatch, policies: ArgvPolicies): (demand: Exec) => boolean {
+  switch (match.kind) {
+    case 'program':
+      return programs(match.names)
+    case 'command': {
+      const patterns = match.patterns.map((text) => compilePattern(text, policies))
+      return ({ program, argv = [program] }) =>
+        patterns.some((pattern) => matchesArgv(pattern, [program, ...argv.slice(1)]))
+    }
+    case 'prefix':
+      return prefix(match.words)
+    case 'runs_code':
+      return ({ runsCode }) => runsCode === true
+    case 'starts':
+      return ({ program, argv = [] }) => match.files.some((file) => [program, ...argv].includes(file))
+  }
+}
 
 function ofExec(speaksOf: (demand: Exec) => boolean): SpeaksOf {
   return (demand) => demand.op === 'exec' && speaksOf(demand)
