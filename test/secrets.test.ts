@@ -394,7 +394,8 @@ describe('RED-04: what looks like a secret in a result', () => {
       expect(blocked.error?.details).toMatchObject({ layer: 'policy', rule: 'aws-key' })
       expect(JSON.stringify([redacted, blocked])).not.toContain('IOSFODNN7EXAMPLE')
     } finally {
-      rmSync(join(temp.project, '.ai/config'), { recursive: true })
+      // What has bound the project and is gone would be a fault.
+      temp.write('config/agent_harness.yaml', 'mode: direct\n')
     }
     expect(await temp.run('finds')).toMatchObject({
       ...success,

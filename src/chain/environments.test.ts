@@ -203,15 +203,19 @@ describe('what takes long can be followed and ended', () => {
   })
 
   test('who goes away does not end the build for the others', async () => {
-    store.first('sleep 0.5')
+    store.first('sleep 1')
     script('cart', ['wheel'])
     const cancel = new AbortController()
+    const heard: Progress[] = []
+    const draft = await temp.draft('cart')
     const gone = temp.run('cart', {}, cancel.signal)
-    const patient = output('cart')
+    const patient = temp.chain.perform(draft, { report: (progress) => heard.push(progress) })
     await expect.poll(() => store.calls().length, WAIT).toBeGreaterThan(0)
+    // From then on it waits for the same build.
+    await expect.poll(() => heard.length, WAIT).toBeGreaterThan(0)
     cancel.abort()
     await expect(gone).rejects.toMatchObject({ code: 'CANCELLED' })
-    expect(await patient).toBe('part wheel\n')
+    expect(await patient).toMatchObject({ data: { output: 'part wheel\n' } })
     expect(store.calls()).toHaveLength(1)
   })
 

@@ -47,7 +47,8 @@ function workBody({ item, chain, demands, redact, trust, digest }: Work): JsonOb
     version,
     space,
     chain: chain.map((link) => `${link.id}${link.version === null ? '' : `@${link.version}`} ${link.space}`),
-    demands: demands.slice(0, MOST_DEMANDS).map((demand) => demandText(demand, redact)),
+    // A tool may be judged by its own name and as the shell.
+    demands: [...new Set(demands.slice(0, MOST_DEMANDS).map((demand) => demandText(demand, redact)))],
     ...(reached === undefined ? {} : { path: redact(resourceOf(reached)) }),
     ...(digest === undefined ? {} : { digest }),
     ...(trust === undefined ? {} : { trust }),

@@ -235,11 +235,8 @@ describe('modes', () => {
 
   test('H10, PRM-05: with the shell off nothing that is chosen is started, in any mode', async () => {
     for (const mode of ['direct', 'hybrid', 'proxy']) {
-      temp.write(
-        'user',
-        `mode: ${mode}\ninternal_tools: { shell: { enabled: false, allowed_commands: [git] } }\n`,
-      )
-      expect(await temp.judge(starts('git'))).toMatchObject({ effect: 'deny', rule: 'user/shell' })
+      temp.write('user', `mode: ${mode}\ninternal_tools: { shell: { enabled: false } }\n`)
+      expect(await temp.judge(starts('git'))).toMatchObject({ effect: 'deny', rule: 'user/shell.enabled' })
       expect(await temp.judge({ op: 'exec', program: '/usr/bin/git' })).toMatchObject({ effect: 'allow' })
     }
   })
