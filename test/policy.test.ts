@@ -320,3 +320,17 @@ describe('runs', () => {
     await other.close()
   })
 })
+
+test('H9: where a file says so, what cannot be undone asks, and what can be undone does not', async () => {
+  temp.write('config/agent_harness.yaml', 'mode: direct\nirreversible: ask\n')
+  const api = { tool_type: 'api', executor: 'http_client', description: 'posts', mutates_state: true }
+  await temp.create('post', { ...api, config: { method: 'POST', url: 'https://example.org/x' } })
+  expect(await temp.run('post')).toMatchObject({
+    status: 'approval_required',
+    data: { summary: expect.stringContaining('project/irreversible') },
+  })
+  expect(await temp.run('filesystem.write', { path: 'a.txt', content: 'a' })).toMatchObject({
+    status: 'success',
+  })
+  expect(await temp.run('filesystem.read', { path: 'a.txt' })).toMatchObject({ status: 'success' })
+})

@@ -17,11 +17,25 @@ export const permission: Stage = async (call, next, { policyOf }) => {
   const policy = withRun(work.policy ?? (await policyOf(call.projectPath, call.sessionProject)), call)
   call.policy = policy
   assertReadable(policy, work)
-  const verdict = decide(policy.layers, work.demands, parametersOf(call, work))
+  const verdict = ofNoReturn(decide(policy.layers, work.demands, parametersOf(call, work)), work, policy)
   call.verdict = verdict
   if (call.isDryRun) return rehearsal(work, verdict)
   if (verdict.effect === 'deny') throw denied(verdict, work)
   return next()
+}
+
+/** Where a file says so, a person is asked about what cannot be undone. */
+function ofNoReturn(verdict: Verdict, { undo, ifAsked }: Work, { asksIrreversible }: Policy): Verdict {
+  if (asksIrreversible === null || verdict.effect !== 'allow') return verdict
+  if (undo?.tier !== 'never' || ifAsked !== undefined) return verdict
+  const { place, path } = asksIrreversible
+  return {
+    ...verdict,
+    effect: 'ask',
+    layer: `${place} harness`,
+    rule: `${place}/irreversible`,
+    remedy: `A person is asked about it, because "irreversible" in ${path} says so`,
+  }
 }
 
 function withRun(policy: Policy, { run, work }: Call): Policy {

@@ -108,5 +108,7 @@ export const HarnessFile = z.strictObject({
     .optional(),
   secrets: z.enum(['block', 'redact', 'flag']).optional(),
   require_signature: Bool.optional(),
+  /** Whether a person is asked about every call that cannot be undone. */
+  irreversible: z.enum(['ask', 'allow']).optional(),
 })
 export type HarnessFile = Readonly<z.infer<typeof HarnessFile>>

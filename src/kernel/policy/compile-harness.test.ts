@@ -290,6 +290,7 @@ describe('several files', () => {
     expect(await temp.policy()).toMatchObject({
       sandbox: { level: 'fs', isRequired: true },
       callBudget: 50,
+      asksIrreversible: null,
       onSecret: 'redact',
       signatureRequiredBy: null,
       notices: [
@@ -315,6 +316,7 @@ describe('several files', () => {
       signatureRequiredBy: null,
       sandbox: null,
       callBudget: null,
+      asksIrreversible: null,
       onSecret: 'flag',
       rateLimits: [],
       faults: [],

@@ -27,6 +27,8 @@ export interface Policy {
   readonly guardsOwn: boolean
   /** Calls that one session or run may make; null for no bound. */
   readonly callBudget: number | null
+  /** The file that has every call asked about which cannot be undone; null for none. */
+  readonly asksIrreversible: Pick<HarnessSource, 'place' | 'path'> | null
   /** What becomes of a result that holds what looks like a secret. */
   readonly onSecret: 'block' | 'redact' | 'flag'
 }

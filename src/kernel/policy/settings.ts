@@ -32,10 +32,16 @@ export function settingsOf(files: readonly Harness[]): Settings {
     sandbox: floorOf(read.flatMap(({ content }) => content.sandbox ?? [])),
     guardsOwn: !read.some(({ place, content }) => place !== 'project' && content.sandbox?.level === 'off'),
     callBudget: least(read.flatMap(({ content }) => content.budgets.tool_calls ?? [])),
+    asksIrreversible: irreversible(read),
     onSecret:
       (['block', 'redact'] as const).find((one) => read.some(({ content }) => content.secrets === one)) ??
       'flag',
   }
+}
+
+function irreversible(read: readonly Read[]): Policy['asksIrreversible'] {
+  const found = read.find(({ content }) => content.irreversible === 'ask')
+  return found === undefined ? null : { place: found.place, path: found.path }
 }
 
 /** Only the machine and the person may do without signatures in proxy mode. */
