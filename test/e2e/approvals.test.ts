@@ -71,7 +71,7 @@ test('H9: a call waits, is approved in another terminal after the server was kil
   const id = textField(waiting, 'data', 'approval_id')
   process.kill(first.transport.pid ?? 0, 'SIGKILL')
   await first.client.close()
-  const { code, shown } = await atTerminal(place, ['approve', id], ['Type yes:', 'yes'])
+  const { code, shown } = await atTerminal(place, ['approve', id], ['Type yes:', 'yes\n'])
   expect([code, shown]).toEqual([0, expect.stringContaining('Approved')])
   expect(shown).toMatch(/call {6}run careful@1\.0\.0[^]*asked by {2}layer/)
   expect(ran()).toBe(0)
@@ -166,9 +166,9 @@ describe('the command line', () => {
   }, 60_000)
 
   test('H9: a call of a person at a terminal is answered right there; where nobody is, it waits', async () => {
-    const { code, shown } = await atTerminal(place, ['run', 'careful'], ['yes or no:', 'yes'])
+    const { code, shown } = await atTerminal(place, ['run', 'careful'], ['yes or no:', 'yes\n'])
     expect([code, shown]).toEqual([0, expect.stringContaining('done')])
-    const refused = await atTerminal(place, ['run', 'careful'], ['yes or no:', 'no'])
+    const refused = await atTerminal(place, ['run', 'careful'], ['yes or no:', 'no\n'])
     expect([refused.code, refused.shown]).toEqual([4, expect.stringContaining('APPROVAL_REJECTED')])
     expect(ran()).toBe(1)
     const waits = await kiwi(place, ['run', 'careful', 'a=other'])
@@ -178,14 +178,14 @@ describe('the command line', () => {
   test('H9: what was used or is too old is refused before anything is shown or asked', async () => {
     const { id } = await ask()
     expect(await kiwi(place, ['approve', id, '--key', key()])).toMatchObject({ code: 0 })
-    const again = await atTerminal(place, ['approve', id], ['Type yes:', 'yes'])
+    const again = await atTerminal(place, ['approve', id], ['Type yes:', 'yes\n'])
     expect([again.code, again.shown]).toEqual([4, expect.stringContaining('CONFLICT')])
     expect(again.shown).not.toMatch(/Type yes|call hash/)
     const { client, connected, run } = await connect()
     await connected()
     expect(await run()).toMatchObject({ status: 'success' })
     await client.close()
-    const used = await atTerminal(place, ['approve', id], ['Type yes:', 'yes'])
+    const used = await atTerminal(place, ['approve', id], ['Type yes:', 'yes\n'])
     expect(used.shown).toContain('APPROVAL_USED')
     expect(used.shown).not.toMatch(/Type yes|call hash/)
   }, 60_000)
@@ -193,7 +193,7 @@ describe('the command line', () => {
   test('H9: a no may become a yes at a terminal, as long as it has not expired', async () => {
     const { id } = await ask()
     expect(await kiwi(place, ['deny', id, '--key', key()])).toMatchObject({ code: 0 })
-    const { code, shown } = await atTerminal(place, ['approve', id], ['Type yes:', 'yes'])
+    const { code, shown } = await atTerminal(place, ['approve', id], ['Type yes:', 'yes\n'])
     expect([code, shown]).toEqual([0, expect.stringMatching(/rejected by[^]*Approved/)])
   }, 60_000)
 

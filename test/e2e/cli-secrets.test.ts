@@ -1,10 +1,9 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { chmodSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Place } from '../fixtures/place.ts'
 import { makePlace } from '../fixtures/place.ts'
+import { atTerminal } from '../fixtures/at-terminal.ts'
 import { CLI, kiwi } from './temp-server.ts'
 
 const CANARY = 'kiwi-canary-0123456789'
@@ -25,31 +24,6 @@ function brought(id: string, code: string, config = 'env: { KEY: "${WEATHER_KEY}
   writeFileSync(join(folder, 'tool.yaml'), manifest)
   writeFileSync(join(folder, 'main.sh'), `#!/bin/bash\n${code}\n`)
   return join(folder, 'main.sh')
-}
-
-/** At a terminal; `answer` is typed once `prompt` is shown. */
-async function atTerminal(
-  args: readonly string[],
-  prompt: string,
-  answer: string,
-): Promise<{ code: number; shown: string }> {
-  const child = spawn(
-    'python3',
-    ['-c', 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)', process.execPath, CLI, ...args],
-    { cwd: place.project, env: place.env },
-  )
-  let shown = ''
-  let isAnswered = false
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk) => {
-      shown += String(chunk)
-      if (isAnswered || !shown.includes(prompt)) return
-      isAnswered = true
-      child.stdin.write(answer)
-    })
-  }
-  const [code] = await once(child, 'close')
-  return { code: Number(code), shown }
 }
 
 const everyFile = (folder: string): string =>
@@ -99,7 +73,11 @@ describe('X7: kiwi secret', { timeout: PATIENCE }, () => {
   })
 
   test('set at a terminal: what is typed is not shown', async () => {
-    const { code, shown } = await atTerminal(['secret', 'set', 'WEATHER_KEY'], 'not shown', `${CANARY}\n`)
+    const { code, shown } = await atTerminal(
+      place,
+      ['secret', 'set', 'WEATHER_KEY'],
+      ['not shown', `${CANARY}\n`],
+    )
     expect([code, shown]).toEqual([0, expect.stringContaining('Kept WEATHER_KEY in the vault')])
     // The pipe of the test itself is no terminal, so nothing but the command could have shown it.
     expect(shown).not.toContain('canary')
@@ -107,7 +85,11 @@ describe('X7: kiwi secret', { timeout: PATIENCE }, () => {
   })
 
   test('an interrupted prompt keeps nothing', async () => {
-    const { code, shown } = await atTerminal(['secret', 'set', 'WEATHER_KEY'], 'not shown', 'half\u0003')
+    const { code, shown } = await atTerminal(
+      place,
+      ['secret', 'set', 'WEATHER_KEY'],
+      ['not shown', 'half\u0003'],
+    )
     expect([code, shown]).toEqual([5, expect.stringContaining('CANCELLED')])
     expect((await kiwi(place, ['secret', 'list'])).stderr).toContain('The vault is empty')
   })
@@ -146,7 +128,7 @@ describe('X7: kiwi grant', { timeout: PATIENCE }, () => {
   ])('at a terminal it shows what goes where, and takes %j for an answer', async (answer, code, count) => {
     brought('weather', 'echo "${#KEY}"')
     await kiwi(place, ['trust', '--yes'])
-    const asked = await atTerminal(['grant', 'weather', 'WEATHER_KEY'], '[y/N]', `${answer}\n`)
+    const asked = await atTerminal(place, ['grant', 'weather', 'WEATHER_KEY'], ['[y/N]', `${answer}\n`])
     expect([asked.code, asked.shown]).toEqual([
       code,
       expect.stringMatching(/weather 1\.0\.0[^]*WEATHER_KEY +in env:KEY/),

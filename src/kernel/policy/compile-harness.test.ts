@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { SEED_HARNESS } from '../../../test/fixtures/seed-harness.ts'
 import type { TempPolicy } from '../../../test/fixtures/temp-policy.ts'
 import { openTempPolicy } from '../../../test/fixtures/temp-policy.ts'
 import { decide } from './decide.ts'
@@ -26,28 +27,8 @@ const starts = (...argv: readonly [string, ...string[]]): Demand => ({
 })
 const path = (op: 'read' | 'write', name: string): Demand => ({ op, path: name, isChosen: true })
 
-/** The second example of the seeds, as it stands. */
-const SEED = `mode: proxy
-allowed_mcps: [kiwi-mcp]
-internal_tools:
-  filesystem:
-    enabled: true
-    allowed_paths: ["\${PROJECT_PATH}", "~/.ai"]
-    read_only_paths: [/etc, "\${PROJECT_PATH}/vendor"]
-    require_approval: [delete_file]
-  shell:
-    enabled: true
-    allowed_commands: [git, npm, python]
-    blocked_commands: ["rm -rf", sudo, curl]
-    require_approval: [npm]
-  mcps:
-    supabase: {enabled: true, rate_limit: 100/minute}
-    github: {enabled: true, require_approval: [create_pull_request, merge_*], approval_timeout: 60}
-    slack: {enabled: false}
-`
-
 describe('H1: every key of the seeds changes a verdict', () => {
-  beforeEach(() => temp.write('project', SEED))
+  beforeEach(() => temp.write('project', SEED_HARNESS))
 
   test.each<[string, Demand, string, string | null]>([
     ['a listed server', of('supabase', 'list'), 'allow', null],
@@ -185,7 +166,7 @@ test('H1: without a project, what lies in one is not listed', async () => {
 })
 
 test('H1: what a trusted manifest fixes is no matter of the lists, but of what is blocked', async () => {
-  temp.write('project', SEED)
+  temp.write('project', SEED_HARNESS)
   expect(await temp.judge({ op: 'exec', program: '/usr/bin/bash' })).toMatchObject({ effect: 'allow' })
   expect(await temp.judge({ op: 'read', path: '/var/x' })).toMatchObject({ effect: 'allow' })
   expect(await temp.judge({ op: 'exec', program: '/usr/bin/curl' })).toMatchObject({ effect: 'deny' })
@@ -321,91 +302,5 @@ describe('several files', () => {
       rateLimits: [],
       faults: [],
     })
-  })
-})
-
-describe('programs that run what they are given', () => {
-  const npm: Demand = {
-    op: 'exec',
-    program: '/usr/bin/npm',
-    argv: ['npm', 'test'],
-    isChosen: true,
-    runsCode: true,
-  }
-
-  test('a list of programs asks about them, unless children are confined', async () => {
-    temp.write('user', 'mode: direct\ninternal_tools: { shell: { allowed_commands: [npm] } }\n')
-    expect(await temp.judge(npm)).toMatchObject({ effect: 'ask', rule: 'user/shell.runs_code' })
-    temp.write('project', 'mode: direct\nsandbox: { level: fs }\n')
-    expect(await temp.judge(npm)).toMatchObject({ effect: 'allow' })
-  })
-
-  test('H6: a command of a line is held to what is said of the tools of git, and to nothing that is left out', async () => {
-    const git = { server: 'git', tool: 'push' }
-    const push: Demand = { op: 'tool', id: 'git.push', action: 'run', of: git, isCommand: true }
-    temp.write('user', SEED)
-    expect(await temp.judge(push)).toMatchObject({ effect: 'allow' })
-    expect(await temp.judge(of('git', 'push'))).toMatchObject({ effect: 'deny' })
-    temp.write('project', 'mode: direct\ngit: { allowed: [status] }\n')
-    expect(await temp.judge(push)).toMatchObject({ effect: 'deny', rule: 'project/git.allowed' })
-  })
-
-  test('a command that its argv policy is against is not covered by the name of its program', async () => {
-    const fault = { reason: '-c runs code', remedy: 'leave -c out' }
-    const bad: Demand = {
-      op: 'exec',
-      program: '/usr/bin/git',
-      argv: ['git', '-c', 'x'],
-      isChosen: true,
-      fault,
-    }
-    temp.write('user', 'mode: direct\ninternal_tools: { shell: { allowed_commands: [git] } }\n')
-    expect(await temp.judge(bad)).toMatchObject({
-      effect: 'deny',
-      rule: 'user/shell.allowed_commands',
-      remedy: 'leave -c out',
-      reason: '-c runs code',
-    })
-    temp.write('user', 'mode: direct\ninternal_tools: { shell: { allowed_commands: [git, "shell:raw"] } }\n')
-    expect(await temp.judge(bad)).toMatchObject({
-      remedy: 'leave -c out; or send it with raw: true, which a person is asked about',
-    })
-  })
-})
-
-describe('FS-10: what decides what runs later', () => {
-  test.each([
-    '.git/hooks/pre-commit',
-    '.git/config',
-    '.ai/config/mcp_registry.yaml',
-    'package.json',
-    'packages/a/package.json',
-    '.vscode/tasks.json',
-  ])('FS-10: a write to %s asks, even inside an allowed path', async (name) => {
-    temp.write('user', 'internal_tools: { filesystem: { allowed_paths: ["${PROJECT_PATH}"] } }\n')
-    expect(await temp.judge(path('write', join(temp.project, name)))).toMatchObject({
-      effect: 'ask',
-      layer: 'builtin harness',
-    })
-    expect(await temp.judge(path('read', join(temp.project, name)))).toMatchObject({ effect: 'allow' })
-  })
-
-  test('FS-10: so do keys and start files of the home, and a script that only a shell can read', async () => {
-    for (const name of ['.ssh/authorized_keys', '.bashrc', '.zshrc', '.profile'])
-      expect(await temp.judge(path('write', join(temp.folder, name)))).toMatchObject({ effect: 'ask' })
-    expect(
-      await temp.judge({ op: 'exec', program: 'shell:raw', argv: ['shell:raw', 'a $(b)'] }),
-    ).toMatchObject({
-      effect: 'ask',
-    })
-  })
-
-  test('FS-10: items are written without asking, and the harness is not written at all', async () => {
-    expect(await temp.judge(path('write', join(temp.project, '.ai/tools/a.yaml')))).toMatchObject({
-      effect: 'allow',
-    })
-    expect(
-      await temp.judge(path('write', join(temp.project, '.ai/config/agent_harness.yaml'))),
-    ).toMatchObject({ effect: 'deny', rule: 'machine/own-policy' })
   })
 })
