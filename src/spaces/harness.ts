@@ -55,11 +55,12 @@ export function harnessSources(
 function decidingFolders(projects: readonly string[], userSpace: string): readonly string[] {
   const named = projects.map((project) => realPathOf(project) ?? project)
   const folders = new Set(named.flatMap((project) => [...foldersAbove(project), project]))
+  const own = realPathOf(userSpace)
   return Array.from(folders).filter((folder) => {
     const root = join(folder, '.ai')
     if (lstatSync(root, { throwIfNoEntry: false }) === undefined) return named.includes(folder)
     // What is the user's own has its place already.
-    return realPathOf(root) !== realPathOf(userSpace)
+    return realPathOf(root) !== own
   })
 }
 
@@ -74,6 +75,9 @@ function foldersAbove(folder: string): readonly string[] {
  */
 export function harnessStamp({ path }: HarnessSource): string | null {
   try {
+    // Looked at with every call: where the folder is missing, what would be in it is not asked for.
+    const folder = lstatSync(dirname(path), { throwIfNoEntry: false })
+    if (folder === undefined) return isAbsent(dirname(dirname(path))) ? null : 'nowhere'
     const [stat, misnamed] = [path, misspelt(path)].map((name) => lstatSync(name, { throwIfNoEntry: false }))
     if (stat === undefined && misnamed === undefined) return isAbsent(dirname(path)) ? null : 'nowhere'
     return `${stat?.mtimeMs}:${stat?.size}:${stat?.ino}${misnamed === undefined ? '' : ':misnamed'}`
