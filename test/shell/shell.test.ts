@@ -148,11 +148,14 @@ test('H5: the parse executed equals the parse checked: a program gets the argume
       maxLength: 5,
     },
   )
+  let turn = 0
   await assert(
     asyncProperty(words, async (given) => {
-      const argv = ['node', '-e', script, '--', ...given]
+      // Numbered, since calls that are alike would be asked about.
+      const args = [String((turn += 1)), ...given]
+      const argv = ['node', '-e', script, '--', ...args]
       const reply = await shell({ command: printLine([{ joint: ';', pipeline: [argv] }]) })
-      expect(field(reply.data, 'output')).toEqual(given)
+      expect(field(reply.data, 'output')).toEqual(args)
       expect(field(reply.data, 'steps', 0, 'argv')).toEqual(argv)
     }),
     { numRuns: 12 },
