@@ -125,6 +125,21 @@ export const ERRORS = {
     'Nobody has vouched for this item or for the project it came with',
     'Ask the person to review the project and run kiwi trust in it',
   ),
+  QUARANTINED: row(
+    'refused',
+    'The definition of this tool is new, changed or suspicious, and nobody has let it pass',
+    'Ask the person to look at the difference with kiwi trust',
+  ),
+  LOGIN_REQUIRED: row(
+    'refused',
+    'The server wants to know who calls, and nobody has logged in to it',
+    'Ask the person to run kiwi login',
+  ),
+  OAUTH_MISMATCH: row(
+    'refused',
+    'The login was answered by somebody else than was asked, or not as it must be',
+    'Do not repeat it: ask the person to check the address of the server',
+  ),
   VALIDATION_FAILED: row(
     'refused',
     'A rule of the runtime does not let this item pass',

@@ -1,3 +1,5 @@
+import type { JsonObject } from './json.ts'
+
 /** What a call is busy with before it has a result. */
 export interface Progress {
   readonly message: string
@@ -17,4 +19,24 @@ export interface Watch {
   readonly paths?: ReadonlyMap<string, string>
   /** Whether something that a look into a folder finds may be read as well. */
   readonly mayRead?: (path: string) => boolean
+  /** Asks whoever calls what an upstream wants to know of them; fails when they cannot be asked. */
+  readonly ask?: Ask | undefined
+  /** Passes on what an upstream tells meanwhile: its log, its progress. */
+  readonly tell?: ((notice: Notice) => void) | undefined
+}
+
+/** `elicitation/create`, `sampling/createMessage` or `roots/list`, as the upstream named `from` sent it. */
+export interface AskedOfClient {
+  readonly from: string
+  readonly method: string
+  readonly params: JsonObject
+}
+
+export type Ask = (request: AskedOfClient, signal?: AbortSignal) => Promise<JsonObject>
+
+/** `notifications/message` or `notifications/progress`, without the token of who sent it. */
+export interface Notice {
+  readonly from: string
+  readonly method: string
+  readonly params: JsonObject
 }
