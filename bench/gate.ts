@@ -30,7 +30,7 @@ export async function gate(
       if (error !== null) throw new Error(JSON.stringify(error))
     })
   const bare = await openBare(kiwi, project)
-  const run = (): Promise<number> => timed(bare.run)
+  const run = (): Promise<number> => timed(() => bare.run())
   for (let turn = 0; turn < WARM_UP; turn++) await (turn % 2 === 0 ? whole() : run())
   const times = await interleave(rounds, whole, run)
   // From here on every call of the session is counted.
@@ -78,7 +78,13 @@ async function openBare({ config, spaces }: Kiwi, project: string) {
     argvPolicies: openArgvPolicies(join(ROOT, 'builtin/config/argv')),
   })
   const lookup = spaces.at(project)
-  const request = { callId: 'bare', principal: 'bench', parameters: {}, projectPath: project, spaceRoot: null }
+  const request = {
+    callId: 'bare',
+    principal: 'bench',
+    parameters: {},
+    projectPath: project,
+    spaceRoot: null,
+  }
   return {
     async run(): Promise<void> {
       const plan = await chain.resolver.current(parseItemRef(ITEM), lookup, 'knowledge')

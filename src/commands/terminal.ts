@@ -64,7 +64,11 @@ function printError(error: ReplyError, terminal: Terminal): void {
     terminal.note(printable(`  next: ${commandOf(error.fix) ?? `${call} ${JSON.stringify(given)}`}`))
 }
 
-const Finding = z.looseObject({ path: z.string().nullable(), line: z.number().nullable(), reason: z.string() })
+const Finding = z.looseObject({
+  path: z.string().nullable(),
+  line: z.number().nullable(),
+  reason: z.string(),
+})
 const Faults = z.looseObject({
   missing: z.array(z.string()).catch([]),
   invalid: z.array(z.looseObject({ name: z.string(), reason: z.string() })).catch([]),

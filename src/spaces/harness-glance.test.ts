@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { harnessGlance } from './harness-glance.ts'
 import { harnessSources, harnessStamp } from './harness.ts'
@@ -97,8 +97,20 @@ test('PRM-12: a project that is named by a link is looked at where it really lie
 
 test('PRM-12: whatever is done to the folders, a glance never says more than a look', () => {
   const path = fc.constantFrom(
-    ...['a', 'a/p', 'a/.ai', 'a/p/.ai', 'a/p/.ai/config', `a/p/.ai/${FILE}`, `a/.ai/${FILE}`],
-    ...['a/p/.ai/config/agent_harness.yml', 'user', 'user/config', `user/${FILE}`, 'etc', 'b', 'b/p'],
+    'a',
+    'a/p',
+    'a/.ai',
+    'a/p/.ai',
+    'a/p/.ai/config',
+    `a/p/.ai/${FILE}`,
+    `a/.ai/${FILE}`,
+    'a/p/.ai/config/agent_harness.yml',
+    'user',
+    'user/config',
+    `user/${FILE}`,
+    'etc',
+    'b',
+    'b/p',
   )
   const attempt = (work: () => void): void => {
     try {

@@ -151,9 +151,7 @@ export function resourceRow(element: PermissionElement, resource: string, contex
     case 'registry':
       return kiwiUse([name === 'read' ? 'load' : 'publish'])
     default:
-      return name === 'read'
-        ? readRow(element, resource)
-        : { unmapped: 'there is no such resource to write' }
+      return name === 'read' ? readRow(element, resource) : { unmapped: 'there is no such resource to write' }
   }
 }
 

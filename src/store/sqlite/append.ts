@@ -150,8 +150,22 @@ function createWriter(
     const seq = last + 1
     const hash = hashOf({ seq, prev_hash: prev, body_hash, ...record })
     insert.run(
-      ...[seq, kind, call_id, session, principal, operation, tool, status, wall, salt, body],
-      ...[body_hash, prev, hash, mono, parent_session],
+      seq,
+      kind,
+      call_id,
+      session,
+      principal,
+      operation,
+      tool,
+      status,
+      wall,
+      salt,
+      body,
+      body_hash,
+      prev,
+      hash,
+      mono,
+      parent_session,
     )
     return { seq, prev, hash, ...record }
   }
