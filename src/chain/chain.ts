@@ -128,12 +128,12 @@ export function openChain(given: ChainMeans): Chain {
         const withAll = (known: readonly Requirement[]): Draft | Promise<Draft> => {
           const make = (granted: Granted): Draft =>
             draftCall(plan, request, {
-              ...fixed,
-              ...granted,
               library,
               sandboxHost,
               requirements: known,
               argv,
+              ...fixed,
+              ...granted,
             })
           const granted = grantedTo(plan, request.principal)
           return granted instanceof Promise ? granted.then(make) : make(granted)

@@ -41,7 +41,7 @@ async function performWork({ work, ticket, warnings, seen, policy }: Call): Prom
   /** By the same layers that judged the call: nobody is asked once it runs. */
   const mayRead = (path: string): boolean =>
     decide(policy?.layers ?? [], [{ op: 'read', path, isChosen: true }], null).effect === 'allow'
-  const { data, warnings: found } = await work.perform({ ...ticket, seen, mayRead })
+  const { data, warnings: found } = await work.perform({ seen, mayRead, ...ticket })
   return {
     status: work.status ?? 'success',
     data,
