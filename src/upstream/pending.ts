@@ -27,6 +27,8 @@ export interface InFlight {
   readonly fail: (error: KiwiError) => void
   /** Called when it is over, however it ended. */
   onEnd: (() => void) | null
+  /** Questions of the upstream that whoever waits for it has not answered yet. */
+  asking: number
 }
 
 /** More would only wait. */
@@ -69,10 +71,24 @@ export function openPending(id: string): Pending {
         letGo(reason)
       }
       const cancel = (): void => giveUp(cancelled(id), 'cancelled')
-      const expire = (): void => giveUp(tooLate(id, timeoutMs, isRepeatable), 'timeout')
+      const expire = (): void => {
+        // While somebody is asked, it is not the upstream that takes so long.
+        if (entry.asking > 0) entry.deadline = deadlines.in(timeoutMs)
+        else giveUp(tooLate(id, timeoutMs, isRepeatable), 'timeout')
+      }
       signal?.addEventListener('abort', cancel)
       const deadline = deadlines.in(timeoutMs)
-      const entry: Entry = { number, request, answer, succeed, fail, deadline, expire, onEnd: null }
+      const entry: Entry = {
+        number,
+        request,
+        answer,
+        succeed,
+        fail,
+        deadline,
+        expire,
+        onEnd: null,
+        asking: 0,
+      }
       waiting.set(number, entry)
       return entry
     },
@@ -91,6 +107,7 @@ export function openPending(id: string): Pending {
 }
 
 interface Entry extends InFlight, Expiring {
+  deadline: number
   readonly succeed: (result: JsonObject) => void
 }
 
