@@ -1,0 +1,108 @@
+import type { SessionCommand } from '../primitives/subprocess/process-session.ts'
+import type { RawListing } from '../upstream/list-tools.ts'
+import { listTools } from '../upstream/list-tools.ts'
+import type { Upstream } from '../upstream/upstreams.ts'
+import { KiwiError } from '../shared/errors.ts'
+import type { JsonObject } from '../shared/json.ts'
+import type { Watch } from '../shared/progress.ts'
+import { textOf } from '../shared/template.ts'
+import type { Draft } from './draft.ts'
+import type { ServerDraft, UpstreamDraft } from './draft-upstream.ts'
+import { sessionOf } from './draft-upstream.ts'
+import type { PerformMeans } from './perform-means.ts'
+import type { Plan } from './plan.ts'
+import { prepareCommand } from './prepare-command.ts'
+
+/** A request to a server, as it goes out. */
+export interface RelayedRequest {
+  readonly method: string
+  readonly params: JsonObject
+}
+
+/** Calls the tool of a draft; what the server gives back, as it is but for live secrets. */
+export async function callTool(
+  draft: Draft,
+  { toolName }: UpstreamDraft,
+  means: PerformMeans,
+  watch: Watch,
+): Promise<JsonObject> {
+  if (toolName === null) throw new TypeError('a server was to be called as if it were a tool')
+  const { paths, seen } = watch
+  const meta = {
+    ...(paths === undefined ? {} : { 'kiwi/paths': Object.fromEntries(paths) }),
+    ...(paths === undefined || seen === undefined ? {} : { 'kiwi/seen': Object.fromEntries(seen) }),
+  }
+  const params = {
+    name: toolName,
+    arguments: draft.parameters,
+    ...(paths === undefined ? {} : { _meta: meta }),
+  }
+  return relay(draft, { method: 'tools/call', params }, means, watch)
+}
+
+/** Sends one request to the server of a draft. Only what it may do twice is done again when a connection is lost. */
+export async function relay(
+  draft: Draft,
+  { method, params }: RelayedRequest,
+  means: PerformMeans,
+  watch: Watch,
+): Promise<JsonObject> {
+  const effect = upstreamIn(draft)
+  const isRepeatable = method !== 'tools/call' || draft.plan.isRepeatable
+  const { timeoutMs } = effect
+  return cleanly(draft, () =>
+    means.upstreams.request(upstreamOf(effect, means, watch), {
+      method,
+      params,
+      timeoutMs,
+      isRepeatable,
+      signal: watch.signal,
+    }),
+  )
+}
+
+/** Asks the server of a draft what it has. */
+export async function listUpstream(draft: Draft, means: PerformMeans, watch: Watch): Promise<RawListing> {
+  const effect = upstreamIn(draft)
+  const { timeoutMs } = effect
+  const terms = { timeoutMs, signal: watch.signal }
+  return cleanly(draft, () => listTools(means.upstreams, upstreamOf(effect, means, watch), terms))
+}
+
+function upstreamIn({ effect }: Draft): UpstreamDraft {
+  if (effect.kind === 'mcp') return effect
+  throw new TypeError('what is no server was to be spoken to')
+}
+
+function upstreamOf(
+  { key, startupMs, server, served }: UpstreamDraft,
+  means: PerformMeans,
+  watch: Watch,
+): Upstream {
+  return { id: served.item.id, key, startupMs, program: () => open(served, server, means, watch) }
+}
+
+async function open(
+  served: Plan,
+  server: ServerDraft,
+  means: PerformMeans,
+  watch: Watch,
+): Promise<SessionCommand> {
+  if (server.kind === 'stdio') return sessionOf(await prepareCommand(served, server.command, means, watch))
+  throw new KiwiError(
+    'UPSTREAM_UNAVAILABLE',
+    `Cannot reach "${served.item.id}": servers at an address are not spoken to yet`,
+  )
+}
+
+/** What the server cannot say without a secret is told without it. */
+async function cleanly<T extends object>({ redact }: Draft, speak: () => Promise<T>): Promise<T> {
+  try {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- answers are JSON, and redacting keeps their shape
+    return redact((await speak()) as unknown as JsonObject) as unknown as T
+  } catch (error) {
+    if (!(error instanceof KiwiError)) throw error
+    const { code, hint, retryable, details } = error
+    throw new KiwiError(code, textOf(redact(error.message)), { hint, retryable, details, cause: error })
+  }
+}
