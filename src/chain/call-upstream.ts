@@ -1,17 +1,14 @@
-import type { SessionCommand } from '../primitives/subprocess/process-session.ts'
 import type { RawListing } from '../upstream/list-tools.ts'
 import { listTools } from '../upstream/list-tools.ts'
-import type { Upstream } from '../upstream/upstreams.ts'
+import type { Upstream } from '../upstream/upstream.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
 import { textOf } from '../shared/template.ts'
 import type { Draft } from './draft.ts'
-import type { ServerDraft, UpstreamDraft } from './draft-upstream.ts'
-import { sessionOf } from './draft-upstream.ts'
+import type { UpstreamDraft } from './draft-upstream.ts'
+import { openWire } from './open-wire.ts'
 import type { PerformMeans } from './perform-means.ts'
-import type { Plan } from './plan.ts'
-import { prepareCommand } from './prepare-command.ts'
 
 /** A request to a server, as it goes out. */
 export interface RelayedRequest {
@@ -57,6 +54,8 @@ export async function relay(
       timeoutMs,
       isRepeatable,
       signal: watch.signal,
+      ask: watch.ask,
+      tell: watch.tell,
     }),
   )
 }
@@ -74,25 +73,9 @@ function upstreamIn({ effect }: Draft): UpstreamDraft {
   throw new TypeError('what is no server was to be spoken to')
 }
 
-function upstreamOf(
-  { key, startupMs, server, served }: UpstreamDraft,
-  means: PerformMeans,
-  watch: Watch,
-): Upstream {
-  return { id: served.item.id, key, startupMs, program: () => open(served, server, means, watch) }
-}
-
-async function open(
-  served: Plan,
-  server: ServerDraft,
-  means: PerformMeans,
-  watch: Watch,
-): Promise<SessionCommand> {
-  if (server.kind === 'stdio') return sessionOf(await prepareCommand(served, server.command, means, watch))
-  throw new KiwiError(
-    'UPSTREAM_UNAVAILABLE',
-    `Cannot reach "${served.item.id}": servers at an address are not spoken to yet`,
-  )
+function upstreamOf(draft: UpstreamDraft, means: PerformMeans, watch: Watch): Upstream {
+  const { key, startupMs, keepAliveMs, served } = draft
+  return { id: served.item.id, key, startupMs, keepAliveMs, open: () => openWire(draft, means, watch) }
 }
 
 /** What the server cannot say without a secret is told without it. */

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
-import type { Upstream, Upstreams } from './upstreams.ts'
+import type { Upstream } from './upstream.ts'
+import type { Upstreams } from './upstreams.ts'
 
 /** What an upstream says it has, nothing of it checked. */
 export interface RawListing {
