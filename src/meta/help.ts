@@ -101,6 +101,7 @@ async function itemIds(query: Partial<SearchQuery>, store: MetaCall['store']): P
     toolTypes: [],
     category: null,
     tags: [],
+    server: null,
     sortBy: 'name',
     limit: MOST,
     ...query,

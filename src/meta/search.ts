@@ -36,12 +36,13 @@ export async function search(args: Arguments<'search'>, call: MetaCall): Promise
   const judge = await kernel.itemJudge(lookup.projectPath)
   const wanted = {
     words: query.words,
-    spaces: query.spaces ?? spacesOf(args.source) ?? SPACES,
+    spaces: query.spaces ?? (args.source === 'mcp' ? SPACES : (spacesOf(args.source) ?? SPACES)),
     roots: lookup.roots,
     itemTypes: itemTypesOf(args),
     toolTypes: toolTypesOf(args, query.toolTypes),
     category: args.category ?? null,
     tags: [...query.tags, ...args.tags],
+    server: query.server,
     sortBy: args.sort_by,
     limit: args.limit,
   }

@@ -111,6 +111,7 @@ const EVERYTHING: Omit<SearchQuery, 'roots'> = {
   toolTypes: [],
   category: null,
   tags: [],
+  server: null,
   sortBy: 'name',
   limit: 0,
 }
