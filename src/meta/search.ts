@@ -31,13 +31,13 @@ const DESCRIPTION_CHARACTERS = 500
 export async function search(args: Arguments<'search'>, call: MetaCall): Promise<Found> {
   const { store, kernel, lookupAt } = call
   const lookup = await lookupAt(args.project_path)
-  const faults = await lookup.syncIndex()
+  const { faults, places } = await lookup.syncIndex()
   const query = parseQuery(args.query)
   const judge = await kernel.itemJudge(lookup.projectPath)
   const wanted = {
     words: query.words,
     spaces: query.spaces ?? (args.source === 'mcp' ? SPACES : (spacesOf(args.source) ?? SPACES)),
-    roots: lookup.roots,
+    roots: places,
     itemTypes: itemTypesOf(args),
     toolTypes: toolTypesOf(args, query.toolTypes),
     category: args.category ?? null,

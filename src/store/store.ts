@@ -227,6 +227,10 @@ export interface SearchIndex {
   known(space: IndexedSpace): Promise<ReadonlyMap<string, string>>
   /** Puts entries in place of those with the same path, and drops paths, in one transaction. */
   update(space: IndexedSpace, put: readonly IndexEntry[], drop: readonly string[]): Promise<void>
+  /** The stamp that the entries of a space have in common; null when there are none. */
+  stampOf(space: IndexedSpace): Promise<string | null>
+  /** Puts entries in place of all that are there, in one transaction. */
+  replace(space: IndexedSpace, entries: readonly IndexEntry[]): Promise<void>
   /**
    * Ranked hits and how many there are in all. An item that a nearer space also has (in the order of SPACES) is
    * left out, unless only its own space is searched.

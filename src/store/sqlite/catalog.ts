@@ -8,6 +8,7 @@ import { jsonObject, jsonTexts, readRow } from './rows.ts'
 
 export function createCatalog(connection: Connection, generation: Generation): Catalog {
   const selectListing = connection.prepare('SELECT * FROM listings WHERE key = ?')
+  const selectRevision = connection.prepare('SELECT digest FROM listings WHERE key = ?')
   const selectTools = connection.prepare('SELECT * FROM listed_tools WHERE key = ? ORDER BY position')
   const selectTool = connection.prepare('SELECT * FROM listed_tools WHERE key = ? AND name = ?')
   const selectDigests = connection.prepare(
@@ -19,6 +20,10 @@ export function createCatalog(connection: Connection, generation: Generation): C
   const dropTools = connection.prepare('DELETE FROM listed_tools WHERE key = ?')
   const putTool = connection.prepare(
     'INSERT OR REPLACE INTO listed_tools VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  )
+  // What was found by is found again as it is then.
+  const dropFound = connection.prepare(
+    "DELETE FROM search_items WHERE space = 'mcp' AND root >= ?1 AND root < ?1 || 'g'",
   )
   const expireListing = connection.prepare(
     'UPDATE listings SET listed_at = 0 WHERE key = ? AND listed_at > 0 RETURNING key',
@@ -34,6 +39,7 @@ export function createCatalog(connection: Connection, generation: Generation): C
     const { server, hash, era, protocol, capabilities, server_info, instructions } = rest
     const said = [JSON.stringify(capabilities), JSON.stringify(server_info), instructions] as const
     const digest = listingDigest(listing, digestsOf(key))
+    dropFound.run(key)
     putListing.run(key, server, listed_at, hash, era, protocol, ...said, digest)
   }
   const expire = (key: string): Promise<void> =>
@@ -59,6 +65,10 @@ export function createCatalog(connection: Connection, generation: Generation): C
         const isOurs = digest === listingDigest(listing, digestsOf(key))
         return isOurs ? listing : { ...listing, listed_at: 0 }
       }),
+    async revision(key) {
+      const row = await connection.read(() => selectRevision.get(key))
+      return row === undefined ? null : readRow(RevisionRow, row).digest
+    },
     async tools(key) {
       return believed(key, await connection.read(() => selectTools.all(key)))
     },
@@ -122,6 +132,7 @@ function changedMeanwhile(name: string): KiwiError {
   })
 }
 
+const RevisionRow = z.object({ digest: z.string() })
 const DigestsRow = z.object({ digests: z.string().nullable() })
 const PositionRow = z.object({ position: z.number() })
 
