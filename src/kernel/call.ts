@@ -102,6 +102,13 @@ export type Wish =
       readonly category: string | null
     }
   | { readonly kind: 'trust'; readonly project: string; readonly isRevoked: boolean }
+  | {
+      readonly kind: 'trust_server'
+      /** `server`, or `server.tool`. */
+      readonly name: string
+      /** What the person was shown; null before that. */
+      readonly seen: { readonly identity: string; readonly pins: readonly string[] } | null
+    }
   /** Of one call the journal forgets what it was made with. */
   | { readonly kind: 'erase'; readonly callId: string }
   /** Null: it is taken out of the vault. */
