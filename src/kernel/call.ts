@@ -206,6 +206,8 @@ export interface Work {
   readonly preview: (isWhole?: boolean) => JsonObject
   readonly warnings: readonly string[]
   readonly perform: (watch?: Watch) => Promise<Performed>
+  /** What it found that a person may want to know later, for the record of its end. */
+  readonly found?: () => JsonObject
 }
 
 /** How what a call changes can be taken back. */

@@ -3,8 +3,7 @@ import { serverName } from '../shared/groups.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import { keepAll } from '../shared/redact.ts'
-import { unifiedDiff } from '../shared/unified-diff.ts'
-import { visibleJson } from '../shared/visible.ts'
+import { definitionDiff } from '../spaces/definitions/definition-changes.ts'
 import { realPathOf } from '../spaces/disk.ts'
 import type { Item } from '../spaces/item.ts'
 import { launchIdentity } from '../spaces/launch-identity.ts'
@@ -37,7 +36,6 @@ export async function trustServerWork(
   if (tool !== null && waiting.length === 0) await assertListed(server, tool, store.catalog)
   assertSeen(wish, key, waiting)
   const shown = waiting.map(shownChange)
-  const passed = shown.map(({ name, pin, reason, diff }): JsonObject => ({ name, pin, reason, diff }))
   return {
     item: { id: item.id, version: item.manifest.version, space: item.space },
     action: 'trust',
@@ -45,7 +43,7 @@ export async function trustServerWork(
     demands: [{ op: 'tool', id: 'kiwi-mcp', action: 'trust' }],
     isRepeatable: false,
     isReadOnly: false,
-    parameters: { server: item.id, identity: key, tools: passed },
+    parameters: { server: item.id, identity: key, tools: shown },
     redact: keepAll,
     preview: () => ({
       server: item.id,
@@ -122,10 +120,9 @@ function assertSeen({ name, seen }: TrustServerWish, key: string, waiting: reado
   })
 }
 
-/** What changed, with every character to be seen. */
-function shownChange({ name, raw, pin, reason, findings, approved }: CatalogTool) {
-  const [before, after] = [approved === null ? '' : `${visibleJson(approved)}\n`, `${visibleJson(raw)}\n`]
-  return { name, pin, reason, findings, diff: unifiedDiff(before, after) ?? `${before}\n${after}` }
+function shownChange(tool: CatalogTool): JsonObject & { readonly name: string } {
+  const { name, pin, reason, findings } = tool
+  return { name, pin, reason, findings, diff: definitionDiff(tool) }
 }
 
 /** What is started or reached, whole, with nothing filled in; names of variables and headers without what they hold. */
