@@ -6,6 +6,7 @@ import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
 import { textOf } from '../shared/template.ts'
+import { fillArguments } from '../spaces/definitions/overrides.ts'
 import type { Draft } from './draft.ts'
 import type { UpstreamDraft } from './draft-upstream.ts'
 import { openWire } from './open-wire.ts'
@@ -32,7 +33,7 @@ export async function callTool(
   }
   const params = {
     name: toolName,
-    arguments: draft.parameters,
+    arguments: fillArguments(draft.plan.item.manifest.config['mcp_arguments'], draft.parameters),
     ...(paths === undefined ? {} : { _meta: meta }),
   }
   return relay(draft, { method: 'tools/call', params }, means, watch)
@@ -75,7 +76,8 @@ function upstreamIn({ effect }: Draft): UpstreamDraft {
 }
 
 function upstreamOf(draft: UpstreamDraft, means: PerformMeans, watch: Watch): Upstream {
-  const { key, startupMs, keepAliveMs, served } = draft
+  const { key, identity, startupMs, keepAliveMs, served } = draft
+  means.listChanges.note(key, identity)
   const open = async (): Promise<Wire> => {
     if (served.trust.launch !== null) await means.keepLaunch(served.trust.launch)
     return openWire(draft, means, watch)

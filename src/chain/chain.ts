@@ -31,6 +31,7 @@ import { createFindImports } from './find-imports.ts'
 import type { Granted } from './find-granted.ts'
 import { createFindGranted } from './find-granted.ts'
 import { createGatherRequirements } from './gather-requirements.ts'
+import { openListChanges } from './list-changes.ts'
 import type { Library } from './library.ts'
 import { createFindLibrary, grantDigest } from './library.ts'
 import type { Performed } from './perform.ts'
@@ -112,7 +113,8 @@ export function openChain(given: ChainMeans): Chain {
       kept_at: new Date(clock.now()).toISOString(),
       kept_by: 'its first start',
     })
-  const means = { subprocess, workFolders, environments, httpClient, upstreams, keepLaunch }
+  const listChanges = openListChanges(upstreams, store)
+  const means = { subprocess, workFolders, environments, httpClient, upstreams, keepLaunch, listChanges }
   const schemas = openSchemas()
   const isNeeded = async (project: string, exceptCallId: string): Promise<boolean> =>
     (await store.undo.unfinished(project)).some(({ call_id }) => call_id !== exceptCallId)
