@@ -6,7 +6,6 @@ import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
 import { textOf } from '../shared/template.ts'
-import { fillArguments } from '../spaces/definitions/overrides.ts'
 import type { Draft } from './draft.ts'
 import type { UpstreamDraft } from './draft-upstream.ts'
 import { openWire } from './open-wire.ts'
@@ -33,7 +32,7 @@ export async function callTool(
   }
   const params = {
     name: toolName,
-    arguments: fillArguments(draft.plan.item.manifest.config['mcp_arguments'], draft.parameters),
+    arguments: draft.parameters,
     ...(paths === undefined ? {} : { _meta: meta }),
   }
   return relay(draft, { method: 'tools/call', params }, means, watch)

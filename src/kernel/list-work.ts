@@ -1,4 +1,5 @@
 import type { Draft } from '../chain/draft.ts'
+import { isVouchedServer } from '../chain/judge-upstream.ts'
 import type { UpstreamDraft } from '../chain/draft-upstream.ts'
 import type { Plan } from '../chain/plan.ts'
 import { canonicalJson, sha256 } from '../shared/json.ts'
@@ -89,7 +90,7 @@ async function keepListing(
   const before = await store.catalog.tools(key)
   const tools = judgeListing(before, raw, {
     isBaseline: before.length === 0 && (await store.catalog.listing(key)) === null,
-    isVouched: isVouched(plan),
+    isVouched: plan.trust.links.slice(0, 1).some(isVouchedServer),
     key,
     otherServers: await othersOf(server, lookup, means),
     scan: await scanDefinitions(),
@@ -119,12 +120,6 @@ async function keepListing(
 function upstreamIn({ effect }: Draft): UpstreamDraft {
   if (effect.kind === 'mcp') return effect
   throw new TypeError('what is no server was to be listed')
-}
-
-/** What an agent wrote is nobody's word. */
-function isVouched({ trust: { links } }: Plan): boolean {
-  const [server] = links
-  return server !== undefined && server.signature?.by !== 'agent'
 }
 
 /** What else there is, so that a definition that speaks of it can be told. */

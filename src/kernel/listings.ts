@@ -1,6 +1,8 @@
 import type { Clock } from '../shared/clock.ts'
 import { KiwiError, messageOf } from '../shared/errors.ts'
 import { createIds } from '../shared/ids.ts'
+import type { JsonObject } from '../shared/json.ts'
+import { newlyHeld } from '../spaces/definitions/definition-changes.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Server } from '../spaces/listed.ts'
 import type { Lookup } from '../spaces/lookup.ts'
@@ -61,14 +63,16 @@ export function openListings({ clock, pass }: ListingMeans): Listings {
     return pass(asked, async (call): Promise<Arrival> => {
       call.projectPath = lookup.projectPath
       const { list, ...work } = await listWork(server, lookup, asked, means)
+      let held: readonly JsonObject[] = []
       const perform: Arrival['work']['perform'] = async (watch) => {
-        const { listing, tools, warnings } = await list(watch)
+        const { listing, before, tools, warnings } = await list(watch)
+        held = newlyHeld(before, tools)
         const listed = tools.filter(({ state }) => state !== 'missing').length
         return { data: { mcp: server.name, tools: listed, hash: listing.hash }, warnings }
       }
       // A question to a person that nobody has asked for would only be in their way.
       return {
-        work: { ...work, ifAsked: 'refuse', perform },
+        work: { ...work, ifAsked: 'refuse', perform, found: () => (held.length === 0 ? {} : { quarantined: held }) },
         projectPath: lookup.projectPath,
         isDryRun: false,
       }

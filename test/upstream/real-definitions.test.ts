@@ -27,10 +27,7 @@ const SERVERS: Readonly<Record<string, RealServer>> = {
   '@modelcontextprotocol/server-github': { tools: 26 },
   '@modelcontextprotocol/server-gitlab': { env: { GITLAB_PERSONAL_ACCESS_TOKEN: 'none' }, tools: 9 },
   '@supabase/mcp-server-supabase': {
-    args: () => [
-      ...['--access-token', 'none', '--api-url', 'http://127.0.0.1:9'],
-      ...['--features', 'account,database,debugging,development,functions,branching,storage'],
-    ],
+    args: () => ['--access-token', 'none', '--api-url', 'http://127.0.0.1:9', '--features', 'account,database,debugging,development,functions,branching,storage'],
     tools: 31,
   },
   '@notionhq/notion-mcp-server': { env: { NOTION_TOKEN: 'none' }, tools: 24 },
