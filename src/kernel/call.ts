@@ -65,6 +65,8 @@ export type Wish =
       /** The content hash it must still have. */
       readonly expectedHash: string | null
     }
+  /** One item for each tool that a server has. */
+  | { readonly kind: 'discover'; readonly ref: ItemRef; readonly location: 'project' | 'user' }
   | {
       readonly kind: 'publish'
       readonly ref: ItemRef

@@ -1,8 +1,6 @@
 import type { Clock } from '../shared/clock.ts'
 import { KiwiError, messageOf } from '../shared/errors.ts'
 import { createIds } from '../shared/ids.ts'
-import type { JsonObject } from '../shared/json.ts'
-import { newlyHeld } from '../spaces/definitions/definition-changes.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Server } from '../spaces/listed.ts'
 import type { Lookup } from '../spaces/lookup.ts'
@@ -63,32 +61,14 @@ export function openListings({ clock, pass }: ListingMeans): Listings {
     return pass(asked, async (call): Promise<Arrival> => {
       call.projectPath = lookup.projectPath
       const { list, ...work } = await listWork(server, lookup, asked, means)
-      let held: readonly JsonObject[] = []
       const perform: Arrival['work']['perform'] = async (watch) => {
-        const { listing, before, tools, warnings } = await list(watch)
-        held = newlyHeld(before, tools)
+        const { listing, tools, warnings } = await list(watch)
         const listed = tools.filter(({ state }) => state !== 'missing').length
         return { data: { mcp: server.name, tools: listed, hash: listing.hash }, warnings }
       }
       // A question to a person that nobody has asked for would only be in their way.
       return {
-        work: { ...work, ifAsked: 'refuse', perform, found: () => (held.length === 0 ? {} : { quarantined: held }) },
-        projectPath: lookup.projectPath,
-        isDryRun: false,
-      }
-    })
-  }
-
-  const list = (server: Server, asker: Asker, isQuiet = false): Promise<Outcome> => {
-    const flight = `${server.key} ${asker.ticket.caller.principal}`
-    const known = underWay.get(flight)
-    if (known !== undefined) return known
-    const asking = ask(server, asker, isQuiet)
-      .then(
-        (outcome) => {
-          failed.delete(flight)
-          return outcome
-        },
+        work: { ...work, ifAsked: 'refuse', perform },
         (error: unknown) => {
           if (failed.size >= MOST_FAILED) failed.clear()
           failed.set(flight, { at: clock.monotonic(), reason: messageOf(error) })

@@ -4,6 +4,7 @@ import { copyWork } from './copy-work.ts'
 import { createWork } from './create-work.ts'
 import { decideWork } from './decide-work.ts'
 import { deleteWork } from './delete-work.ts'
+import { discoverWork } from './discover-work.ts'
 import { directiveWork, finishWork } from './directive-work.ts'
 import { eraseWork } from './erase-work.ts'
 import { grantWork, revokeGrantWork } from './grant-work.ts'
@@ -38,6 +39,8 @@ function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Pro
       return createWork(wish, lookup, ticket, means)
     case 'update':
       return updateWork(wish, lookup, ticket, means)
+    case 'discover':
+      return discoverWork(wish, lookup, ticket, means)
     case 'publish':
       return publishWork(wish, lookup, ticket, means)
     case 'delete':
