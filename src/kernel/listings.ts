@@ -69,6 +69,22 @@ export function openListings({ clock, pass }: ListingMeans): Listings {
       // A question to a person that nobody has asked for would only be in their way.
       return {
         work: { ...work, ifAsked: 'refuse', perform },
+        projectPath: lookup.projectPath,
+        isDryRun: false,
+      }
+    })
+  }
+
+  const list = (server: Server, asker: Asker, isQuiet = false): Promise<Outcome> => {
+    const flight = `${server.key} ${asker.ticket.caller.principal}`
+    const known = underWay.get(flight)
+    if (known !== undefined) return known
+    const asking = ask(server, asker, isQuiet)
+      .then(
+        (outcome) => {
+          failed.delete(flight)
+          return outcome
+        },
         (error: unknown) => {
           if (failed.size >= MOST_FAILED) failed.clear()
           failed.set(flight, { at: clock.monotonic(), reason: messageOf(error) })
