@@ -1,9 +1,10 @@
 import type { HttpClient } from '../primitives/http/http-client.ts'
 import type { Command } from '../primitives/subprocess/command.ts'
-import type { SessionCommand } from '../primitives/subprocess/process-session.ts'
 import type { LineResult } from '../primitives/subprocess/run-line.ts'
 import type { Subprocess } from '../primitives/subprocess/subprocess.ts'
+import { openStdioWire } from '../upstream/stdio-wire.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
+import type { Wire } from '../upstream/wire.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
@@ -82,6 +83,8 @@ function heldBy(hold: Draft['hold']): JsonObject {
   return hold?.isAsked === true ? { sandbox: hold.shown } : {}
 }
 
+const KEEP_ALIVE_MS = 5 * 60 * 1000
+
 /** What the server cannot say without a secret is told without it. */
 async function callTool(
   { plan, parameters, redact }: Draft,
@@ -89,8 +92,9 @@ async function callTool(
   means: PerformMeans,
   watch: Watch,
 ): Promise<JsonObject> {
-  const program = async (): Promise<SessionCommand> =>
-    sessionOf(await prepareCommand(served, server, means, watch))
+  const { id } = served.item
+  const open = async (): Promise<Wire> =>
+    openStdioWire(id, means.subprocess, sessionOf(await prepareCommand(served, server, means, watch)))
   const { paths, seen, signal } = watch
   const meta = {
     ...(paths === undefined ? {} : { 'kiwi/paths': Object.fromEntries(paths) }),
@@ -99,7 +103,7 @@ async function callTool(
   const params = { name: toolName, arguments: parameters, ...(paths === undefined ? {} : { _meta: meta }) }
   try {
     return await means.upstreams.request(
-      { id: served.item.id, key, startupMs, program },
+      { id, key, startupMs, keepAliveMs: KEEP_ALIVE_MS, open },
       { method: 'tools/call', params, timeoutMs, isRepeatable: plan.isRepeatable, signal },
     )
   } catch (error) {
