@@ -17,11 +17,14 @@ import { sessionOf } from './draft-upstream.ts'
 import type { Environments } from './environments.ts'
 import type { Bundle } from './files-as-read.ts'
 import type { Plan } from './plan.ts'
+import { askedInRounds } from './input-rounds.ts'
 import { readCommand } from './read-command.ts'
 import { readResponse } from './read-response.ts'
 import { readToolResult } from './read-tool-result.ts'
 import { describeFindings } from './schemas.ts'
 import type { LineDraft } from './shell/draft-line.ts'
+import type { UpstreamTalk } from './upstream-talk.ts'
+import { openTalk } from './upstream-talk.ts'
 import type { WorkFolders } from './work-folder.ts'
 
 /** What a call gave back: `output` first, then what else is worth knowing. */
@@ -66,8 +69,10 @@ export async function perform(draft: Draft, means: PerformMeans, watch: Watch = 
       return checked(plan, readCommand(plan, { program: redact(program), timeoutMs }, clean, more))
     }
     case 'mcp': {
-      const result = await callTool(draft, effect, means, watch)
-      return checked(plan, readToolResult(plan, redacted(result, redact, false)))
+      const talk = openTalk(watch, redact)
+      const result = await callTool(draft, effect, means, { ...watch, talk })
+      const { data, warnings } = checked(plan, readToolResult(plan, redacted(result, redact, false)))
+      return { data, warnings: [...talk.warnings, ...warnings] }
     }
     case 'http_client': {
       const result = await means.httpClient.request(effect.request, watch.signal)
@@ -90,22 +95,25 @@ async function callTool(
   { plan, parameters, redact }: Draft,
   { toolName, timeoutMs, startupMs, key, server, served }: UpstreamDraft,
   means: PerformMeans,
-  watch: Watch,
+  watch: Watch & { readonly talk: UpstreamTalk },
 ): Promise<JsonObject> {
   const { id } = served.item
   const open = async (): Promise<Wire> =>
     openStdioWire(id, means.subprocess, sessionOf(await prepareCommand(served, server, means, watch)))
-  const { paths, seen, signal } = watch
+  const { paths, seen, signal, talk, caller } = watch
   const meta = {
+    ...talk.meta,
     ...(paths === undefined ? {} : { 'kiwi/paths': Object.fromEntries(paths) }),
     ...(paths === undefined || seen === undefined ? {} : { 'kiwi/seen': Object.fromEntries(seen) }),
   }
-  const params = { name: toolName, arguments: parameters, ...(paths === undefined ? {} : { _meta: meta }) }
+  const hasMeta = Object.keys(meta).length > 0
+  const params = { name: toolName, arguments: parameters, ...(hasMeta ? { _meta: meta } : {}) }
+  const upstream = { id, key, startupMs, keepAliveMs: KEEP_ALIVE_MS, open }
+  const request = { method: 'tools/call', timeoutMs, isRepeatable: plan.isRepeatable, signal, caller }
+  const send = (asked: JsonObject): Promise<JsonObject> =>
+    means.upstreams.request(upstream, { ...request, ...talk.options, params: asked })
   try {
-    return await means.upstreams.request(
-      { id, key, startupMs, keepAliveMs: KEEP_ALIVE_MS, open },
-      { method: 'tools/call', params, timeoutMs, isRepeatable: plan.isRepeatable, signal },
-    )
+    return await askedInRounds({ from: id, params, send, ask: talk.ask, signal })
   } catch (error) {
     if (!(error instanceof KiwiError)) throw error
     const { code, hint, retryable } = error
