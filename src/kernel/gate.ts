@@ -8,6 +8,7 @@ import { checkpoint } from './checkpoint.ts'
 import { commit } from './commit.ts'
 import { endings } from './endings.ts'
 import { guardTalk } from './guard-talk.ts'
+import { holderOf } from './holder.ts'
 import type { Means } from './means.ts'
 import { permission } from './permission.ts'
 import { decide } from './policy/decide.ts'
@@ -43,7 +44,13 @@ async function performWork(call: Call, means: Means): Promise<Outcome> {
   /** By the same layers that judged the call: nobody is asked once it runs. */
   const mayRead = (path: string): boolean =>
     decide(policy?.layers ?? [], [{ op: 'read', path, isChosen: true }], null).effect === 'allow'
-  const { data, warnings: found } = await work.perform({ ...ticket, ...guardTalk(call, means), seen, mayRead })
+  const { data, warnings: found } = await work.perform({
+    ...ticket,
+    ...guardTalk(call, means),
+    session: holderOf(call),
+    seen,
+    mayRead,
+  })
   return {
     status: work.status ?? 'success',
     data,

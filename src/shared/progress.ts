@@ -25,6 +25,8 @@ export interface Talk {
 export interface Watch extends Talk {
   readonly signal?: AbortSignal | undefined
   readonly report?: Report | undefined
+  /** The session or run that waits for it: what an upstream asks is passed on only where one of them can be meant. */
+  readonly session?: string | undefined
   /** The hash of each path the call may change, as it was looked at before; null for nothing there. */
   readonly seen?: ReadonlyMap<string, string | null>
   /** Each path as the call names it, and as it was judged: what the system calls it, links followed. */
