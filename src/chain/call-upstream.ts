@@ -1,10 +1,12 @@
 import type { RawListing } from '../upstream/list-tools.ts'
 import { listTools } from '../upstream/list-tools.ts'
 import type { Upstream } from '../upstream/upstream.ts'
+import type { Wire } from '../upstream/wire.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
 import { textOf } from '../shared/template.ts'
+import { fillArguments } from '../spaces/definitions/overrides.ts'
 import type { Draft } from './draft.ts'
 import type { UpstreamDraft } from './draft-upstream.ts'
 import { openWire } from './open-wire.ts'
@@ -31,7 +33,7 @@ export async function callTool(
   }
   const params = {
     name: toolName,
-    arguments: draft.parameters,
+    arguments: fillArguments(draft.plan.item.manifest.config['mcp_arguments'], draft.parameters),
     ...(paths === undefined ? {} : { _meta: meta }),
   }
   return relay(draft, { method: 'tools/call', params }, means, watch)
@@ -74,8 +76,13 @@ function upstreamIn({ effect }: Draft): UpstreamDraft {
 }
 
 function upstreamOf(draft: UpstreamDraft, means: PerformMeans, watch: Watch): Upstream {
-  const { key, startupMs, keepAliveMs, served } = draft
-  return { id: served.item.id, key, startupMs, keepAliveMs, open: () => openWire(draft, means, watch) }
+  const { key, identity, startupMs, keepAliveMs, served } = draft
+  means.listChanges.note(key, identity)
+  const open = async (): Promise<Wire> => {
+    if (served.trust.launch !== null) await means.keepLaunch(served.trust.launch)
+    return openWire(draft, means, watch)
+  }
+  return { id: served.item.id, key, startupMs, keepAliveMs, open }
 }
 
 /** What the server cannot say without a secret is told without it. */

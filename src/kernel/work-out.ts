@@ -4,6 +4,7 @@ import { copyWork } from './copy-work.ts'
 import { createWork } from './create-work.ts'
 import { decideWork } from './decide-work.ts'
 import { deleteWork } from './delete-work.ts'
+import { discoverWork } from './discover-work.ts'
 import { directiveWork, finishWork } from './directive-work.ts'
 import { eraseWork } from './erase-work.ts'
 import { grantWork, revokeGrantWork } from './grant-work.ts'
@@ -17,6 +18,7 @@ import { secretWork } from './secret-work.ts'
 import { addServerWork, removeServerWork } from './server-work.ts'
 import { undoImportWork } from './undo-import-work.ts'
 import { signWork } from './sign-work.ts'
+import { trustServerWork } from './trust-server-work.ts'
 import { trustWork } from './trust-work.ts'
 import { undoWork } from './undo-work.ts'
 import { updateWork } from './update-work.ts'
@@ -24,7 +26,8 @@ import { updateWork } from './update-work.ts'
 /** From what a request means to what it would do. */
 export async function workOut(understood: Understood, ticket: Ticket, means: Means): Promise<Arrival> {
   const { lookup, isDryRun } = understood
-  return { work: await workOf(understood, ticket, means), projectPath: lookup.projectPath, isDryRun }
+  const bound = isDryRun ? { ...means, listings: null } : means
+  return { work: await workOf(understood, ticket, bound), projectPath: lookup.projectPath, isDryRun }
 }
 
 function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Promise<Work> {
@@ -38,6 +41,8 @@ function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Pro
       return createWork(wish, lookup, ticket, means)
     case 'update':
       return updateWork(wish, lookup, ticket, means)
+    case 'discover':
+      return discoverWork(wish, lookup, ticket, means)
     case 'publish':
       return publishWork(wish, lookup, ticket, means)
     case 'delete':
@@ -60,6 +65,7 @@ const PERSONS = [
   'add_server',
   'remove_server',
   'trust',
+  'trust_server',
   'decide',
   'secret',
   'grant',
@@ -88,6 +94,8 @@ function workOfPerson(wish: PersonsWish, lookup: Lookup, ticket: Ticket, means: 
       return removeServerWork(wish, lookup, ticket, means)
     case 'trust':
       return trustWork(wish, lookup, ticket, means)
+    case 'trust_server':
+      return trustServerWork(wish, lookup, ticket, means)
     case 'decide':
       return decideWork(wish, lookup, ticket, means)
     case 'secret':
