@@ -39,12 +39,14 @@ export async function judgeUpstream(
   const kept = project === null ? null : await trust.launch(project, server.item.id)
   if (kept !== null && kept !== identity)
     return { refusal: changedLaunch(leaf.item, server.item), launch: null }
-  const launch =
-    project === null || kept !== null ? null : { project, server: server.item.id, identity }
+  const launch = project === null || kept !== null ? null : { project, server: server.item.id, identity }
   if (toolName === null) return { refusal: null, launch }
   const tool = await catalog.tool(identity, toolName)
   const reason = reasonAgainst(tool, isVouchedServer(server))
-  return { refusal: reason === null ? null : quarantined(leaf.item, server.item, tool, { reason, toolName }), launch }
+  return {
+    refusal: reason === null ? null : quarantined(leaf.item, server.item, tool, { reason, toolName }),
+    launch,
+  }
 }
 
 /** Whether a person, or a publisher they accept, stands behind a server: what an agent made, or nobody signed in the registry, is nobody's word. */

@@ -79,13 +79,18 @@ async function isConfirmed(name: string, preview: Preview): Promise<boolean> {
 }
 
 /** Every word and every character: whoever says yes has seen what they say yes to. */
-function show({ server, space, path, launch, is_launch_new: isNew, tools }: Preview, terminal: Terminal): void {
+function show(
+  { server, space, path, launch, is_launch_new: isNew, tools }: Preview,
+  terminal: Terminal,
+): void {
   terminal.note(printable(`${server}, in the space ${space}${path === null ? '' : `, ${path}`}`))
   if (isNew) terminal.note('It is started or reached in another way than when it was trusted:')
   for (const [key, value] of Object.entries(launch)) {
     const words = Array.isArray(value) ? value : [value]
     const text = words.map((word) => visible(typeof word === 'string' ? word : JSON.stringify(word)))
-    terminal.note(`  ${key}: ${text.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `"${word}"`)).join(' ')}`)
+    terminal.note(
+      `  ${key}: ${text.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `"${word}"`)).join(' ')}`,
+    )
   }
   for (const { name, reason, findings, diff } of tools) {
     terminal.note(`\n${printable(name)} (${reason ?? 'quarantined'})`)

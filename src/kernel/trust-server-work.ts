@@ -90,7 +90,9 @@ async function serverIn(
   const spoken = dot < 0 ? name : name.slice(0, dot)
   // What was written a moment ago counts.
   await lookup.syncIndex()
-  const server = (await lookup.servers()).find(({ name: known, item }) => known === spoken || item.id === spoken)
+  const server = (await lookup.servers()).find(
+    ({ name: known, item }) => known === spoken || item.id === spoken,
+  )
   if (server !== undefined) return { server, tool: dot < 0 ? null : name.slice(dot + 1) }
   throw new KiwiError('NOT_FOUND', `Cannot trust "${name}": no server is called "${spoken}" here`, {
     hint: 'kiwi search mcp:* shows the servers of this project; without a name kiwi trust is about the project itself',

@@ -11,7 +11,10 @@ export function definitionDiff({ raw, approved }: Pick<CatalogTool, 'raw' | 'app
 }
 
 /** What a listing put into quarantine that was not there before, for the record of it; a few, and of each its beginning. */
-export function newlyHeld(before: readonly CatalogTool[], now: readonly CatalogTool[]): readonly JsonObject[] {
+export function newlyHeld(
+  before: readonly CatalogTool[],
+  now: readonly CatalogTool[],
+): readonly JsonObject[] {
   const known = new Set(before.filter(({ state }) => state === 'quarantined').map(({ pin }) => pin))
   return now
     .filter(({ state, pin, reason }) => state === 'quarantined' && reason !== 'unvouched' && !known.has(pin))
