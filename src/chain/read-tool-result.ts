@@ -20,7 +20,9 @@ export function readToolResult(plan: Plan, result: JsonObject, inVain: readonly 
     ...(saysMore(blocks, structured) ? { content: plainOrText(blocks) } : {}),
     ...(isOurs || !isJsonObject(meta) || Object.keys(meta).length === 0 ? {} : { _meta: plainOrText(meta) }),
     // Whoever reads it knows whose words these are.
-    ...(isOurs || server === undefined ? {} : { source: { server: serverName(server.id), trust: 'untrusted' } }),
+    ...(isOurs || server === undefined
+      ? {}
+      : { source: { server: serverName(server.id), trust: 'untrusted' } }),
   }
   if (result['isError'] !== true) return data
   throw isOurs ? ownFailure(result, text) : failed(plan, text, data, inVain)
@@ -29,7 +31,9 @@ export function readToolResult(plan: Plan, result: JsonObject, inVain: readonly 
 /** What cannot be told apart from something else, or is unsafe, is handed on as the JSON it was. */
 function outputOf(structured: JsonValue | undefined, text: string): JsonObject {
   if (structured === undefined) return { output: text }
-  return isPlain(structured) ? { output: structured } : { output: JSON.stringify(structured), encoding: 'json' }
+  return isPlain(structured)
+    ? { output: structured }
+    : { output: JSON.stringify(structured), encoding: 'json' }
 }
 
 function plainOrText(value: JsonValue): JsonValue {
@@ -38,7 +42,9 @@ function plainOrText(value: JsonValue): JsonValue {
 
 function textsOf(blocks: readonly JsonValue[]): readonly string[] {
   return blocks.flatMap((block) =>
-    isJsonObject(block) && block['type'] === 'text' && typeof block['text'] === 'string' ? [block['text']] : [],
+    isJsonObject(block) && block['type'] === 'text' && typeof block['text'] === 'string'
+      ? [block['text']]
+      : [],
   )
 }
 

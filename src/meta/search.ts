@@ -104,10 +104,10 @@ async function toResult(hit: SearchHit, lookup: Lookup): Promise<JsonObject> {
     item_type: itemTypeOf(hit.tool_type),
     tool_type: hit.tool_type,
     // The index has of what a server wrote the words alone.
-    description: (hit.space === 'mcp' && found !== null ? found.item.manifest.description : hit.description).slice(
-      0,
-      DESCRIPTION_CHARACTERS,
-    ),
+    description: (hit.space === 'mcp' && found !== null
+      ? found.item.manifest.description
+      : hit.description
+    ).slice(0, DESCRIPTION_CHARACTERS),
     source: hit.space,
     path: hit.path,
     version: hit.version,

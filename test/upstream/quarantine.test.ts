@@ -126,9 +126,15 @@ test('POI-01: of a definition with orders to the model agents see its name and t
 test('POI-08: hidden characters never reach the model, and are written out for a person', async () => {
   acme([{ ...echo, description: 'Says it\u200B again' }])
   await loadServer()
-  expect(JSON.stringify(await trustServer(temp, 'acme', { isDryRun: true }))).toContain('Says it\\\\u{200b} again')
+  expect(JSON.stringify(await trustServer(temp, 'acme', { isDryRun: true }))).toContain(
+    'Says it\\\\u{200b} again',
+  )
   await trustServer(temp, 'acme')
-  for (const reply of [await loadServer(), await temp.load('acme.echo'), await temp.search('mcp:acme says')]) {
+  for (const reply of [
+    await loadServer(),
+    await temp.load('acme.echo'),
+    await temp.search('mcp:acme says'),
+  ]) {
     expect(JSON.stringify(reply)).toContain('Says it again')
     expect(JSON.stringify(reply)).not.toContain('\u200B')
   }
@@ -141,12 +147,34 @@ test('X5: of a server that an agent made no tool can be called, also not by a fi
     code: 'QUARANTINED',
     details: { reason: 'unvouched' },
   })
-  const file = { tool_type: 'mcp_tool', executor: 'mcp_bot', description: 'mine', config: { mcp_tool_name: 'echo' } }
+  const file = {
+    tool_type: 'mcp_tool',
+    executor: 'mcp_bot',
+    description: 'mine',
+    config: { mcp_tool_name: 'echo' },
+  }
   await temp.create('bot.mine', { ...file, input_schema: TEXT })
   expect((await temp.run('bot.mine', { text: 'b' })).error?.code).toBe('QUARANTINED')
   expect(await trustServer(temp, 'bot')).toMatchObject({ data: { output: 'Trusted: echo' } })
   expect(await temp.run('bot.echo', { text: 'c' })).toMatchObject({ data: { output: 'c' } })
   expect(await temp.run('bot.mine', { text: 'd' })).toMatchObject({ data: { output: 'd' } })
+})
+
+test('X5: what waits is shown whole, however much it is', async () => {
+  const server = shiftingServer(temp, 'bot', {
+    tools: Array.from({ length: 60 }, (_, at) => ({
+      ...echo,
+      name: `echo_${at}`,
+      description: `${at} ${'long '.repeat(400)}`,
+    })),
+  })
+  await temp.create('mcp_bot', serverManifest(server.entry))
+  await loadServer('bot')
+  const shown = listField((await trustServer(temp, 'bot', { isDryRun: true })).data, 'tools')
+  expect(shown).toHaveLength(60)
+  expect(textField(shown, 59, 'diff')).toContain('59 long long')
+  await trustServer(temp, 'bot')
+  expect(await temp.run('bot.echo_7', { text: 'a' })).toMatchObject({ data: { output: 'a' } })
 })
 
 test('X5: a yes is for what was shown: what changed meanwhile is a conflict, and nothing passes', async () => {
@@ -191,7 +219,9 @@ describe('POI-10 POI-12: names never shadow each other', () => {
     expect((await temp.run('execute', { text: 'a' })).error?.code).toBe('NOT_FOUND')
     temp.write('note.txt', 'ours')
     expect(await temp.run('filesystem.read', { path: '.ai/note.txt' })).toMatchObject({ status: 'success' })
-    const result = resultsOf(await temp.search('mcp:acme filesystem read')).find(({ id }) => id === 'acme.filesystem.read')
+    const result = resultsOf(await temp.search('mcp:acme filesystem read')).find(
+      ({ id }) => id === 'acme.filesystem.read',
+    )
     expect(result?.source).toBe('mcp')
   })
 })

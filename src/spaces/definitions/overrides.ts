@@ -141,7 +141,9 @@ function fixedValue({ fixed, default: value, hide }: Argument): JsonValue | unde
 }
 
 function sentWith({ arguments: given = {} }: Override): Sent {
-  const all = Object.entries(given).map(([name, argument]) => [name, fixedValue(argument), argument.hide] as const)
+  const all = Object.entries(given).map(
+    ([name, argument]) => [name, fixedValue(argument), argument.hide] as const,
+  )
   return {
     fixed: Object.fromEntries(all.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))),
     hidden: all.flatMap(([name, value, hide]) => (value === undefined && hide === true ? [name] : [])),
