@@ -22,7 +22,10 @@ export async function listFirst(
   { kernel, ticket, workplaceAt }: MetaCall,
 ): Promise<ListedFirst> {
   const isMeant = type === 'mcp' || (id.includes('.') && !id.includes('/'))
-  const server = isMeant ? await serverFor(id, lookup) : null
+  if (!isMeant) return NOTHING
+  // It may have been saved a moment ago.
+  lookup.freshen(true)
+  const server = await lookup.serverFor(id)
   if (server === null) return NOTHING
   try {
     const listings = await kernel.listingsFor(ticket, await workplaceAt(projectPath))
@@ -36,15 +39,6 @@ export async function listFirst(
       warnings: [`"${server.name}" could not be asked what it has: ${messageOf(error)}`],
     }
   }
-}
-
-/** One that was written a moment ago is there. */
-async function serverFor(id: string, lookup: Lookup): ReturnType<Lookup['serverFor']> {
-  lookup.freshen()
-  const known = await lookup.serverFor(id)
-  if (known !== null) return known
-  lookup.freshen(true)
-  return lookup.serverFor(id)
 }
 
 /** What a server lists, as it was sent but for what is kept from agents; of a tool of a server, which one it is there. */
