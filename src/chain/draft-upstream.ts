@@ -34,7 +34,7 @@ export interface UpstreamDraft {
   readonly served: Plan
 }
 
-export type ServerDraft =
+type ServerDraft =
   | { readonly kind: 'stdio'; readonly command: CommandDraft }
   | {
       readonly kind: 'remote'
