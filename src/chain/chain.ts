@@ -104,7 +104,16 @@ export function openChain(given: ChainMeans): Chain {
       kept_by: 'its first start',
     })
   const listChanges = openListChanges(upstreams, store)
-  const means = { subprocess, workFolders, environments, httpClient, upstreams, keepLaunch, listChanges }
+  const means = {
+    subprocess,
+    workFolders,
+    environments,
+    httpClient,
+    upstreams,
+    keepLaunch,
+    listChanges,
+    said: new Map(),
+  }
   const schemas = openSchemas()
   const isNeeded = async (project: string, exceptCallId: string): Promise<boolean> =>
     (await store.undo.unfinished(project)).some(({ call_id }) => call_id !== exceptCallId)
