@@ -111,6 +111,7 @@ describe('search', () => {
   })
 
   test('M7: what fits far less than the best of them is not found by its words', async () => {
+    const words = (count: number): string => Array.from({ length: count }, (_, at) => `word${at}`).join(' ')
     const tools = Array.from({ length: 8 }, (_, at) => ({
       name: `other_${at}`,
       description: 'Knows nothing of it',
@@ -120,8 +121,8 @@ describe('search', () => {
       ...tools,
       {
         name: 'x',
-        description: 'word '.repeat(400),
-        inputSchema: { type: 'object', properties: { a: { description: `${'word '.repeat(200)} invoice` } } },
+        description: words(400),
+        inputSchema: { type: 'object', properties: { a: { description: `${words(200)} invoice` } } },
       },
     ])
     await listed('in:mcp')
