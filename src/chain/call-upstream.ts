@@ -10,9 +10,9 @@ import type { UpstreamDraft } from './draft-upstream.ts'
 import { askedInRounds } from './input-rounds.ts'
 import { openWire } from './open-wire.ts'
 import type { PerformMeans } from './perform-means.ts'
+import { upstreamFailure } from './upstream-failure.ts'
 import type { UpstreamTalk } from './upstream-talk.ts'
 import { openTalk } from './upstream-talk.ts'
-import { upstreamFailure } from './upstream-failure.ts'
 
 /** A request to a server, as it goes out. */
 export interface RelayedRequest {
