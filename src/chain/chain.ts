@@ -2,42 +2,41 @@ import { join } from 'node:path'
 import { openHttpClient } from '../primitives/http/http-client.ts'
 import type { SandboxHost } from '../primitives/subprocess/confinement.ts'
 import { openSubprocess } from '../primitives/subprocess/subprocess.ts'
+import type { RawListing } from '../upstream/list-tools.ts'
 import { openUpstreams } from '../upstream/upstreams.ts'
 import type { Config } from '../config/config.ts'
 import { childEnvironment } from '../config/environment.ts'
 import type { Clock } from '../shared/clock.ts'
+import type { JsonObject } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
 import type { PackageTable } from '../spaces/imports.ts'
 import type { Item } from '../spaces/item.ts'
 import { openOwnKey } from '../spaces/signing-key.ts'
-import type { Store } from '../store/store.ts'
+import type { Launch, Store } from '../store/store.ts'
 import type { OwnPlaces } from './confine.ts'
 import type { Secrets } from '../store/vault/secrets.ts'
+import type { RelayedRequest } from './call-upstream.ts'
+import { listUpstream, relay } from './call-upstream.ts'
 import { digestOf } from './compile-plan.ts'
+import { createDraft } from './create-draft.ts'
 import type { Draft } from './draft.ts'
-import { draftCall } from './draft.ts'
-import { withFloor } from './sandbox.ts'
-import { mayRunUnvouched } from './own-hold.ts'
 import type { Request } from './draft-means.ts'
 import type { Post } from './post.ts'
 import { post } from './post.ts'
 import { openEnvironments } from './environments.ts'
 import type { Bundle } from './files-as-read.ts'
 import { createFindImports } from './find-imports.ts'
-import type { Granted } from './find-granted.ts'
 import { createFindGranted } from './find-granted.ts'
 import { createGatherRequirements } from './gather-requirements.ts'
-import type { Library } from './library.ts'
+import { openListChanges } from './list-changes.ts'
 import { createFindLibrary, grantDigest } from './library.ts'
 import type { Performed } from './perform.ts'
 import { perform } from './perform.ts'
 import type { Plan } from './plan.ts'
-import type { Requirement } from './requirements.ts'
 import type { Resolver } from './resolve.ts'
 import { openResolver } from './resolve.ts'
 import { openSchemas } from './schemas.ts'
-import type { LoadArgvPolicies, LoadedPolicies } from './shell/argv-policies.ts'
-import { NO_POLICIES } from './shell/argv-policies.ts'
+import type { LoadArgvPolicies } from './shell/argv-policies.ts'
 import { createFindSiblings } from './siblings.ts'
 import type { Validate } from './validate.ts'
 import { openValidate } from './validate.ts'
@@ -67,6 +66,10 @@ export interface Chain {
   sandbox(): SandboxHost | Promise<SandboxHost>
   /** Makes it. */
   perform(draft: Draft, watch?: Watch): Promise<Performed>
+  /** Asks the server of a draft what it has, nothing of it checked yet. */
+  list(draft: Draft, watch?: Watch): Promise<RawListing>
+  /** Sends a request to the server of a draft as it is, and gives its answer as it came but for live secrets. */
+  relay(draft: Draft, request: RelayedRequest, watch?: Watch): Promise<JsonObject>
   /** Sends what Kiwi itself has to say, behind the same guards as a tool; gives the status it was answered with. */
   post(message: Post, watch?: Watch): Promise<number>
   close(): Promise<void>
@@ -79,10 +82,6 @@ interface ChainMeans {
   readonly secrets: Secrets
   readonly packageTable: PackageTable
   readonly argvPolicies: LoadArgvPolicies
-}
-
-function needsArgv({ effect }: Plan): boolean {
-  return effect.kind === 'line' || (effect.kind === 'subprocess' && effect.command.hasArgvPolicy)
 }
 
 export function openChain(given: ChainMeans): Chain {
@@ -98,7 +97,23 @@ export function openChain(given: ChainMeans): Chain {
   const verify = openVerify({ ownKey: openOwnKey(config), publishers, store })
   const judge = openJudge({ verify, store, clock, userSpace })
   const passedOn = childEnvironment(environment)
-  const means = { subprocess, workFolders, environments, httpClient, upstreams }
+  const keepLaunch = (launch: Pick<Launch, 'project' | 'server' | 'identity'>): Promise<void> =>
+    store.trust.keepLaunch({
+      ...launch,
+      kept_at: new Date(clock.now()).toISOString(),
+      kept_by: 'its first start',
+    })
+  const listChanges = openListChanges(upstreams, store)
+  const means = {
+    subprocess,
+    workFolders,
+    environments,
+    httpClient,
+    upstreams,
+    keepLaunch,
+    listChanges,
+    said: new Map(),
+  }
   const schemas = openSchemas()
   const isNeeded = async (project: string, exceptCallId: string): Promise<boolean> =>
     (await store.undo.unfinished(project)).some(({ call_id }) => call_id !== exceptCallId)
@@ -118,43 +133,14 @@ export function openChain(given: ChainMeans): Chain {
     verify,
     judge,
     trees,
-    draft(plan, request) {
-      const draft = (
-        library: Library | null,
-        sandboxHost: SandboxHost | null,
-        argv: LoadedPolicies,
-      ): Draft | Promise<Draft> => {
-        const requirements = gather(plan, library)
-        const withAll = (known: readonly Requirement[]): Draft | Promise<Draft> => {
-          const make = (granted: Granted): Draft =>
-            draftCall(plan, request, {
-              library,
-              sandboxHost,
-              requirements: known,
-              argv,
-              ...fixed,
-              ...granted,
-            })
-          const granted = grantedTo(plan, request.principal)
-          return granted instanceof Promise ? granted.then(make) : make(granted)
-        }
-        return requirements instanceof Promise ? requirements.then(withAll) : withAll(requirements)
-      }
-      const isHeld =
-        withFloor(plan.sandbox, request.sandbox ?? null) !== null ||
-        (request.guardsOwn === true && mayRunUnvouched(plan))
-      const host = isHeld ? subprocess.sandbox() : null
-      const library = findLibrary(plan.items, request.spaceRoot)
-      const argv = needsArgv(plan) ? argvPolicies() : NO_POLICIES
-      return library instanceof Promise || host instanceof Promise || argv instanceof Promise
-        ? Promise.all([library, host, argv]).then((all) => draft(...all))
-        : draft(library, host, argv)
-    },
+    draft: createDraft({ fixed, gather, findLibrary, grantedTo, subprocess, argvPolicies }),
     hasLibrary: async (items, spaceRoot) => (await findLibrary(items, spaceRoot)) !== null,
     digest: async (items, spaceRoot) => grantDigest(digestOf(items), await findLibrary(items, spaceRoot)),
     validate: openValidate({ clock, config, subprocess, schemas }),
     sandbox: () => subprocess.sandbox(),
     perform: (draft, watch) => perform(draft, means, watch),
+    list: (draft, watch = {}) => listUpstream(draft, means, watch),
+    relay: (draft, request, watch = {}) => relay(draft, request, means, watch),
     post: (message, watch) => post(message, httpClient, watch),
     async close() {
       await Promise.all([upstreams.close(), subprocess.close(), httpClient.close()])

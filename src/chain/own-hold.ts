@@ -11,7 +11,9 @@ import { VOUCHED } from './trust.ts'
 
 /** Whether it may start code that nobody vouches for: that of its chain, or what its arguments and a project say. */
 export function mayRunUnvouched({ trust, effect }: Plan): boolean {
-  if (trust.level < VOUCHED || effect.kind === 'line') return true
+  // A tool of a server only names one: what is started is up to the server, and shared by all of them.
+  const started = effect.kind === 'mcp' && effect.toolName !== null ? trust.links.slice(1) : trust.links
+  if (started.some(({ level }) => level < VOUCHED) || effect.kind === 'line') return true
   return effect.kind === 'subprocess' && effect.command.hasArgvPolicy
 }
 
@@ -82,10 +84,11 @@ function entriesOf(folder: string): readonly Dirent[] {
 /** What a project decides about its tools, and the folders that would take it along to another name. */
 function harnessOf(projectPath: string | null): Readonly<Record<'folders' | 'files', readonly string[]>> {
   if (projectPath === null) return { folders: [], files: [] }
-  const file = real(join(projectPath, '.ai', 'config', 'agent_harness.yaml'))
-  return existsSync(file)
-    ? { folders: above(file, real(projectPath)), files: [file] }
-    : { folders: [], files: [] }
+  const folder = join(projectPath, '.ai', 'config')
+  const files = ['agent_harness.yaml', 'mcp_registry.yaml']
+    .map((name) => real(join(folder, name)))
+    .filter(existsSync)
+  return { folders: files.flatMap((file) => above(file, real(projectPath))), files }
 }
 
 /** The folders between two: each is mounted on itself, since what is mounted cannot be renamed. */

@@ -1,12 +1,14 @@
 import type { JsonObject } from '../shared/json.ts'
 import type { ToolType } from '../shared/tool-type.ts'
 import type { SpaceName } from '../store/store.ts'
+import type { Sent } from '../spaces/definitions/overrides.ts'
 import type { Item } from '../spaces/item.ts'
 import type { CommandTemplate } from './command-template.ts'
 import type { EnvironmentPlan } from './environment-plan.ts'
 import type { RequestTemplate } from './request-template.ts'
 import type { RuleSet } from './rules.ts'
 import type { SandboxWish } from './sandbox.ts'
+import type { ServerTemplate } from './server-template.ts'
 import type { Check } from './schemas.ts'
 import type { LineTerms } from './shell/line-terms.ts'
 import type { Trust } from './trust.ts'
@@ -33,12 +35,19 @@ export type Effect =
   | { readonly kind: 'line'; readonly terms: LineTerms }
   | { readonly kind: 'http_client'; readonly request: RequestTemplate }
   | {
-      /** A tool of an MCP server, which is the second link. */
+      /** A tool of an MCP server, which is the second link; with no tool, the server itself. */
       readonly kind: 'mcp'
-      readonly server: CommandTemplate
-      readonly toolName: string
+      readonly server: ServerTemplate
+      readonly toolName: string | null
       readonly startupMs: number
       readonly timeoutMs: number
+      readonly keepAliveMs: number
+      /** One connection for each session, since the server remembers what it was told. */
+      readonly isPerSession: boolean
+      /** Hash of what is started or reached, with nothing filled in: another command or address is another upstream. */
+      readonly identity: string
+      /** What the overrides of the server do to the arguments; null where they keep the tool from agents. */
+      readonly sent: Sent | null
     }
   | { readonly kind: 'content' }
   | { readonly kind: 'none' }

@@ -4,14 +4,16 @@ import { realPathOf } from '../spaces/disk.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
+import { trustLaunches } from './trust-launches.ts'
 
 /** A person lets the items of a project run, or no longer. It is one decision, on record, for the folder itself. */
 export async function trustWork(
   { project, isRevoked }: Extract<Wish, { kind: 'trust' }>,
   lookup: Lookup,
   { caller }: Ticket,
-  { store, clock }: Means,
+  means: Means,
 ): Promise<Work> {
+  const { store, clock } = means
   // A folder that is gone can still be on the list, and another may come to stand in its place.
   const path = realPathOf(project) ?? (isRevoked ? project : null)
   if (path === null) {
@@ -39,7 +41,10 @@ export async function trustWork(
     async perform() {
       const trusted_at = new Date(clock.now()).toISOString()
       if (isRevoked) await store.trust.revokeProject(path)
-      else await store.trust.trustProject({ path, trusted_at, trusted_by: caller.principal })
+      else {
+        await store.trust.trustProject({ path, trusted_at, trusted_by: caller.principal })
+        await trustLaunches(lookup, caller, means)
+      }
       lookup.freshen(true)
       return {
         data: { output: `${isRevoked ? 'No longer trusted' : 'Trusted'}: ${path}`, project: path },

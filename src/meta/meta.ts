@@ -1,6 +1,7 @@
 import { isAbsolute } from 'node:path'
 import type { Caller, Outcome, Ticket, Wish } from '../kernel/call.ts'
 import type { Kernel } from '../kernel/kernel.ts'
+import { asSpoken } from '../items/spoken-call.ts'
 import { understand } from '../items/understand.ts'
 import type { Clock } from '../shared/clock.ts'
 import { KiwiError } from '../shared/errors.ts'
@@ -8,7 +9,8 @@ import type { Ids } from '../shared/ids.ts'
 import { parseItemRef } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { isObject } from '../shared/json.ts'
-import type { Report } from '../shared/progress.ts'
+import type { Report, Talk } from '../shared/progress.ts'
+import { talkOf } from '../shared/progress.ts'
 import type { Redact } from '../shared/redact.ts'
 import type { Reply } from '../shared/reply.ts'
 import { textOf } from '../shared/template.ts'
@@ -25,7 +27,7 @@ import { cleanReply, errorReply, outcomeReply, successReply } from './reply.ts'
 import { search } from './search.ts'
 
 /** Who calls over which connection. */
-export interface Client extends Caller {
+export interface Client extends Caller, Talk {
   /** The folder to work in when a call names none; null when there is none to be had. */
   readonly defaultProject: () => Promise<string | null>
   /** Hears what a call is busy with, when whoever calls wants to know. */
@@ -105,7 +107,8 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
     }
   }
   return {
-    async call(name, args, client, signal) {
+    async call(name, given, client, signal) {
+      const args = name === 'execute' ? asSpoken(given) : given
       const ticket = ticketOf({ callId: ids(), name, args, client, signal, redact: kernel.redact })
       const stamp = stampOf(ticket)
       const lookupAt = async (projectPath: string | undefined): Promise<Lookup> =>
@@ -276,6 +279,7 @@ function ticketOf(given: {
       : {}),
     ...(signal === undefined ? {} : { signal }),
     ...(client.report === undefined ? {} : { report: client.report }),
+    ...talkOf(client),
   }
 }
 

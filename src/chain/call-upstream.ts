@@ -1,0 +1,134 @@
+import type { RawListing } from '../upstream/list-tools.ts'
+import { listTools } from '../upstream/list-tools.ts'
+import type { Upstream } from '../upstream/upstream.ts'
+import type { Wire } from '../upstream/wire.ts'
+import { KiwiError } from '../shared/errors.ts'
+import type { JsonObject } from '../shared/json.ts'
+import type { Watch } from '../shared/progress.ts'
+import type { Draft } from './draft.ts'
+import type { UpstreamDraft } from './draft-upstream.ts'
+import { askedInRounds } from './input-rounds.ts'
+import { openWire } from './open-wire.ts'
+import type { PerformMeans } from './perform-means.ts'
+import { upstreamFailure } from './upstream-failure.ts'
+import type { UpstreamTalk } from './upstream-talk.ts'
+import { openTalk } from './upstream-talk.ts'
+
+/** A request to a server, as it goes out. */
+export interface RelayedRequest {
+  readonly method: string
+  readonly params: JsonObject
+}
+
+/** What the server gave back, as it is but for live secrets, and what it asked in vain. */
+interface Called {
+  readonly result: JsonObject
+  readonly warnings: readonly string[]
+}
+
+/** Calls the tool of a draft, in as many rounds as it takes. */
+export async function callTool(
+  draft: Draft,
+  { toolName, served }: UpstreamDraft,
+  means: PerformMeans,
+  watch: Watch,
+): Promise<Called> {
+  if (toolName === null) throw new TypeError('a server was to be called as if it were a tool')
+  const { paths, seen, signal } = watch
+  const talk = openTalk(watch, draft.redact)
+  const meta = {
+    ...talk.meta,
+    ...(paths === undefined ? {} : { 'kiwi/paths': Object.fromEntries(paths) }),
+    ...(paths === undefined || seen === undefined ? {} : { 'kiwi/seen': Object.fromEntries(seen) }),
+  }
+  const params = {
+    name: toolName,
+    arguments: draft.parameters,
+    ...(Object.keys(meta).length === 0 ? {} : { _meta: meta }),
+  }
+  const send = (sent: JsonObject): Promise<JsonObject> =>
+    speak(draft, { method: 'tools/call', params: sent, ...talk.options }, means, watch)
+  const result = await askedInRounds({ from: served.item.id, params, send, ask: talk.ask, signal })
+  return { result, warnings: talk.warnings }
+}
+
+/** Sends one request to the server of a draft; the result as it came, even where that is what the server wants to know. */
+export function relay(
+  draft: Draft,
+  { method, params }: RelayedRequest,
+  means: PerformMeans,
+  watch: Watch,
+): Promise<JsonObject> {
+  return speak(draft, { method, params, ...openTalk(watch, draft.redact).options }, means, watch)
+}
+
+/** Only what it may do twice is done again when a connection is lost. */
+async function speak(
+  draft: Draft,
+  request: RelayedRequest & UpstreamTalk['options'],
+  means: PerformMeans,
+  watch: Watch,
+): Promise<JsonObject> {
+  const effect = upstreamIn(draft)
+  const isRepeatable = request.method !== 'tools/call' || draft.plan.isRepeatable
+  const { timeoutMs } = effect
+  const { signal, session: caller } = watch
+  return cleanly(draft, effect, means, () =>
+    means.upstreams.request(upstreamOf(effect, means, watch), {
+      ...request,
+      timeoutMs,
+      isRepeatable,
+      signal,
+      caller,
+    }),
+  )
+}
+
+/** Asks the server of a draft what it has. */
+export async function listUpstream(draft: Draft, means: PerformMeans, watch: Watch): Promise<RawListing> {
+  const effect = upstreamIn(draft)
+  const { timeoutMs } = effect
+  const terms = { timeoutMs, signal: watch.signal }
+  return cleanly(draft, effect, means, () =>
+    listTools(means.upstreams, upstreamOf(effect, means, watch), terms),
+  )
+}
+
+/** Upstreams whose last words are kept. */
+const MOST_SAID = 64
+
+function upstreamIn({ effect }: Draft): UpstreamDraft {
+  if (effect.kind === 'mcp') return effect
+  throw new TypeError('what is no server was to be spoken to')
+}
+
+function upstreamOf(draft: UpstreamDraft, means: PerformMeans, watch: Watch): Upstream {
+  const { key, identity, startupMs, keepAliveMs, served } = draft
+  means.listChanges.note(key, identity)
+  const open = async (): Promise<Wire> => {
+    if (served.trust.launch !== null) await means.keepLaunch(served.trust.launch)
+    const wire = await openWire(draft, means, watch)
+    means.said.delete(key)
+    means.said.set(key, () => wire.said())
+    const [oldest] = means.said.keys()
+    if (means.said.size > MOST_SAID && oldest !== undefined) means.said.delete(oldest)
+    return wire
+  }
+  return { id: served.item.id, key, startupMs, keepAliveMs, open }
+}
+
+/** What the server cannot say without a secret is told without it. */
+async function cleanly<T extends object>(
+  { redact }: Draft,
+  effect: UpstreamDraft,
+  means: PerformMeans,
+  say: () => Promise<T>,
+): Promise<T> {
+  try {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- answers are JSON, and redacting keeps their shape
+    return redact((await say()) as unknown as JsonObject) as unknown as T
+  } catch (error) {
+    if (!(error instanceof KiwiError)) throw error
+    throw upstreamFailure(error, effect, means.said.get(effect.key)?.() ?? '', redact)
+  }
+}
