@@ -20,8 +20,12 @@ const DEMANDS = new RegExp(
 )
 
 function isCredential(name: string): boolean {
-  return NAMED.test(folded(name)) || NAMED.test(joined(name))
+  return NAMED.test(folded(name)) || ENDS.test(joined(name))
 }
+
+/** `p-a-s-s-w-o-r-d`, `userpassword` */
+const ENDS =
+  /(?:passwords?|passwd|passphrase|(?:api|secret|access|private)keys?|token|credentials?|^secret|^otp|^pin)$/
 
 /** In words, whatever they are written like: `apiKey`, `API_KEY`, `ＡＰＩ key` and one with invisible signs are the same. */
 function folded(text: string): string {
@@ -35,12 +39,17 @@ function folded(text: string): string {
     .trim()
 }
 
-/** `p-a-s-s-w-o-r-d` */
 function joined(text: string): string {
   return folded(text).replaceAll(' ', '')
 }
 
-const NAMES: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions'])
+const NAMES: ReadonlySet<string> = new Set([
+  'properties',
+  'patternProperties',
+  'dependentSchemas',
+  '$defs',
+  'definitions',
+])
 
 /** Every name a value could go by, however deep it is hidden; of a yes or no there is nothing to steal. */
 function* namesIn(schema: JsonValue, isNames = false): Generator<string> {
@@ -70,7 +79,8 @@ function* textsIn(schema: JsonValue): Generator<string> {
 function hasFreeText(schema: JsonValue): boolean {
   if (Array.isArray(schema)) return schema.some(hasFreeText)
   if (!isJsonObject(schema)) return false
-  const isChoice = schema['enum'] !== undefined || schema['oneOf'] !== undefined || schema['const'] !== undefined
+  const isChoice =
+    schema['enum'] !== undefined || schema['oneOf'] !== undefined || schema['const'] !== undefined
   const isTyped = schema['type'] === 'string' || schema['type'] === 'number' || schema['type'] === 'integer'
   return (isTyped && !isChoice) || Object.values(schema).some(hasFreeText)
 }

@@ -93,7 +93,13 @@ export function createAsking(endpoint: Endpoint): (occasion: Occasion) => Asked 
     const state = given.kind === 'elicit' ? await verified(codec, ctx) : null
     if (given.kind === 'elicit' && state !== null) await decide(state.approval_id, given, occasion)
     const reply = await call()
-    if ('resultType' in reply || reply.status !== 'approval_required' || state !== null || !canShowForm(occasion)) return reply
+    if (
+      'resultType' in reply ||
+      reply.status !== 'approval_required' ||
+      state !== null ||
+      !canShowForm(occasion)
+    )
+      return reply
     if (era === 'legacy') return askNow(occasion, call, reply)
     const { approval_id, form } = await formFor(reply)
     return inputRequired({
