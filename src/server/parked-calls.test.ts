@@ -30,20 +30,19 @@ function request(more: Partial<ServerContext['mcpReq']> = {}): ServerContext {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the rest of the context is not looked at
   return { mcpReq } as unknown as ServerContext
 }
-const repeated = (first: unknown, inputResponses: Record<string, unknown>): ServerContext =>
+function repeated(first: unknown, inputResponses: Record<string, unknown>): ServerContext {
+  const state = (): unknown => textField(first, 'requestState')
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the SDK's accessor gives for a plain text
-  request({
-    inputResponses,
-    requestState: (() => textField(first, 'requestState')) as ServerContext['mcpReq']['requestState'],
-  })
+  return request({ inputResponses, requestState: state as ServerContext['mcpReq']['requestState'] })
+}
 const make = (
   parked: ParkedCalls,
   making: Making,
   ctx = request(),
   params: object = PARAMS,
-): Promise<unknown> => parked.make({ ctx, params, abilities: ABLE }, making)
+): Promise<unknown> => parked.make({ ctx, request: params, abilities: ABLE }, making)
 const resume = (parked: ParkedCalls, ctx: ServerContext, params: object = PARAMS): Promise<unknown> =>
-  parked.resume({ ctx, params, abilities: ABLE })
+  parked.resume({ ctx, request: params, abilities: ABLE })
 const keysOf = (first: unknown): readonly string[] => Object.keys(Object(field(first, 'inputRequests')))
 const askOnce: Making = async ({ ask }) => replied(await ask?.(FORM))
 
