@@ -97,4 +97,9 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   X12: 'versions are compared, and rolled back to as a new version',
   R25: 'environments lie in the cache, named by interpreter and packages',
   R45: 'compile once, then run',
+  M1: 'servers are data: mcp_registry.yaml of project and user, key by key, no value shown',
+  M2: 'stdio, streamable HTTP, SSE and websocket, over the two primitives',
+  M6: 'server.tool, split at the first dot; a server of a reserved name is mcp_name',
+  M8: 'a server that fails says what was tried, its last words and the next command',
+  S12: "one call of a server's tool in three spellings",
 }

@@ -5,13 +5,13 @@ import type { Wire } from '../upstream/wire.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
-import { textOf } from '../shared/template.ts'
 import { fillArguments } from '../spaces/definitions/overrides.ts'
 import type { Draft } from './draft.ts'
 import type { UpstreamDraft } from './draft-upstream.ts'
 import { askedInRounds } from './input-rounds.ts'
 import { openWire } from './open-wire.ts'
 import type { PerformMeans } from './perform-means.ts'
+import { upstreamFailure } from './upstream-failure.ts'
 import type { UpstreamTalk } from './upstream-talk.ts'
 import { openTalk } from './upstream-talk.ts'
 
@@ -74,7 +74,7 @@ async function speak(
   const isRepeatable = request.method !== 'tools/call' || draft.plan.isRepeatable
   const { timeoutMs } = effect
   const { signal, session: caller } = watch
-  return cleanly(draft, () =>
+  return cleanly(draft, effect, means, () =>
     means.upstreams.request(upstreamOf(effect, means, watch), {
       ...request,
       timeoutMs,
@@ -90,8 +90,13 @@ export async function listUpstream(draft: Draft, means: PerformMeans, watch: Wat
   const effect = upstreamIn(draft)
   const { timeoutMs } = effect
   const terms = { timeoutMs, signal: watch.signal }
-  return cleanly(draft, () => listTools(means.upstreams, upstreamOf(effect, means, watch), terms))
+  return cleanly(draft, effect, means, () =>
+    listTools(means.upstreams, upstreamOf(effect, means, watch), terms),
+  )
 }
+
+/** Upstreams whose last words are kept. */
+const MOST_SAID = 64
 
 function upstreamIn({ effect }: Draft): UpstreamDraft {
   if (effect.kind === 'mcp') return effect
@@ -103,19 +108,28 @@ function upstreamOf(draft: UpstreamDraft, means: PerformMeans, watch: Watch): Up
   means.listChanges.note(key, identity)
   const open = async (): Promise<Wire> => {
     if (served.trust.launch !== null) await means.keepLaunch(served.trust.launch)
-    return openWire(draft, means, watch)
+    const wire = await openWire(draft, means, watch)
+    means.said.delete(key)
+    means.said.set(key, () => wire.said())
+    const [oldest] = means.said.keys()
+    if (means.said.size > MOST_SAID && oldest !== undefined) means.said.delete(oldest)
+    return wire
   }
   return { id: served.item.id, key, startupMs, keepAliveMs, open }
 }
 
 /** What the server cannot say without a secret is told without it. */
-async function cleanly<T extends object>({ redact }: Draft, say: () => Promise<T>): Promise<T> {
+async function cleanly<T extends object>(
+  { redact }: Draft,
+  effect: UpstreamDraft,
+  means: PerformMeans,
+  say: () => Promise<T>,
+): Promise<T> {
   try {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- answers are JSON, and redacting keeps their shape
     return redact((await say()) as unknown as JsonObject) as unknown as T
   } catch (error) {
     if (!(error instanceof KiwiError)) throw error
-    const { code, hint, retryable, details } = error
-    throw new KiwiError(code, textOf(redact(error.message)), { hint, retryable, details, cause: error })
+    throw upstreamFailure(error, effect, means.said.get(effect.key)?.() ?? '', redact)
   }
 }
