@@ -60,5 +60,12 @@ export async function serverPart(
     return [mark === null ? definition : { ...definition, mark }]
   })
   const fetchedAt = listing === null ? null : new Date(listing.listed_at).toISOString()
-  return { mcp: server.name, tools, fetched_at: fetchedAt, from_cache: listing !== null && !isFresh }
+  const protocol = listing?.protocol ?? null
+  return {
+    mcp: server.name,
+    protocol,
+    tools,
+    fetched_at: fetchedAt,
+    from_cache: listing !== null && !isFresh,
+  }
 }
