@@ -92,6 +92,8 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   R40: 'what was changed is mended by sign, and the refusal says so',
   R50: 'an approval by its id, or by a session that has exactly one open',
   R54: 'unsigned runs with a note, unless signatures are required',
+  X5: 'definitions of upstreams are pinned; what is new, changed or suspicious waits for a person',
+  X10: 'overrides of a server rename, re-describe, fix, default and hide; the pin stays on the original',
   X8: 'sandbox levels off, fs and strict; the one that held is shown; required refuses',
   X7: 'secrets in a vault, granted to a content for a place, taken out of all that comes back',
   X2: 'what upstreams and clients of either era ask, tell and cancel reaches the other, or is refused in words',

@@ -5,7 +5,6 @@ import type { Wire } from '../upstream/wire.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
-import { fillArguments } from '../spaces/definitions/overrides.ts'
 import type { Draft } from './draft.ts'
 import type { UpstreamDraft } from './draft-upstream.ts'
 import { askedInRounds } from './input-rounds.ts'
@@ -43,7 +42,7 @@ export async function callTool(
   }
   const params = {
     name: toolName,
-    arguments: fillArguments(draft.plan.item.manifest.config['mcp_arguments'], draft.parameters),
+    arguments: draft.parameters,
     ...(Object.keys(meta).length === 0 ? {} : { _meta: meta }),
   }
   const send = (sent: JsonObject): Promise<JsonObject> =>
