@@ -101,6 +101,7 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   X10: 'overrides of a server rename, re-describe, fix, default and hide; the pin stays on the original',
   X8: 'sandbox levels off, fs and strict; the one that held is shown; required refuses',
   X7: 'secrets in a vault, granted to a content for a place, taken out of all that comes back',
+  X2: 'what upstreams and clients of either era ask, tell and cancel reaches the other, or is refused in words',
   X12: 'versions are compared, and rolled back to as a new version',
   R25: 'environments lie in the cache, named by interpreter and packages',
   R45: 'compile once, then run',

@@ -21,9 +21,8 @@ export interface RelayedRequest {
 }
 
 /** What the server gave back, as it is but for live secrets, and what it asked in vain. */
-interface Called {
+interface Called extends Pick<UpstreamTalk, 'inVain' | 'warnings'> {
   readonly result: JsonObject
-  readonly warnings: readonly string[]
 }
 
 /** Calls the tool of a draft, in as many rounds as it takes. */
@@ -49,7 +48,7 @@ export async function callTool(
   const send = (sent: JsonObject): Promise<JsonObject> =>
     speak(draft, { method: 'tools/call', params: sent, ...talk.options }, means, watch)
   const result = await askedInRounds({ from: served.item.id, params, send, ask: talk.ask, signal })
-  return { result, warnings: talk.warnings }
+  return { result, inVain: talk.inVain, warnings: talk.warnings }
 }
 
 /** Sends one request to the server of a draft; the result as it came, even where that is what the server wants to know. */
