@@ -1,5 +1,6 @@
 import { loadConfig } from '../config/config.ts'
 import { readEnvironment } from '../config/environment.ts'
+import { buildServer } from '../server/build-server.ts'
 import { openHttp } from '../server/http.ts'
 import { readOrMakeToken } from '../server/token.ts'
 import { systemClock } from '../shared/clock.ts'
@@ -22,7 +23,7 @@ export async function serveCommand(options: ServeOptions): Promise<number> {
   const config = loadConfig(readEnvironment(), flags)
   const token = options.auth ? await readOrMakeToken(config.token) : null
   const served = createServed(() => config, token === null ? 'local' : 'bearer')
-  const http = await openHttp(served.endpoint, {
+  const http = await openHttp(buildServer(served.endpoint), {
     port: config.port,
     token: token?.token ?? null,
     clock: systemClock,

@@ -1,5 +1,6 @@
 import { loadConfig } from '../config/config.ts'
 import { readEnvironment } from '../config/environment.ts'
+import { buildServer } from '../server/build-server.ts'
 import { openStdio } from '../server/stdio.ts'
 import { createServed } from './endpoint.ts'
 import { untilEnded } from './until-ended.ts'
@@ -12,7 +13,7 @@ export function stdio(): void {
     )
   }
   const served = createServed(() => loadConfig(readEnvironment()), 'local')
-  const server = openStdio(served.endpoint)
+  const server = openStdio(buildServer(served.endpoint))
   const ended = new Promise<void>((resolve) => process.stdin.once('close', resolve).once('end', resolve))
   void untilEnded(ended, async () => {
     await server.close()

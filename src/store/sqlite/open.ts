@@ -21,6 +21,7 @@ import { createRegistry } from './registry.ts'
 import { createSearchIndex } from './search-index.ts'
 import { createSearchRows } from './search-rows.ts'
 import { createRuns } from './runs.ts'
+import { createTasks } from './tasks.ts'
 import { createTrust } from './trust.ts'
 import { createUndo } from './undo.ts'
 import { createVersions } from './versions.ts'
@@ -140,6 +141,7 @@ function assemble(connection: Connection, options: SqliteOptions, readOnlyReason
     limits: createLimits(connection),
     undo: createUndo(connection),
     grants: createGrants(connection),
+    tasks: createTasks(connection, clock),
     readOnlyReason,
     generation: () => generation.current(),
     async exclusively(work) {
