@@ -25,7 +25,7 @@ export interface TaskControl {
   /** Aborted when somebody cancels it, and when the server ends. */
   readonly signal: AbortSignal
   /** Waits until everything asked for is answered: requests and answers by key. */
-  ask(requests: JsonObject): Promise<JsonObject>
+  readonly ask: (requests: JsonObject) => Promise<JsonObject>
 }
 
 interface TaskMeans {

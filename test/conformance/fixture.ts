@@ -54,7 +54,7 @@ export async function createFixture(bus?: ServerEventBus): Promise<McpServerFact
           extensions: { [TASKS_EXTENSION]: {} },
         },
         instructions: 'A server for the conformance suite',
-        requestState: { verify: codec.verify },
+        requestState: { verify: (state, ctx) => codec.verify(state, ctx) },
       },
     )
     const { server } = shell

@@ -8,7 +8,7 @@ import { reportOn } from './report.ts'
 const MINUTES = 60_000
 
 test(
-  'X1 X2: the server layer passes every required scenario of both eras, tasks and skills',
+  'X2 X3: the server layer passes every required scenario of both eras, tasks and skills',
   async () => {
     const bus = new InMemoryServerEventBus()
     const http = await openHttp(await createFixture(bus), {
