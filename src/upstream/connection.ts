@@ -1,22 +1,20 @@
-import type { ProcessSession } from '../primitives/subprocess/process-session.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
+import { isJsonObject } from '../shared/json.ts'
 import { VERSION } from '../shared/version.ts'
-import type { Patience } from './pending.ts'
 import { cancelled, openPending } from './pending.ts'
 import type { Message } from './read-message.ts'
 import { readMessage } from './read-message.ts'
-
-/** A request on its way to an upstream. */
-export interface UpstreamRequest extends Patience {
-  readonly method: string
-  readonly params: JsonObject
-}
+import type { Description, UpstreamRequest } from './upstream.ts'
+import type { Wire } from './wire.ts'
 
 /** One upstream that is up: any number of requests at once, told apart by their numbers. */
 export interface Connection {
+  readonly description: Description
   /** Fails with CANCELLED, TIMEOUT, TOOL_FAILED, MESSAGE_TOO_LARGE, UPSTREAM_UNAVAILABLE or OUTCOME_UNKNOWN. */
   request(request: UpstreamRequest): Promise<JsonObject>
+  /** What is only told need not arrive. */
+  notify(method: string, params?: JsonObject): void
   /** False from the moment on that nothing can be asked any more. */
   readonly isOpen: boolean
   close(): Promise<void>
@@ -27,44 +25,69 @@ const SAID_CHARACTERS = 500
 const METHOD_NOT_FOUND = -32601
 
 /** Speaks the handshake; an upstream that does not answer it in time is ended. `id` is how people know it. */
-export async function connect(id: string, session: ProcessSession, startupMs: number): Promise<Connection> {
-  const connection = speak(id, session)
+export async function connect(id: string, wire: Wire, startupMs: number): Promise<Connection> {
+  const speaking = speak(id, wire)
   try {
     const params = {
       protocolVersion: PROTOCOL_VERSION,
       capabilities: {},
       clientInfo: { name: 'kiwi-mcp', version: VERSION },
     }
-    await connection.request({ method: 'initialize', params, timeoutMs: startupMs, isRepeatable: true })
-    await connection.notify('notifications/initialized')
-    return connection
+    const result = await speaking.request({
+      method: 'initialize',
+      params,
+      timeoutMs: startupMs,
+      isRepeatable: true,
+    })
+    const description = legacyDescription(result)
+    wire.agree(description.protocol)
+    speaking.notify('notifications/initialized')
+    const { request, notify, close } = speaking
+    return {
+      description,
+      request,
+      notify,
+      close,
+      get isOpen() {
+        return speaking.isOpen
+      },
+    }
   } catch (error) {
-    await connection.close()
+    await speaking.close()
     if (!(error instanceof KiwiError) || error.code !== 'TIMEOUT') throw error
-    const { skipped } = connection
+    const { skipped } = speaking
     const noise = skipped === 0 ? '' : `; it wrote ${skipped} lines that are no messages`
     throw new KiwiError(
       'UPSTREAM_UNAVAILABLE',
-      `Cannot start "${id}": it does not answer${noise}${lastSaid(session)}`,
+      `Cannot start "${id}": it does not answer${noise}${lastSaid(wire)}`,
       { cause: error },
     )
   }
 }
 
-interface Speaking extends Connection {
-  notify(method: string): Promise<void>
+function legacyDescription(result: JsonObject): Description {
+  const { protocolVersion, capabilities, serverInfo, instructions } = result
+  return {
+    era: 'legacy',
+    protocol: typeof protocolVersion === 'string' ? protocolVersion : PROTOCOL_VERSION,
+    capabilities: isJsonObject(capabilities) ? capabilities : {},
+    serverInfo: isJsonObject(serverInfo) ? serverInfo : {},
+    instructions: typeof instructions === 'string' ? instructions : null,
+    judgedAt: Date.now(),
+  }
+}
+
+interface Speaking extends Omit<Connection, 'description'> {
   /** Lines that were no messages, and answers that nobody waited for. */
   readonly skipped: number
 }
 
-function speak(id: string, session: ProcessSession): Speaking {
+function speak(id: string, wire: Wire): Speaking {
   const pending = openPending(id)
   let skipped = 0
   let isOpen = true
 
-  const send = (message: JsonObject): Promise<void> =>
-    session.send(JSON.stringify({ jsonrpc: '2.0', ...message }))
-  /** What is only told need not arrive. */
+  const send = (message: JsonObject): Promise<void> => wire.send({ jsonrpc: '2.0', ...message })
   const tell = (message: JsonObject): void => void send(message).catch(() => {})
 
   const take = (message: Message | null): void => {
@@ -78,12 +101,11 @@ function speak(id: string, session: ProcessSession): Speaking {
   }
 
   const read = async (): Promise<void> => {
-    for await (const line of session.lines) take(readMessage(line))
+    for await (const line of wire.messages) take(readMessage(line))
     isOpen = false
     // One that closes its output and lives on is of no more use.
-    const { failure, signal, return_code } = await session.close()
-    const end = failure === null ? `it ended with ${signal ?? `code ${return_code}`}` : TOO_MUCH
-    pending.loseAll(end + lastSaid(session), failure !== null)
+    const { reason, isTooLarge } = await wire.close()
+    pending.loseAll(reason + lastSaid(wire), isTooLarge)
   }
   const reading = read()
 
@@ -94,7 +116,7 @@ function speak(id: string, session: ProcessSession): Speaking {
     get skipped() {
       return skipped
     },
-    notify: (method) => send({ method }),
+    notify: (method, params) => tell({ method, ...(params === undefined ? {} : { params }) }),
     async request({ method, params, ...patience }) {
       if (patience.signal?.aborted === true) throw cancelled(id)
       const { number, answer, fail } = pending.wait(patience, (requestId, reason) =>
@@ -108,16 +130,14 @@ function speak(id: string, session: ProcessSession): Speaking {
     },
     async close() {
       isOpen = false
-      await session.close()
+      await wire.close()
       await reading
     },
   }
 }
 
-const TOO_MUCH = 'it sent more at once than is taken'
-
 /** The end of what it wrote beside its messages tells most. */
-function lastSaid(session: ProcessSession): string {
-  const line = session.stderr().trimEnd().split('\n').at(-1) ?? ''
+function lastSaid(wire: Wire): string {
+  const line = wire.said().trimEnd().split('\n').at(-1) ?? ''
   return line === '' ? '' : `: ${line.slice(0, SAID_CHARACTERS)}`
 }

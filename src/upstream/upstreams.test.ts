@@ -6,8 +6,9 @@ import type { Subprocess } from '../primitives/subprocess/subprocess.ts'
 import { openSubprocess } from '../primitives/subprocess/subprocess.ts'
 import { systemClock } from '../shared/clock.ts'
 import type { JsonObject } from '../shared/json.ts'
-import type { UpstreamRequest } from './connection.ts'
-import type { Upstream, Upstreams } from './upstreams.ts'
+import { openStdioWire } from './stdio-wire.ts'
+import type { Upstream, UpstreamRequest } from './upstream.ts'
+import type { Upstreams } from './upstreams.ts'
 import { openUpstreams } from './upstreams.ts'
 
 const SERVER = fileURLToPath(new URL('../../test/fixtures/upstream.mjs', import.meta.url))
@@ -17,7 +18,7 @@ let upstreams: Upstreams
 let starts = 0
 beforeEach(() => {
   subprocess = openSubprocess({ clock: systemClock })
-  upstreams = openUpstreams(subprocess)
+  upstreams = openUpstreams()
   starts = 0
 })
 afterEach(async () => {
@@ -29,10 +30,11 @@ const upstream = (mode = 'good', more: Partial<Upstream> = {}): Upstream => ({
   id: mode,
   key: mode,
   startupMs: 5000,
-  program: async () => {
+  keepAliveMs: 60_000,
+  open: () => {
     starts += 1
     const env = childEnvironment(readEnvironment())
-    return { command: process.execPath, args: [SERVER, mode], env, cwd: '/' }
+    return openStdioWire(mode, subprocess, { command: process.execPath, args: [SERVER, mode], env, cwd: '/' })
   },
   ...more,
 })
@@ -184,7 +186,8 @@ describe('a server that is lost', () => {
 
   test('that cannot be started says why', async () => {
     const none = upstream('none', {
-      program: async () => ({ command: '/no/such/program', args: [], env: {}, cwd: '/' }),
+      open: () =>
+        openStdioWire('none', subprocess, { command: '/no/such/program', args: [], env: {}, cwd: '/' }),
     })
     const request = { method: 'tools/call', params: {}, timeoutMs: 5000, isRepeatable: true }
     await expect(upstreams.request(none, request)).rejects.toMatchObject({
@@ -195,11 +198,12 @@ describe('a server that is lost', () => {
 })
 
 test('a server that nobody uses is closed, and started again when it is needed', async () => {
-  await upstreams.close()
-  upstreams = openUpstreams(subprocess, 30)
-  const first = String(textOf(await call('echo', { word: 'a' }))).split(' ')[0]
+  const brief = upstream('good', { keepAliveMs: 30 })
+  const params = { name: 'echo', arguments: { word: 'a' } }
+  const request = { method: 'tools/call', params, timeoutMs: 5000, isRepeatable: true }
+  const first = String(textOf(await upstreams.request(brief, request))).split(' ')[0]
   await expect.poll(() => isAlive(Number(first)), { timeout: 10_000 }).toBe(false)
-  expect(String(textOf(await call('echo', { word: 'a' }))).split(' ')[0]).not.toBe(first)
+  expect(String(textOf(await upstreams.request(brief, request))).split(' ')[0]).not.toBe(first)
 })
 
 test('closing ends every server', async () => {

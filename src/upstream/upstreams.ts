@@ -1,35 +1,30 @@
-import type { SessionCommand } from '../primitives/subprocess/process-session.ts'
-import type { Subprocess } from '../primitives/subprocess/subprocess.ts'
-import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
-import type { Connection, UpstreamRequest } from './connection.ts'
+import type { Connection } from './connection.ts'
 import { connect } from './connection.ts'
 import { cancelled } from './pending.ts'
-
-/** An MCP server that Kiwi is a client of, as one caller sees it. */
-export interface Upstream {
-  /** How people know it. */
-  readonly id: string
-  /** Equal keys share one connection. */
-  readonly key: string
-  readonly startupMs: number
-  /** What is started when there is no connection yet. */
-  readonly program: () => Promise<SessionCommand>
-}
+import type { Description, Upstream, UpstreamNotice, UpstreamRequest, UpstreamStatus } from './upstream.ts'
 
 /** Connections to upstreams: opened by the first call, shared, opened anew when one is lost, closed when idle. */
 export interface Upstreams {
+  /** The result as it came, `input_required` and `task` too. */
   request(upstream: Upstream, request: UpstreamRequest): Promise<JsonObject>
+  /** What it says of itself; connects where that has to be asked. */
+  describe(upstream: Upstream, signal?: AbortSignal): Promise<Description>
+  /** Tells one that is up; nobody else has to know. */
+  notify(upstream: Upstream, method: string, params: JsonObject): void
+  /** The same notices of one upstream come at most once a second. Gives back how to hear no more. */
+  onNotice(listener: (notice: UpstreamNotice) => void): () => void
+  status(): readonly UpstreamStatus[]
   close(): Promise<void>
 }
 
-const IDLE_MS = 5 * 60 * 1000
 /** Beyond it those that nobody uses are closed first. */
 const MOST_CONNECTIONS = 32
 
-export function openUpstreams(subprocess: Subprocess, idleMs = IDLE_MS): Upstreams {
+export function openUpstreams(): Upstreams {
   const places = new Map<string, Place>()
   const closing = new Set<Promise<void>>()
+  const listeners = new Set<(notice: UpstreamNotice) => void>()
 
   /** Whoever asks first starts it, and all others wait for the same start. */
   const place = (upstream: Upstream): Place => {
@@ -40,13 +35,8 @@ export function openUpstreams(subprocess: Subprocess, idleMs = IDLE_MS): Upstrea
     return made
   }
 
-  const open = async ({ id, startupMs, program }: Upstream): Promise<Connection> => {
-    const opened = await subprocess.open(await program())
-    if (opened.session !== null) return connect(id, opened.session, startupMs)
-    const { failure, stderr } = opened
-    const code = failure === 'overloaded' ? 'OVERLOADED' : 'UPSTREAM_UNAVAILABLE'
-    throw new KiwiError(code, `Cannot start "${id}": ${stderr}`)
-  }
+  const open = async ({ id, startupMs, open: openWire }: Upstream): Promise<Connection> =>
+    connect(id, await openWire(), startupMs)
 
   const drop = (key: string, dropped: Place): void => {
     if (dropped.users > 0) return
@@ -75,9 +65,23 @@ export function openUpstreams(subprocess: Subprocess, idleMs = IDLE_MS): Upstrea
           places.delete(upstream.key)
           places.set(upstream.key, used)
         }
-        used.leave(idleMs, () => drop(upstream.key, used))
+        used.leave(upstream.keepAliveMs, () => drop(upstream.key, used))
       }
     },
+    async describe(upstream, signal) {
+      const connection = await unlessCancelled(place(upstream).connection, upstream.id, signal)
+      return connection.description
+    },
+    notify: ({ key }, method, params) =>
+      void places.get(key)?.connection.then(
+        (connection) => connection.notify(method, params),
+        () => {},
+      ),
+    onNotice(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    status: () => [],
     async close() {
       await Promise.all([...Array.from(places.values(), (each) => each.close()), ...closing])
       places.clear()
