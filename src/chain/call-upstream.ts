@@ -7,8 +7,11 @@ import type { Watch } from '../shared/progress.ts'
 import { textOf } from '../shared/template.ts'
 import type { Draft } from './draft.ts'
 import type { UpstreamDraft } from './draft-upstream.ts'
+import { askedInRounds } from './input-rounds.ts'
 import { openWire } from './open-wire.ts'
 import type { PerformMeans } from './perform-means.ts'
+import type { UpstreamTalk } from './upstream-talk.ts'
+import { openTalk } from './upstream-talk.ts'
 
 /** A request to a server, as it goes out. */
 export interface RelayedRequest {
@@ -16,46 +19,66 @@ export interface RelayedRequest {
   readonly params: JsonObject
 }
 
-/** Calls the tool of a draft; what the server gives back, as it is but for live secrets. */
+/** What the server gave back, as it is but for live secrets, and what it asked in vain. */
+interface Called {
+  readonly result: JsonObject
+  readonly warnings: readonly string[]
+}
+
+/** Calls the tool of a draft, in as many rounds as it takes. */
 export async function callTool(
   draft: Draft,
-  { toolName }: UpstreamDraft,
+  { toolName, served }: UpstreamDraft,
   means: PerformMeans,
   watch: Watch,
-): Promise<JsonObject> {
+): Promise<Called> {
   if (toolName === null) throw new TypeError('a server was to be called as if it were a tool')
-  const { paths, seen } = watch
+  const { paths, seen, signal } = watch
+  const talk = openTalk(watch, draft.redact)
   const meta = {
+    ...talk.meta,
     ...(paths === undefined ? {} : { 'kiwi/paths': Object.fromEntries(paths) }),
     ...(paths === undefined || seen === undefined ? {} : { 'kiwi/seen': Object.fromEntries(seen) }),
   }
   const params = {
     name: toolName,
     arguments: draft.parameters,
-    ...(paths === undefined ? {} : { _meta: meta }),
+    ...(Object.keys(meta).length === 0 ? {} : { _meta: meta }),
   }
-  return relay(draft, { method: 'tools/call', params }, means, watch)
+  const send = (sent: JsonObject): Promise<JsonObject> =>
+    speak(draft, { method: 'tools/call', params: sent, ...talk.options }, means, watch)
+  const result = await askedInRounds({ from: served.item.id, params, send, ask: talk.ask, signal })
+  return { result, warnings: talk.warnings }
 }
 
-/** Sends one request to the server of a draft. Only what it may do twice is done again when a connection is lost. */
-export async function relay(
+/** Sends one request to the server of a draft; the result as it came, even where that is what the server wants to know. */
+export function relay(
   draft: Draft,
   { method, params }: RelayedRequest,
   means: PerformMeans,
   watch: Watch,
 ): Promise<JsonObject> {
+  return speak(draft, { method, params, ...openTalk(watch, draft.redact).options }, means, watch)
+}
+
+/** Only what it may do twice is done again when a connection is lost. */
+async function speak(
+  draft: Draft,
+  request: RelayedRequest & UpstreamTalk['options'],
+  means: PerformMeans,
+  watch: Watch,
+): Promise<JsonObject> {
   const effect = upstreamIn(draft)
-  const isRepeatable = method !== 'tools/call' || draft.plan.isRepeatable
+  const isRepeatable = request.method !== 'tools/call' || draft.plan.isRepeatable
   const { timeoutMs } = effect
+  const { signal, session: caller } = watch
   return cleanly(draft, () =>
     means.upstreams.request(upstreamOf(effect, means, watch), {
-      method,
-      params,
+      ...request,
       timeoutMs,
       isRepeatable,
-      signal: watch.signal,
-      ask: watch.ask,
-      tell: watch.tell,
+      signal,
+      caller,
     }),
   )
 }

@@ -1,7 +1,7 @@
 import type { Performed } from '../chain/perform.ts'
 import type { ItemRef } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
-import type { Report, Watch } from '../shared/progress.ts'
+import type { Report, Talk, Watch } from '../shared/progress.ts'
 import type { Redact } from '../shared/redact.ts'
 import type { Status } from '../shared/reply.ts'
 import type { ItemType } from '../shared/tool-type.ts'
@@ -28,7 +28,7 @@ export interface Caller {
 }
 
 /** A request as it came in: enough to record it, whatever becomes of it. */
-export interface Ticket {
+export interface Ticket extends Talk {
   readonly callId: string
   /** `execute.run`, `load.copy`, `search`. */
   readonly operation: string

@@ -5,6 +5,7 @@ import { FILE_OPERATIONS, fileOperation, serverFault, serverName } from './group
 import type { PermissionElement } from './permission-element.ts'
 import { listOf } from './permission-element.ts'
 import type { Match, Operation } from './rule.ts'
+import { SAMPLE } from './rule.ts'
 
 /** What one written form grants. */
 interface Grant {
@@ -231,6 +232,17 @@ function executeRow(element: PermissionElement, resource: string, context: RowCo
       if (!isKnown) return { unmapped: 'there is no such resource or server' }
       return serverTools(server, listOf(element, 'action', 'actions', 'tools'))
     }
+  }
+}
+
+/** Which servers may use the client's model. */
+function sampling(names: readonly string[] | null): Granted {
+  if (names === null) return { unmapped: 'it names no server' }
+  const servers = names.map(serverName)
+  const fault = servers.map((server) => serverFault(server)).find((found) => found !== null)
+  if (fault !== undefined) return { unmapped: `its name ${fault}` }
+  return {
+    grants: servers.map((server) => ({ op: 'tool', match: { kind: 'tool', server, actions: [SAMPLE] } })),
   }
 }
 
