@@ -83,6 +83,15 @@ async function speak(
   )
 }
 
+/** What the server of a draft says of itself, and the key its notices carry. */
+export async function describeUpstream(draft: Draft, means: PerformMeans, watch: Watch): Promise<JsonObject> {
+  const effect = upstreamIn(draft)
+  const described = await cleanly(draft, () =>
+    means.upstreams.describe(upstreamOf(effect, means, watch), watch.signal),
+  )
+  return { ...described, key: effect.key }
+}
+
 /** Asks the server of a draft what it has. */
 export async function listUpstream(draft: Draft, means: PerformMeans, watch: Watch): Promise<RawListing> {
   const effect = upstreamIn(draft)
@@ -97,9 +106,25 @@ function upstreamIn({ effect }: Draft): UpstreamDraft {
 }
 
 function upstreamOf(draft: UpstreamDraft, means: PerformMeans, watch: Watch): Upstream {
-  const { key, startupMs, keepAliveMs, served } = draft
-  return { id: served.item.id, key, startupMs, keepAliveMs, open: () => openWire(draft, means, watch) }
+  const { key, startupMs, keepAliveMs, served, isOlder } = draft
+  return {
+    id: served.item.id,
+    key,
+    startupMs,
+    keepAliveMs,
+    open: () => openWire(draft, means, watch),
+    ...(isOlder ? { prior: { ...OLDER, judgedAt: Date.now() } } : {}),
+  }
 }
+
+/** Taken for known, so that it is not asked whether it speaks the newer era. */
+const OLDER = {
+  era: 'legacy',
+  protocol: '2025-11-25',
+  capabilities: {},
+  serverInfo: {},
+  instructions: null,
+} as const
 
 /** What the server cannot say without a secret is told without it. */
 async function cleanly<T extends object>({ redact }: Draft, speak: () => Promise<T>): Promise<T> {

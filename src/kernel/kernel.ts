@@ -81,6 +81,8 @@ export interface Kernel {
   resultPage(callId: string, offset: number, limit: number): Promise<Page>
   /** What programs can be held by here. */
   sandbox(): Promise<Awaited<ReturnType<Chain['sandbox']>>>
+  /** Hears what servers tell beside their answers. Gives back how to hear no more. */
+  readonly onNotice: Chain['onNotice']
   /** What is in the vault, without the values, and where its key is. */
   readonly secrets: Vault['list']
   /** Takes every secret that this process knows out of what it says. */
@@ -174,6 +176,7 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
     questions: openQuestions(means),
     resultPage: (callId, offset, limit) => results.page(callId, offset, limit),
     sandbox: async () => chain.sandbox(),
+    onNotice: (listener) => chain.onNotice(listener),
     secrets: () => secrets.vault.list(),
     redact: secrets.redact,
     preload: (lookup) => chain.resolver.preload(lookup),
