@@ -19,8 +19,10 @@ export function guardTalk(call: Call, means: Means): Talk {
 }
 
 function guarded(ask: Ask, call: Call, means: Means): Ask {
-  return async ({ from: id, method, params }, signal) => {
+  return async ({ from: id, method, params: sent }, signal) => {
     const from = serverName(id)
+    // Tokens and tasks between the upstream and us are nobody else's.
+    const { _meta, task: _task, ...params } = sent
     if (JSON.stringify(params).length > LONGEST) throw refused(method, from, 'it is too long')
     switch (method) {
       case 'elicitation/create':

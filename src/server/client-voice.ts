@@ -2,7 +2,7 @@ import type { ServerContext } from '@modelcontextprotocol/server'
 import type { Notice, Report, Talk } from '../shared/progress.ts'
 import type { Abilities } from './client-abilities.ts'
 
-interface Voice {
+export interface Voice {
   readonly report: Report | undefined
   readonly tell: Talk['tell']
 }

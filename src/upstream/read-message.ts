@@ -1,3 +1,4 @@
+import { withExactNumbers } from '../shared/exact-numbers.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 
@@ -31,7 +32,7 @@ export function readMessage(line: string): Message | null {
 
 function parse(line: string): unknown {
   try {
-    return JSON.parse(line)
+    return JSON.parse(withExactNumbers(line))
   } catch {
     return null
   }
