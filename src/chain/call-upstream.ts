@@ -70,7 +70,8 @@ async function speak(
 ): Promise<JsonObject> {
   const effect = upstreamIn(draft)
   const isRepeatable = request.method !== 'tools/call' || draft.plan.isRepeatable
-  const { timeoutMs } = effect
+  // Who listens does so until they have heard enough.
+  const timeoutMs = request.method === 'subscriptions/listen' ? Infinity : effect.timeoutMs
   const { signal, session: caller } = watch
   return cleanly(draft, () =>
     means.upstreams.request(upstreamOf(effect, means, watch), {
@@ -90,6 +91,15 @@ export async function describeUpstream(draft: Draft, means: PerformMeans, watch:
     means.upstreams.describe(upstreamOf(effect, means, watch), watch.signal),
   )
   return { ...described, key: effect.key }
+}
+
+export function notifyUpstream(
+  draft: Draft,
+  { method, params }: RelayedRequest,
+  means: PerformMeans,
+  watch: Watch,
+): void {
+  means.upstreams.notify(upstreamOf(upstreamIn(draft), means, watch), method, params)
 }
 
 /** Asks the server of a draft what it has. */

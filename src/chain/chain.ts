@@ -17,7 +17,7 @@ import type { Store } from '../store/store.ts'
 import type { OwnPlaces } from './confine.ts'
 import type { Secrets } from '../store/vault/secrets.ts'
 import type { RelayedRequest } from './call-upstream.ts'
-import { describeUpstream, listUpstream, relay } from './call-upstream.ts'
+import { describeUpstream, listUpstream, notifyUpstream, relay } from './call-upstream.ts'
 import { digestOf } from './compile-plan.ts'
 import type { Draft } from './draft.ts'
 import { draftCall } from './draft.ts'
@@ -76,6 +76,8 @@ export interface Chain {
   list(draft: Draft, watch?: Watch): Promise<RawListing>
   /** What the server of a draft says of itself, with the key that its notices carry. */
   describe(draft: Draft, watch?: Watch): Promise<JsonObject>
+  /** Tells the server of a draft something, where there is a connection to it. */
+  notify(draft: Draft, notice: RelayedRequest, watch?: Watch): void
   /** Hears what servers tell beside their answers. Gives back how to hear no more. */
   onNotice(listener: (notice: UpstreamNotice) => void): () => void
   /** Sends a request to the server of a draft as it is, and gives its answer as it came but for live secrets. */
@@ -170,6 +172,7 @@ export function openChain(given: ChainMeans): Chain {
     perform: (draft, watch) => perform(draft, means, watch),
     list: (draft, watch = {}) => listUpstream(draft, means, watch),
     describe: (draft, watch = {}) => describeUpstream(draft, means, watch),
+    notify: (draft, notice, watch = {}) => notifyUpstream(draft, notice, means, watch),
     onNotice: (listener) => upstreams.onNotice(listener),
     relay: (draft, request, watch = {}) => relay(draft, request, means, watch),
     post: (message, watch) => post(message, httpClient, watch),

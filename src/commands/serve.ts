@@ -6,7 +6,7 @@ import { readOrMakeToken } from '../server/token.ts'
 import { systemClock } from '../shared/clock.ts'
 import { createIds } from '../shared/ids.ts'
 import { createDesk } from './desk.ts'
-import { createServed } from './endpoint.ts'
+import { createServed, openWhole } from './endpoint.ts'
 import type { Terminal } from './terminal.ts'
 import { openTerminal } from './terminal.ts'
 import { untilEnded } from './until-ended.ts'
@@ -15,6 +15,8 @@ interface ServeOptions {
   readonly port?: number
   readonly auth: boolean
   readonly json?: boolean
+  /** A server to be seen whole in place of the four tools. */
+  readonly passthrough?: string
 }
 
 /** `kiwi serve`: the endpoint over HTTP on this machine. */
@@ -23,7 +25,9 @@ export async function serveCommand(options: ServeOptions): Promise<number> {
   const config = loadConfig(readEnvironment(), flags)
   const token = options.auth ? await readOrMakeToken(config.token) : null
   const served = createServed(() => config, token === null ? 'local' : 'bearer')
-  const http = await openHttp(buildServer(served.endpoint), {
+  const whole = options.passthrough === undefined ? null : await openWhole(served, options.passthrough)
+  const http = await openHttp(whole?.build ?? buildServer(served.endpoint), {
+    ...(whole === null ? {} : { bus: whole.bus }),
     port: config.port,
     token: token?.token ?? null,
     clock: systemClock,
@@ -34,6 +38,7 @@ export async function serveCommand(options: ServeOptions): Promise<number> {
     terminal.out(JSON.stringify({ url: http.url, token_file: token === null ? null : config.token }))
   else welcome(terminal, http.url, token === null ? null : { ...token, file: config.token })
   await untilEnded(new Promise(() => undefined), async () => {
+    whole?.close()
     await http.close()
     await served.close()
   })

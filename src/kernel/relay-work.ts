@@ -80,11 +80,14 @@ function demandsOf(draft: Draft, { method }: RelayOrder, { own }: Means): readon
 async function passOn(draft: Draft, order: RelayOrder, watch: Watch, { chain }: Means): Promise<Performed> {
   const { method, params } = order
   if (method === null) return { data: await chain.describe(draft, watch), warnings: [] }
-  const from = draft.plan.items.at(-1)?.id ?? ''
-  const sent =
-    draft.effect.kind === 'mcp' && draft.effect.toolName !== null
-      ? { ...params, name: draft.effect.toolName, arguments: draft.parameters }
-      : params
+  if (method.startsWith('notifications/')) {
+    chain.notify(draft, { method, params }, watch)
+    return { data: {}, warnings: [] }
+  }
+  if (draft.effect.kind !== 'mcp') throw new TypeError('what is no server was to be passed on to')
+  const { toolName, served } = draft.effect
+  const from = served.item.id
+  const sent = toolName === null ? params : { ...params, name: toolName, arguments: draft.parameters }
   const send = (round: JsonObject): Promise<JsonObject> =>
     chain.relay(draft, { method, params: round }, watch).catch((error: unknown) => {
       throw asSaid(error)
