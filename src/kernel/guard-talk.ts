@@ -7,7 +7,7 @@ import { chargeCall } from './budget.ts'
 import { credentialField } from './credential-field.ts'
 import type { Means } from './means.ts'
 import { maySample } from './policy/may-sample.ts'
-import { serverName } from './policy/groups.ts'
+import { serverName } from '../shared/groups.ts'
 
 /** What an upstream asks of the client comes through here: some things are asked of nobody, and all say who asks. */
 export function guardTalk(call: Call, means: Means): Talk {

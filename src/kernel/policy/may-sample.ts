@@ -1,5 +1,5 @@
 import { decide } from './decide.ts'
-import { serverName } from './groups.ts'
+import { serverName } from '../../shared/groups.ts'
 import type { Demand, Layer, ReadyRule } from './rule.ts'
 import { SAMPLE } from './rule.ts'
 
