@@ -47,8 +47,9 @@ export function createServed(config: () => Config, principal: string): Served {
 export async function openWhole({ endpoint, open }: Served, name: string): Promise<Passthrough> {
   const { openPassthrough } = await import('../server/passthrough.ts')
   const { spaces } = await open()
-  const ref = parseItemRef(name)
-  if ((await spaces.at(endpoint.folder).find(ref, 'mcp')) !== null) return openPassthrough(endpoint, name)
+  const lookup = spaces.at(endpoint.folder)
+  lookup.freshen(true)
+  if ((await lookup.find(parseItemRef(name), 'mcp')) !== null) return openPassthrough(endpoint, name)
   throw new KiwiError('NOT_FOUND', `Cannot pass on to "${name}": there is no such server`, {
     hint: `Find it with: kiwi search mcp:*; or add it: kiwi add ${name} -- <command>`,
   })

@@ -127,6 +127,7 @@ function asSaid(error: unknown): unknown {
 
 /** As its tools are called after it. */
 async function nameOf({ server }: RelayOrder, lookup: Lookup): Promise<string> {
+  lookup.freshen()
   const item = await lookup.find(server, 'mcp')
   return serverName(item?.id ?? server.name)
 }

@@ -16,13 +16,12 @@ export interface Tasks {
   attach(server: Server, principal: string): void
   /** Gives what a request is answered with. The work starts after that, and its row stands before. */
   begin(principal: string, work: TaskWork, controller?: AbortController): Promise<JsonObject>
-  close(): void
 }
 
 export type TaskWork = (control: TaskControl) => Promise<JsonObject>
 
 export interface TaskControl {
-  /** Aborted when somebody cancels it, and when the server ends. */
+  /** Aborted when somebody cancels it. */
   readonly signal: AbortSignal
   /** Waits until everything asked for is answered: requests and answers by key. */
   readonly ask: (requests: JsonObject) => Promise<JsonObject>
@@ -117,9 +116,10 @@ export function openTasks({ rows, clock, ids }: TaskMeans): Tasks {
       if (row !== null) run.hear(row)
     }
   }
-  const timer = setInterval(() => {
-    if (running.size > 0) look().catch(() => undefined)
-  }, POLL_INTERVAL_MS).unref()
+  const keepLooking = (): void => {
+    if (running.size === 0) return
+    setTimeout(() => void look().catch(() => undefined).finally(keepLooking), POLL_INTERVAL_MS).unref()
+  }
 
   return {
     attach(server, principal) {
@@ -159,12 +159,9 @@ export function openTasks({ rows, clock, ids }: TaskMeans): Tasks {
       }
       await (await rows()).create(row)
       running.set(id, createRunning(controller))
+      if (running.size === 1) keepLooking()
       setImmediate(() => void perform(id, work, controller).catch(() => undefined))
       return { ...viewOf(row), resultType: 'task' }
-    },
-    close() {
-      clearInterval(timer)
-      for (const { controller } of running.values()) controller.abort()
     },
   }
 }
