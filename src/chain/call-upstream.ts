@@ -5,6 +5,7 @@ import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
 import { textOf } from '../shared/template.ts'
+import { fillArguments } from '../spaces/definitions/overrides.ts'
 import type { Draft } from './draft.ts'
 import type { UpstreamDraft } from './draft-upstream.ts'
 import { askedInRounds } from './input-rounds.ts'
@@ -42,7 +43,7 @@ export async function callTool(
   }
   const params = {
     name: toolName,
-    arguments: draft.parameters,
+    arguments: fillArguments(draft.plan.item.manifest.config['mcp_arguments'], draft.parameters),
     ...(Object.keys(meta).length === 0 ? {} : { _meta: meta }),
   }
   const send = (sent: JsonObject): Promise<JsonObject> =>
@@ -116,7 +117,8 @@ function upstreamIn({ effect }: Draft): UpstreamDraft {
 }
 
 function upstreamOf(draft: UpstreamDraft, means: PerformMeans, watch: Watch): Upstream {
-  const { key, startupMs, keepAliveMs, served, isOlder } = draft
+  const { key, identity, startupMs, keepAliveMs, served, isOlder } = draft
+  means.listChanges.note(key, identity)
   return {
     id: served.item.id,
     key,

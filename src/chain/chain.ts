@@ -32,6 +32,7 @@ import { createFindImports } from './find-imports.ts'
 import type { Granted } from './find-granted.ts'
 import { createFindGranted } from './find-granted.ts'
 import { createGatherRequirements } from './gather-requirements.ts'
+import { openListChanges } from './list-changes.ts'
 import type { Library } from './library.ts'
 import { createFindLibrary, grantDigest } from './library.ts'
 import type { Performed } from './perform.ts'
@@ -113,7 +114,8 @@ export function openChain(given: ChainMeans): Chain {
   const verify = openVerify({ ownKey: openOwnKey(config), publishers, store })
   const judge = openJudge({ verify, store, clock, userSpace })
   const passedOn = childEnvironment(environment)
-  const means = { subprocess, workFolders, environments, httpClient, upstreams }
+  const listChanges = openListChanges(upstreams, store)
+  const means = { subprocess, workFolders, environments, httpClient, upstreams, listChanges }
   const schemas = openSchemas()
   const isNeeded = async (project: string, exceptCallId: string): Promise<boolean> =>
     (await store.undo.unfinished(project)).some(({ call_id }) => call_id !== exceptCallId)

@@ -2,6 +2,7 @@ import type { HttpClient } from '../primitives/http/http-client.ts'
 import type { Subprocess } from '../primitives/subprocess/subprocess.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Environments } from './environments.ts'
+import type { ListChanges } from './list-changes.ts'
 import type { WorkFolders } from './work-folder.ts'
 
 /** What a call is made with. */
@@ -11,4 +12,5 @@ export interface PerformMeans {
   readonly upstreams: Upstreams
   readonly workFolders: WorkFolders
   readonly environments: Environments
+  readonly listChanges: ListChanges
 }

@@ -227,6 +227,7 @@ describe('P2: what kept a program from starting has a code of its own', () => {
         sandbox: unused,
         close: unused,
       },
+      listChanges: { note: () => {} },
       upstreams: {
         request: unused,
         describe: unused,

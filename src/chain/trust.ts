@@ -62,6 +62,12 @@ export function openJudge({ verify, store, clock, userSpace }: JudgeMeans): Judg
       const now = clock.now()
       const judgeLink = async (item: Item, executors: readonly Item[]): Promise<LinkTrust> => {
         if (item.space === 'builtin') return { item, level: 4, signature: null, refuse: null }
+        const [server, ...below] = executors
+        // What a server lists is worth what the server is, which says itself what stands against it.
+        if (item.space === 'mcp' && server !== undefined) {
+          const { level } = await judgeLink(server, below)
+          return { item, level, signature: null, refuse: null }
+        }
         const ids = executors.map(({ id }) => id)
         const signature = await verify(item, ids)
         const untrusted = item.space === 'project' && !isProjectTrusted ? projectPath : null

@@ -23,7 +23,8 @@ import { updateWork } from './update-work.ts'
 /** From what a request means to what it would do. */
 export async function workOut(understood: Understood, ticket: Ticket, means: Means): Promise<Arrival> {
   const { lookup, isDryRun } = understood
-  return { work: await workOf(understood, ticket, means), projectPath: lookup.projectPath, isDryRun }
+  const bound = isDryRun ? { ...means, listings: null } : means
+  return { work: await workOf(understood, ticket, bound), projectPath: lookup.projectPath, isDryRun }
 }
 
 function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Promise<Work> {

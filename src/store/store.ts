@@ -43,10 +43,20 @@ export interface StoreView {
   readonly trustedProjects: Trust['projects']
   readonly grants: Grants['read']
   readonly standing: UndoLog['standing']
+  readonly listed: Catalog['tools']
   readonly readOnlyReason: string | null
 }
 
-export function viewOf({ registry, index, trust, journal, grants, undo, readOnlyReason }: Store): StoreView {
+export function viewOf({
+  registry,
+  index,
+  trust,
+  journal,
+  grants,
+  undo,
+  catalog,
+  readOnlyReason,
+}: Store): StoreView {
   return {
     versions: (toolId) => registry.versions(toolId),
     search: (query) => index.search(query),
@@ -56,6 +66,7 @@ export function viewOf({ registry, index, trust, journal, grants, undo, readOnly
     trustedProjects: () => trust.projects(),
     grants: (tool) => grants.read(tool),
     standing: (limit) => undo.standing(limit),
+    listed: (key) => catalog.tools(key),
     readOnlyReason,
   }
 }

@@ -1,7 +1,9 @@
 import type { InFlight, Pending } from './pending.ts'
 
 /** Whose matter it is when an upstream speaks by itself, which few of them say. */
-export type Addressee = { readonly asked: InFlight } | { readonly asked: null; readonly why: 'several' | 'none' }
+export type Addressee =
+  | { readonly asked: InFlight }
+  | { readonly asked: null; readonly why: 'several' | 'none' }
 
 /**
  * The newest request that `can` take it, when all that wait are one caller's. Between several callers nothing is guessed:

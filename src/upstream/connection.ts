@@ -57,10 +57,14 @@ function whyNot({ id, skipped, lastSaid }: Peer, error: unknown): unknown {
   if (error.code === 'TOOL_FAILED') return new KiwiError('UPSTREAM_UNAVAILABLE', error.message, extras)
   if (error.code !== 'TIMEOUT') return error
   const noise = skipped === 0 ? '' : `; it wrote ${skipped} lines that are no messages`
-  return new KiwiError('UPSTREAM_UNAVAILABLE', `Cannot start "${id}": it does not answer${noise}${lastSaid()}`, {
-    ...extras,
-    hint: 'Check its command or address, and give it more time with startup_timeout if it needs that',
-  })
+  return new KiwiError(
+    'UPSTREAM_UNAVAILABLE',
+    `Cannot start "${id}": it does not answer${noise}${lastSaid()}`,
+    {
+      ...extras,
+      hint: 'Check its command or address, and give it more time with startup_timeout if it needs that',
+    },
+  )
 }
 
 function connectionOf(peer: Peer, description: Description, isAssumed: boolean): Connection {
@@ -76,7 +80,7 @@ function connectionOf(peer: Peer, description: Description, isAssumed: boolean):
     notify: (method, params) => peer.tell({ method, params }),
     async isMisjudged(error) {
       if (isProven || !(error instanceof KiwiError) || error.code !== 'TOOL_FAILED') return false
-      isProven = (await discover(peer, PROBE_MS).catch(() => null)) !== null
+      isProven = await isModern(peer)
       return !isProven
     },
     get isOpen() {
@@ -95,6 +99,14 @@ function connectionOf(peer: Peer, description: Description, isAssumed: boolean):
 }
 
 const PROBE_MS = 5000
+
+async function isModern(peer: Peer): Promise<boolean> {
+  try {
+    return (await discover(peer, PROBE_MS)) !== null
+  } catch {
+    return false
+  }
+}
 
 /** An upstream of the newer era tells of changes only where it was asked to. No request of ours has the number 0. */
 function listen(peer: Peer, { era, capabilities: { tools } }: Description): void {

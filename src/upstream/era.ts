@@ -61,7 +61,13 @@ export function modernDescription(result: JsonObject, judgedAt: number): Descrip
   const { supportedVersions, _meta: meta } = result
   if (!Array.isArray(supportedVersions) || !supportedVersions.includes(MODERN_PROTOCOL)) return null
   const info = isJsonObject(meta) ? meta[SERVER_INFO_KEY] : undefined
-  return { era: 'modern', protocol: MODERN_PROTOCOL, ...describedIn(result), serverInfo: objectIn(info), judgedAt }
+  return {
+    era: 'modern',
+    protocol: MODERN_PROTOCOL,
+    ...describedIn(result),
+    serverInfo: objectIn(info),
+    judgedAt,
+  }
 }
 
 /** What `initialize` answered; null when it speaks a revision that we do not. */
@@ -71,7 +77,10 @@ export function legacyDescription(result: JsonObject, judgedAt: number): Descrip
   return { era: 'legacy', protocol, ...describedIn(result), serverInfo: objectIn(serverInfo), judgedAt }
 }
 
-function describedIn({ capabilities, instructions }: JsonObject): Pick<Description, 'capabilities' | 'instructions'> {
+function describedIn({
+  capabilities,
+  instructions,
+}: JsonObject): Pick<Description, 'capabilities' | 'instructions'> {
   return {
     capabilities: objectIn(capabilities),
     instructions: typeof instructions === 'string' ? instructions : null,

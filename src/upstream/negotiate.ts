@@ -53,14 +53,17 @@ export async function discover(peer: Peer, timeoutMs: number, now = 0): Promise<
 function judged(peer: Peer, error: unknown): null {
   if (!(error instanceof KiwiError)) throw error
   if (error.code === 'TOOL_FAILED' || isRefusedByAddress(error)) return null
-  if (error.code === 'UPSTREAM_UNAVAILABLE' && !peer.isOpen) throw new EndedOnProbe(error.message, { cause: error })
+  if (error.code === 'UPSTREAM_UNAVAILABLE' && !peer.isOpen)
+    throw new EndedOnProbe(error.message, { cause: error })
   throw error
 }
 
 /** An address that does not know the request refuses it as a whole. */
 function isRefusedByAddress({ code, details }: KiwiError): boolean {
   const status = details['status_code']
-  return code === 'HTTP_STATUS' && typeof status === 'number' && status < 500 && status !== 401 && status !== 403
+  return (
+    code === 'HTTP_STATUS' && typeof status === 'number' && status < 500 && status !== 401 && status !== 403
+  )
 }
 
 async function initialize(peer: Peer, timeoutMs: number, judgedAt: number): Promise<Description> {
@@ -69,10 +72,14 @@ async function initialize(peer: Peer, timeoutMs: number, judgedAt: number): Prom
   const description = legacyDescription(result, judgedAt)
   if (description !== null) return description
   const spoken = JSON.stringify(result['protocolVersion'] ?? null).slice(0, 100)
-  throw new KiwiError('UPSTREAM_UNAVAILABLE', `Cannot use "${peer.id}": it speaks the unknown revision ${spoken}`, {
-    retryable: false,
-    hint: 'Use a newer version of Kiwi or of the server',
-  })
+  throw new KiwiError(
+    'UPSTREAM_UNAVAILABLE',
+    `Cannot use "${peer.id}": it speaks the unknown revision ${spoken}`,
+    {
+      retryable: false,
+      hint: 'Use a newer version of Kiwi or of the server',
+    },
+  )
 }
 
 async function within<T>(work: Promise<T>, ms: number): Promise<T | 'late'> {

@@ -6,6 +6,7 @@ import { paramsOf } from './era.ts'
 import { openHearing } from './hear.ts'
 import type { Deliver } from './notices.ts'
 import { openNotices } from './notices.ts'
+import type { Pending } from './pending.ts'
 import { cancelled, lost, openPending } from './pending.ts'
 import type { Message } from './read-message.ts'
 import { readMessage } from './read-message.ts'
@@ -27,7 +28,7 @@ export interface Peer {
   /** Lines that were no messages, and answers that nobody waited for. */
   readonly skipped: number
   /** What it wrote last beside its messages, to stand at the end of a sentence; or ''. */
-  lastSaid(): string
+  readonly lastSaid: () => string
   /** Kept when nothing more comes. */
   readonly ended: Promise<void>
   /** Kept when the other end is gone, with why, in words. */
@@ -72,24 +73,9 @@ export function openPeer(id: string, wire: Wire, onNotice: Deliver): Peer {
     asks.close()
     notices.close()
   }
-  const finish = async (): Promise<string> => {
-    await ended
-    // One that closes its output and lives on is of no more use; nobody waits until it is gone.
-    const closed = wire.close()
-    const late = { reason: 'it closed its output', isTooLarge: false }
-    const { reason, isTooLarge } = await Promise.race([closed, delay(END_MS, late, { ref: false })])
-    pending.loseAll(reason + lastSaid(), isTooLarge)
-    await closed
-    return reason + lastSaid()
-  }
-  /** What it wrote last tells most. */
-  const lastSaid = (): string => {
-    const line = wire.said().trimEnd().split('\n').at(-1) ?? ''
-    return line === '' ? '' : `: ${line.slice(0, SAID_CHARACTERS)}`
-  }
-
   const ended = read()
-  const gone = finish()
+  const lastSaid = (): string => lineSaid(wire)
+  const gone = ended.then(() => finish(wire, pending))
 
   return {
     id,
@@ -130,11 +116,32 @@ export function openPeer(id: string, wire: Wire, onNotice: Deliver): Peer {
   }
 }
 
+/** One that closes its output and lives on is of no more use; nobody waits until it is gone. */
+async function finish(wire: Wire, pending: Pending): Promise<string> {
+  const closed = wire.close()
+  const late = { reason: 'it closed its output', isTooLarge: false }
+  const { reason, isTooLarge } = await Promise.race([closed, delay(END_MS, late, { ref: false })])
+  const why = reason + lineSaid(wire)
+  pending.loseAll(why, isTooLarge)
+  await closed
+  return why
+}
+
+/** What it wrote last tells most. */
+function lineSaid(wire: Wire): string {
+  const line = wire.said().trimEnd().split('\n').at(-1) ?? ''
+  return line === '' ? '' : `: ${line.slice(0, SAID_CHARACTERS)}`
+}
+
 /** What could not be handed over was not asked; of what was, nobody knows. */
 function sendFailure(id: string, error: unknown, { isRepeatable }: UpstreamRequest): KiwiError {
   if (!(error instanceof KiwiError)) return unsent(id, error)
   if (error.code !== 'OUTCOME_UNKNOWN' || !isRepeatable) return error
-  return lost(id, { why: error.message.replace(/^Cannot use "[^"]*": /, ''), isTooLarge: false, isRepeatable })
+  return lost(id, {
+    why: error.message.replace(/^Cannot use "[^"]*": /, ''),
+    isTooLarge: false,
+    isRepeatable,
+  })
 }
 
 function unsent(id: string, cause?: unknown): KiwiError {

@@ -22,7 +22,7 @@ export interface InFlight {
   readonly number: number
   readonly request: UpstreamRequest
   readonly answer: Promise<JsonObject>
-  fail(error: KiwiError): void
+  readonly fail: (error: KiwiError) => void
   /** Called when it is over, however it ended. */
   onEnd: (() => void) | null
 }
@@ -91,7 +91,7 @@ export function openPending(id: string): Pending {
 }
 
 interface Entry extends InFlight {
-  succeed(result: JsonObject): void
+  readonly succeed: (result: JsonObject) => void
 }
 
 interface Resolvers {
@@ -147,5 +147,7 @@ const SAID_CHARACTERS = 500
 /** What it refused with goes along whole, for whoever passes it on. */
 function refused(id: string, error: RpcError): KiwiError {
   const said = JSON.stringify(error.message.slice(0, SAID_CHARACTERS))
-  return new KiwiError('TOOL_FAILED', `Cannot use "${id}": it says ${said}`, { details: { rpc_error: error } })
+  return new KiwiError('TOOL_FAILED', `Cannot use "${id}": it says ${said}`, {
+    details: { rpc_error: error },
+  })
 }

@@ -35,9 +35,17 @@ describe('a line of an upstream', () => {
   })
 
   test.each([
-    ['an answer fails', (deep: string) => `{"jsonrpc":"2.0","id":1,"result":{"a":${deep}}}`, { kind: 'error', id: 1, error: 'too_deep' }],
+    [
+      'an answer fails',
+      (deep: string) => `{"jsonrpc":"2.0","id":1,"result":{"a":${deep}}}`,
+      { kind: 'error', id: 1, error: 'too_deep' },
+    ],
     ['a notice is none', (deep: string) => `{"jsonrpc":"2.0","method":"x","params":{"a":${deep}}}`, null],
-    ['a request is none', (deep: string) => `{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":${deep}}}`, null],
+    [
+      'a request is none',
+      (deep: string) => `{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":${deep}}}`,
+      null,
+    ],
   ])('nested too deep, %s; depth itself costs nothing', (_, line, read) => {
     for (const levels of [100, 100_000]) {
       expect(readMessage(line('['.repeat(levels) + ']'.repeat(levels)))).toEqual(read)
@@ -46,7 +54,9 @@ describe('a line of an upstream', () => {
   })
 
   test('keys that reach a prototype stay keys', () => {
-    const message = readMessage('{"jsonrpc":"2.0","id":1,"result":{"__proto__":{"polluted":1},"constructor":{}}}')
+    const message = readMessage(
+      '{"jsonrpc":"2.0","id":1,"result":{"__proto__":{"polluted":1},"constructor":{}}}',
+    )
     expect(message).toMatchObject({ kind: 'result', id: 1 })
     expect(Reflect.get({}, 'polluted')).toBeUndefined()
     expect(readMessage('{"__proto__":{"jsonrpc":"2.0","id":1,"result":{}}}')).toBeNull()

@@ -67,10 +67,8 @@ function parse(text: string): unknown {
 function isDeeper(value: JsonValue | undefined, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (levels === 0) return true
-  if (Array.isArray(value)) {
-    for (const inner of value) if (isDeeper(inner, levels - 1)) return true
-    return false
+  for (const inner of Array.isArray(value) ? value : Object.values(value)) {
+    if (isDeeper(inner, levels - 1)) return true
   }
-  for (const key in value) if (isDeeper(Reflect.get(value, key), levels - 1)) return true
   return false
 }

@@ -39,8 +39,12 @@ export function openRestarts(clock: Clock): Restarts {
 function circuitOpen(id: string, waitMs: number, lastError: string | null): KiwiError {
   const wait = Math.max(1, Math.ceil(waitMs / 1000))
   const why = lastError === null ? '' : `: ${lastError}`
-  return new KiwiError('UPSTREAM_UNAVAILABLE', `Cannot start "${id}": it ended too often within a minute${why}`, {
-    details: { retry_after: wait },
-    hint: `Wait ${wait} s, or ask the person to look at the server`,
-  })
+  return new KiwiError(
+    'UPSTREAM_UNAVAILABLE',
+    `Cannot start "${id}": it ended too often within a minute${why}`,
+    {
+      details: { retry_after: wait },
+      hint: `Wait ${wait} s, or ask the person to look at the server`,
+    },
+  )
 }

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { field } from '../../test/fixtures/field.ts'
+import { isAlive } from '../../test/fixtures/probe.ts'
 import type { TempUpstreams } from '../../test/fixtures/temp-upstreams.ts'
-import { isAlive, openTempUpstreams } from '../../test/fixtures/temp-upstreams.ts'
+import { openTempUpstreams } from '../../test/fixtures/temp-upstreams.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { UpstreamNotice } from './upstream.ts'
 
@@ -12,7 +13,11 @@ beforeEach(() => {
 afterEach(() => temp.close())
 
 const textOf = (result: JsonObject): unknown => field(result, 'content', 0, 'text')
-const request = { method: 'tools/call', params: { name: 'echo', arguments: { word: 'w' } }, timeoutMs: 20_000 }
+const request = {
+  method: 'tools/call',
+  params: { name: 'echo', arguments: { word: 'w' } },
+  timeoutMs: 20_000,
+}
 const repeatable = { ...request, isRepeatable: true }
 
 describe('M3: one connection', () => {
@@ -76,7 +81,10 @@ describe('M3: one connection', () => {
   test('M3: closing ends every server, one that is being started too', async () => {
     const pid = await temp.pid()
     const starting = temp.call('echo', {}, { mode: 'deaf' })
-    await Promise.all([expect(starting).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' }), temp.upstreams.close()])
+    await Promise.all([
+      expect(starting).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' }),
+      temp.upstreams.close(),
+    ])
     expect(isAlive(pid)).toBe(false)
     await expect(temp.call('echo')).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' })
   })

@@ -6,7 +6,8 @@ import type { Connection } from './connection.ts'
 import { closingError } from './connection.ts'
 import { cancelled } from './pending.ts'
 import type { Place } from './place.ts'
-import { createPlace, isPassing, spread } from './place.ts'
+import { createPlace } from './place.ts'
+import { isPassing, spread } from './starter.ts'
 import type { Description, Upstream, UpstreamNotice, UpstreamRequest, UpstreamStatus } from './upstream.ts'
 
 /** Connections to upstreams: opened by the first call, shared, opened anew when one is lost, closed when idle. */
@@ -67,7 +68,11 @@ export function openUpstreams({ clock = systemClock, waitsMs = WAITS_MS }: Upstr
     }
   }
 
-  const connectionTo = async (upstream: Upstream, place: Place, signal?: AbortSignal): Promise<Connection> => {
+  const connectionTo = async (
+    upstream: Upstream,
+    place: Place,
+    signal?: AbortSignal,
+  ): Promise<Connection> => {
     if (closing.signal.aborted) throw closingError(upstream.id)
     const opening = place.connect(upstream)
     makeRoom()
@@ -83,7 +88,9 @@ export function openUpstreams({ clock = systemClock, waitsMs = WAITS_MS }: Upstr
         place.touch()
         try {
           const leftMs = attempt === 0 ? request.timeoutMs : request.timeoutMs + startedAt - clock.monotonic()
-          return await connection.request(attempt === 0 ? request : { ...request, timeoutMs: Math.max(leftMs, 1) })
+          return await connection.request(
+            attempt === 0 ? request : { ...request, timeoutMs: Math.max(leftMs, 1) },
+          )
         } catch (error) {
           if (await connection.isMisjudged(error)) await place.forget(connection)
           else if (!isPassing(error) || attempt >= waitsMs.length) throw error
