@@ -139,10 +139,10 @@ const OLDER = {
 } as const
 
 /** What the server cannot say without a secret is told without it. */
-async function cleanly<T extends object>({ redact }: Draft, speak: () => Promise<T>): Promise<T> {
+async function cleanly<T extends object>({ redact }: Draft, say: () => Promise<T>): Promise<T> {
   try {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- answers are JSON, and redacting keeps their shape
-    return redact((await speak()) as unknown as JsonObject) as unknown as T
+    return redact((await say()) as unknown as JsonObject) as unknown as T
   } catch (error) {
     if (!(error instanceof KiwiError)) throw error
     const { code, hint, retryable, details } = error

@@ -39,12 +39,17 @@ function textsOf(blocks: readonly JsonValue[]): readonly string[] {
 function saysMore(blocks: readonly JsonValue[], structured: JsonValue | undefined): boolean {
   const [only, ...others] = blocks
   if (only === undefined) return false
-  const isPlainText =
-    isJsonObject(only) && only['type'] === 'text' && typeof only['text'] === 'string' && Object.keys(only).length === 2
-  if (!isPlainText || others.length > 0) return true
-  if (structured === undefined || only['text'] === structured) return false
-  const told = parsePlain(String(only['text']))
+  const text = plainText(only)
+  if (text === null || others.length > 0) return true
+  if (structured === undefined || text === structured) return false
+  const told = parsePlain(text)
   return told === undefined || !isPlain(structured) || canonicalJson(told) !== canonicalJson(structured)
+}
+
+/** Null for a block that is anything else, or says more than its text. */
+function plainText(block: JsonValue): string | null {
+  if (!isJsonObject(block) || block['type'] !== 'text' || Object.keys(block).length > 2) return null
+  return typeof block['text'] === 'string' ? block['text'] : null
 }
 
 function isPlain(value: JsonValue): boolean {

@@ -73,6 +73,13 @@ function hostOf(url: unknown): string | null {
 
 const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'])
 
+/** As the protocol says that a person would not have it. */
+const REJECTED = -1
+
 function refused(method: AskedOfClient['method'], from: string, reason: string): KiwiError {
-  return new KiwiError('PERMISSION_DENIED', `Cannot pass "${visible(method).slice(0, 64)}" of "${from}" on: ${reason}`)
+  return new KiwiError(
+    'PERMISSION_DENIED',
+    `Cannot pass "${visible(method).slice(0, 64)}" of "${from}" on: ${reason}`,
+    { details: { rpc_error: { code: REJECTED } } },
+  )
 }

@@ -7,6 +7,7 @@ import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import type { Ask, Watch } from '../shared/progress.ts'
 import { redactBoth } from '../shared/redact.ts'
+import { fillArguments } from '../spaces/definitions/overrides.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { RelayOrder, Ticket, Wish, Work } from './call.ts'
 import { heldPaths } from './held-paths.ts'
@@ -17,6 +18,7 @@ import { runDemands } from './run-demands.ts'
 import { runPreview } from './run-preview.ts'
 import { linksOf, trustedPlan } from './run-work.ts'
 import { screenRun } from './screen-run.ts'
+import { shownTools } from './shown-tools.ts'
 
 /** A request of a client that sees one server whole: judged and recorded like a run, and passed on as it is. */
 export async function relayWork(
@@ -32,7 +34,7 @@ export async function relayWork(
     called === null
       ? ({ ref: order.server, itemType: 'mcp' } as const)
       : ({ ref: parseItemRef(`${await nameOf(order, lookup)}.${called}`), itemType: 'tool' } as const)
-  const { plan, spaceRoot, policy, warnings } = await trustedPlan(meant, lookup, means)
+  const { plan, spaceRoot, policy, warnings } = await trustedPlan(meant, lookup, means, ticket)
   const given = order.params['arguments']
   const drafted = await chain.draft(plan, {
     callId: ticket.callId,
@@ -64,7 +66,10 @@ export async function relayWork(
     preview: (isWhole = false) => runPreview(draft, isWhole),
     warnings: [...plan.warnings, ...plan.trust.warnings, ...warnings, ...draft.warnings],
     perform: (watch = {}) =>
-      screenRun({ toolId: id, projectPath }, means, () => passOn(draft, order, watch, means)),
+      screenRun({ toolId: id, projectPath }, means, async () => {
+        if (order.method !== 'tools/list') return passOn(draft, order, watch, means)
+        return shownTools(id, policy, { ticket, lookup, means })
+      }),
   }
 }
 
@@ -87,7 +92,7 @@ async function passOn(draft: Draft, order: RelayOrder, watch: Watch, { chain }: 
   if (draft.effect.kind !== 'mcp') throw new TypeError('what is no server was to be passed on to')
   const { toolName, served } = draft.effect
   const from = served.item.id
-  const sent = toolName === null ? params : { ...params, name: toolName, arguments: draft.parameters }
+  const sent = toolName === null ? params : { ...params, name: toolName, arguments: filled(draft) }
   const send = (round: JsonObject): Promise<JsonObject> =>
     chain.relay(draft, { method, params: round }, watch).catch((error: unknown) => {
       throw asSaid(error)
@@ -98,6 +103,10 @@ async function passOn(draft: Draft, order: RelayOrder, watch: Watch, { chain }: 
     return { data: await askedInRounds({ from, params: sent, send, ask, signal }), warnings: [] }
   }
   return { data: await guarded(await send(sent), from, ask), warnings: [] }
+}
+
+function filled({ plan, parameters }: Draft): JsonObject {
+  return fillArguments(plan.item.manifest.config['mcp_arguments'], parameters)
 }
 
 const refuseToAsk: Ask = ({ method }) => {

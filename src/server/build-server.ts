@@ -7,7 +7,7 @@ import type { Reply } from '../shared/reply.ts'
 import { createAsking } from './ask-client.ts'
 import { abilitiesOf } from './client-abilities.ts'
 import { createRoot } from './client-root.ts'
-import type { ParkedCall } from './parked-calls.ts'
+import type { Making } from './parked-call.ts'
 import { openParkedCalls } from './parked-calls.ts'
 import { pushTalk } from './push-talk.ts'
 
@@ -59,7 +59,7 @@ export function buildServer(endpoint: Endpoint): McpServerFactory {
         defaultProject: () => (hasRoots() ? root.of(ctx) : Promise.resolve(endpoint.folder)),
       }
       const abilities = abilitiesOf({ era, ctx, opened: server.getClientCapabilities(), level })
-      const call: ParkedCall = (talk, signal) => answer(endpoint, params, { ...client, ...talk }, signal)
+      const call: Making = (talk, signal) => answer(endpoint, params, { ...client, ...talk }, signal)
       const occasion = { ctx, params, abilities }
       const make = (): Promise<Reply | InputRequiredResult> =>
         era === 'modern'

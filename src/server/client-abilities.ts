@@ -1,5 +1,6 @@
 import type { ClientCapabilities, ServerContext } from '@modelcontextprotocol/server'
 import { CLIENT_CAPABILITIES_META_KEY, LOG_LEVEL_META_KEY } from '@modelcontextprotocol/server'
+import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import type { AskedOfClient } from '../shared/progress.ts'
@@ -65,4 +66,12 @@ export function cannotAnswer(
     default:
       return 'nobody knows the method'
   }
+}
+
+const METHOD_NOT_FOUND = -32_601
+
+export function cannotAsk(method: string, reason: string): KiwiError {
+  return new KiwiError('PERMISSION_DENIED', `Cannot ask the client for "${method.slice(0, 64)}": ${reason}`, {
+    details: { rpc_error: { code: METHOD_NOT_FOUND } },
+  })
 }

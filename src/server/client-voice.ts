@@ -31,7 +31,8 @@ export function voiceOf(
   const tell = ({ from, method, params }: Notice): void => {
     if (method === 'notifications/progress') return progress(params)
     const { level, logger } = params
-    if (logLevel === null || LEVELS.indexOf(String(level)) < LEVELS.indexOf(logLevel)) return
+    const severity = typeof level === 'string' ? LEVELS.indexOf(level) : -1
+    if (logLevel === null || severity < LEVELS.indexOf(logLevel)) return
     say(method, { ...params, logger: typeof logger === 'string' ? `${from}/${logger}` : from })
   }
   return {
@@ -41,5 +42,6 @@ export function voiceOf(
 }
 
 function tokenOf(ctx: ServerContext | null): string | number | undefined {
-  return ctx?.mcpReq._meta?.progressToken
+  const { _meta: meta } = ctx?.mcpReq ?? {}
+  return meta?.progressToken
 }

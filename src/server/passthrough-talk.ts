@@ -3,7 +3,7 @@ import type { JsonObject } from '../shared/json.ts'
 import type { Notice, Talk } from '../shared/progress.ts'
 import type { Abilities } from './client-abilities.ts'
 import { cannotAnswer } from './client-abilities.ts'
-import { cannotAsk } from './parked-calls.ts'
+import { cannotAsk } from './client-abilities.ts'
 import { pushTalk } from './push-talk.ts'
 
 /** A client of the older era is asked while its request waits. It set the level of the log at the server itself. */

@@ -6,10 +6,9 @@ import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import type { Talk } from '../shared/progress.ts'
 import type { Abilities } from './client-abilities.ts'
-import { cannotAnswer } from './client-abilities.ts'
+import { cannotAnswer, cannotAsk } from './client-abilities.ts'
 import type { Voice } from './client-voice.ts'
 import { voiceOf } from './client-voice.ts'
-import { cannotAsk } from './parked-calls.ts'
 
 /** How long a person may take; a client that gives up on the call ends it sooner. */
 const PATIENCE_MS = 10 * 60 * 1000

@@ -222,18 +222,23 @@ function executeRow(element: PermissionElement, resource: string, context: RowCo
       return kiwiUse(actions)
     case 'registry':
       return kiwiUse((actions ?? []).map((action) => ({ read: 'load', write: 'publish' })[action] ?? action))
+    case 'sampling':
+      return sampling(listOf(element, 'name', 'server', 'servers'))
     case 'spawn':
       return { grants: [{ op: 'spawn', match: { kind: 'any' } }] }
     case 'http':
       return network(listOf(element, 'domains', 'hosts', 'endpoint'), actions)
-    default: {
-      const server = resource.replace(/^mcp:/, '')
-      const isKnown =
-        resource.startsWith('mcp:') || context.servers.has(serverName(server)) || server === 'git'
-      if (!isKnown) return { unmapped: 'there is no such resource or server' }
-      return serverTools(server, listOf(element, 'action', 'actions', 'tools'))
-    }
+    default:
+      return namedServer(element, resource, context)
   }
+}
+
+/** A server by its own name. */
+function namedServer(element: PermissionElement, resource: string, context: RowContext): Granted {
+  const server = resource.replace(/^mcp:/, '')
+  const isKnown = resource.startsWith('mcp:') || context.servers.has(serverName(server)) || server === 'git'
+  if (!isKnown) return { unmapped: 'there is no such resource or server' }
+  return serverTools(server, listOf(element, 'action', 'actions', 'tools'))
 }
 
 /** Which servers may use the client's model. */
