@@ -77,6 +77,8 @@ export interface Chain {
   list(draft: Draft, watch?: Watch): Promise<RawListing>
   /** What the server of a draft says of itself, with the key that its notices carry. */
   describe(draft: Draft, watch?: Watch): Promise<JsonObject>
+  /** Closes the connection that notices with this key came from: nobody will use it again. */
+  release(key: string): Promise<void>
   /** Tells the server of a draft something, where there is a connection to it. */
   notify(draft: Draft, notice: RelayedRequest, watch?: Watch): void
   /** Hears what servers tell beside their answers. Gives back how to hear no more. */
@@ -174,6 +176,7 @@ export function openChain(given: ChainMeans): Chain {
     perform: (draft, watch) => perform(draft, means, watch),
     list: (draft, watch = {}) => listUpstream(draft, means, watch),
     describe: (draft, watch = {}) => describeUpstream(draft, means, watch),
+    release: (key) => upstreams.release(key),
     notify: (draft, notice, watch = {}) => notifyUpstream(draft, notice, means, watch),
     onNotice: (listener) => upstreams.onNotice(listener),
     relay: (draft, request, watch = {}) => relay(draft, request, means, watch),

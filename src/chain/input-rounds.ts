@@ -26,7 +26,8 @@ export async function askedInRounds({ from, params, send, ask, signal }: Rounds)
     if (round > MOST_ROUNDS) throw endless(from)
     const { inputRequests = {}, requestState } = result
     const asked = isJsonObject(inputRequests) ? Object.entries(inputRequests) : []
-    if (asked.length > MOST_INPUTS || (asked.length === 0 && typeof requestState !== 'string')) throw endless(from)
+    if (asked.length > MOST_INPUTS || (asked.length === 0 && typeof requestState !== 'string'))
+      throw endless(from)
     if (asked.length === 0) await delay(PAUSE_MS * round, undefined, signal === undefined ? {} : { signal })
     const answers = await Promise.all(
       asked.map(async ([key, request]) => [key, await answerTo(request, from, ask, signal)] as const),

@@ -22,7 +22,9 @@ export function readToolResult(plan: Plan, result: JsonObject): JsonObject {
 /** What cannot be told apart from something else, or is unsafe, is handed on as the JSON it was. */
 function outputOf(structured: JsonValue | undefined, text: string): JsonObject {
   if (structured === undefined) return { output: text }
-  return isPlain(structured) ? { output: structured } : { output: JSON.stringify(structured), encoding: 'json' }
+  return isPlain(structured)
+    ? { output: structured }
+    : { output: JSON.stringify(structured), encoding: 'json' }
 }
 
 function plainOrText(value: JsonValue): JsonValue {
@@ -31,7 +33,9 @@ function plainOrText(value: JsonValue): JsonValue {
 
 function textsOf(blocks: readonly JsonValue[]): readonly string[] {
   return blocks.flatMap((block) =>
-    isJsonObject(block) && block['type'] === 'text' && typeof block['text'] === 'string' ? [block['text']] : [],
+    isJsonObject(block) && block['type'] === 'text' && typeof block['text'] === 'string'
+      ? [block['text']]
+      : [],
   )
 }
 

@@ -40,7 +40,13 @@ function joined(text: string): string {
   return folded(text).replaceAll(' ', '')
 }
 
-const NAMES: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions'])
+const NAMES: ReadonlySet<string> = new Set([
+  'properties',
+  'patternProperties',
+  'dependentSchemas',
+  '$defs',
+  'definitions',
+])
 
 /** Every name a value could go by, however deep it is hidden; of a yes or no there is nothing to steal. */
 function* namesIn(schema: JsonValue, isNames = false): Generator<string> {
@@ -70,7 +76,8 @@ function* textsIn(schema: JsonValue): Generator<string> {
 function hasFreeText(schema: JsonValue): boolean {
   if (Array.isArray(schema)) return schema.some(hasFreeText)
   if (!isJsonObject(schema)) return false
-  const isChoice = schema['enum'] !== undefined || schema['oneOf'] !== undefined || schema['const'] !== undefined
+  const isChoice =
+    schema['enum'] !== undefined || schema['oneOf'] !== undefined || schema['const'] !== undefined
   const isTyped = schema['type'] === 'string' || schema['type'] === 'number' || schema['type'] === 'integer'
   return (isTyped && !isChoice) || Object.values(schema).some(hasFreeText)
 }

@@ -113,10 +113,10 @@ const refuseToAsk: Ask = ({ method }) => {
   throw new KiwiError('PERMISSION_DENIED', `Cannot answer "${method}": nobody can be asked`)
 }
 
-/** What goes to the client as a part of the answer is held to the same as what is asked while a call waits. */
+/** What goes to the client as a part of the answer, or of a task, is held to the same as what is asked while a call waits. */
 async function guarded(result: JsonObject, from: string, ask: Ask): Promise<JsonObject> {
-  const { resultType, inputRequests } = result
-  if (resultType !== 'input_required' || !isJsonObject(inputRequests)) return result
+  const { inputRequests } = result
+  if (!isJsonObject(inputRequests)) return result
   const passed: [string, JsonObject][] = []
   for (const [key, request] of Object.entries(inputRequests)) {
     const { method, params } = isJsonObject(request) ? request : {}

@@ -30,9 +30,15 @@ export function openResults(cache: string): Results {
     async fit(callId, itemId, data) {
       const { output = null, stdout, stderr, content, _meta: meta } = data
       // Blocks of an MCP server are as much of its result as what is first of it.
-      const beside = { ...(content === undefined ? {} : { content }), ...(meta === undefined ? {} : { _meta: meta }) }
+      const beside = {
+        ...(content === undefined ? {} : { content }),
+        ...(meta === undefined ? {} : { _meta: meta }),
+      }
       const hasMore = Object.keys(beside).length > 0
-      const text = typeof output === 'string' && !hasMore ? output : JSON.stringify(hasMore ? { output, ...beside } : output)
+      const text =
+        typeof output === 'string' && !hasMore
+          ? output
+          : JSON.stringify(hasMore ? { output, ...beside } : output)
       const isSmall = Buffer.byteLength(text) <= LIMITS.resultBytes
       if (isSmall && lengthOf(stdout) <= TAIL_CHARACTERS && lengthOf(stderr) <= TAIL_CHARACTERS) return data
       const { stdout: _stdout, ...kept } = data
@@ -79,7 +85,10 @@ function lengthOf(text: JsonValue | undefined): number {
 /** What else there is, without what is large in it. */
 function outline(beside: JsonObject): JsonObject {
   return Object.fromEntries(
-    Object.entries(beside).map(([key, value]) => [key, Array.isArray(value) ? shortBlocks(value) : short(value)]),
+    Object.entries(beside).map(([key, value]) => [
+      key,
+      Array.isArray(value) ? shortBlocks(value) : short(value),
+    ]),
   )
 }
 

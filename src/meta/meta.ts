@@ -47,6 +47,8 @@ export interface Meta {
   relay(request: RelayRequest, client: Client, signal?: AbortSignal): Promise<Reply>
   /** Hears what servers tell beside their answers. Gives back how to hear no more. */
   readonly onNotice: Kernel['onNotice']
+  /** A client that had a connection to a server for itself is gone. */
+  readonly release: Kernel['release']
   /** What waits under this id. */
   question(approvalId: string): ReturnType<Kernel['questions']['find']>
 }
@@ -145,6 +147,7 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
       ),
     question: (approvalId) => kernel.questions.find(approvalId),
     onNotice: (listener) => kernel.onNotice(listener),
+    release: (key) => kernel.release(key),
     async relay({ server, ...order }, client, signal) {
       const { method, params } = order
       const { _meta: _, arguments: given, ...others } = params

@@ -20,7 +20,9 @@ const Filled = z.object({
   decision: z.enum(['once', 'run', 'reject']),
   reason: z.string().max(500).optional(),
 })
-const Carried = z.object({ inputResponses: z.record(z.string(), z.json()), requestState: z.string() }).partial()
+const Carried = z
+  .object({ inputResponses: z.record(z.string(), z.json()), requestState: z.string() })
+  .partial()
 const State = z.object({ approval_id: z.string(), carried: Carried })
 
 /** What came for a server behind: it waits, sealed, while a person is asked about the call itself. */
@@ -99,7 +101,13 @@ export function createAsking(endpoint: Endpoint): (occasion: Occasion) => Asked 
     const carried = state?.carried ?? carriedBy(ctx)
     const call = (): Promise<Answer> => make(carried)
     const reply = await call()
-    if ('resultType' in reply || reply.status !== 'approval_required' || state !== null || !canShowForm(occasion)) return reply
+    if (
+      'resultType' in reply ||
+      reply.status !== 'approval_required' ||
+      state !== null ||
+      !canShowForm(occasion)
+    )
+      return reply
     if (era === 'legacy') return askNow(occasion, call, reply)
     const { approval_id, form } = await formFor(reply)
     return inputRequired({

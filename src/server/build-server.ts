@@ -62,9 +62,7 @@ export function buildServer(endpoint: Endpoint): McpServerFactory {
       const call: Making = (talk, signal) => answer(endpoint, params, { ...client, ...talk }, signal)
       const occasion = { ctx, params, abilities }
       const make = (): Promise<Reply | InputRequiredResult> =>
-        era === 'modern'
-          ? parked.make(occasion, call)
-          : call(pushTalk(ctx, abilities), ctx.mcpReq.signal)
+        era === 'modern' ? parked.make(occasion, call) : call(pushTalk(ctx, abilities), ctx.mcpReq.signal)
       const resumed = era === 'modern' ? await parked.resume(occasion) : null
       const reply = resumed ?? (await asking({ ctx, era, client, abilities })(make))
       if ('resultType' in reply) return reply

@@ -60,7 +60,9 @@ export function cannotAnswer(
       return 'form' in elicitation || !('url' in elicitation) ? null : 'the client cannot show forms'
     case 'sampling/createMessage':
       if (!isJsonObject(sampling)) return 'the client does not sample'
-      return params['tools'] === undefined || 'tools' in sampling ? null : 'the client does not sample with tools'
+      return params['tools'] === undefined || 'tools' in sampling
+        ? null
+        : 'the client does not sample with tools'
     case 'roots/list':
       return isJsonObject(roots) ? null : 'the client has no roots'
     default:

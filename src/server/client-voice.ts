@@ -14,10 +14,7 @@ const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'aler
  * Tells a client what a call is busy with, through whichever of its requests is open. Only who gave a token hears of
  * progress, and only who named a level of the log. What cannot be told is not worth failing for.
  */
-export function voiceOf(
-  open: () => ServerContext | null,
-  { logLevel }: Abilities,
-): Voice {
+export function voiceOf(open: () => ServerContext | null, { logLevel }: Abilities): Voice {
   const hears = tokenOf(open()) !== undefined
   const say = (method: string, params: Readonly<Record<string, unknown>>): void => {
     open()

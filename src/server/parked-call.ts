@@ -42,7 +42,10 @@ interface Circumstances {
 }
 
 /** Begins a call that may outlast the request it came with. */
-export function beginParked({ request, ctx: first, abilities, hasRoom }: Circumstances, make: Making): ParkedCall {
+export function beginParked(
+  { request, ctx: first, abilities, hasRoom }: Circumstances,
+  make: Making,
+): ParkedCall {
   const ending = new AbortController()
   const end = (): void => ending.abort()
   const questions = openQuestions()
@@ -116,7 +119,10 @@ function openQuestions(): Questions {
     // What is asked in one go is shown in one go.
     await setImmediate()
     if (open.size === 0) return next()
-    return { kind: 'asked', asked: Object.fromEntries(Array.from(open, ([key, { request }]) => [key, request])) }
+    return {
+      kind: 'asked',
+      asked: Object.fromEntries(Array.from(open, ([key, { request }]) => [key, request])),
+    }
   }
   return {
     next,

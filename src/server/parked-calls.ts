@@ -87,8 +87,11 @@ function hashOf(params: object): string {
 }
 
 function badHandle(): ProtocolError {
-  return new ProtocolError(INVALID_PARAMS, 'Invalid or expired requestState: the call it names does not wait here', {
-    reason: 'invalid_request_state',
-  })
+  return new ProtocolError(
+    INVALID_PARAMS,
+    'Invalid or expired requestState: the call it names does not wait here',
+    {
+      reason: 'invalid_request_state',
+    },
+  )
 }
-

@@ -15,7 +15,12 @@ const Asked = z.looseObject({ summary: z.string(), how: z.string() }).partial()
 const INVALID_PARAMS = -32_602
 const REFUSED = -32_000
 /** What is wrong with the request itself. */
-const MISTAKES: ReadonlySet<string> = new Set(['NOT_FOUND', 'INVALID_PARAMETERS', 'INVALID_ID', 'UNKNOWN_ARGUMENT'])
+const MISTAKES: ReadonlySet<string> = new Set([
+  'NOT_FOUND',
+  'INVALID_PARAMETERS',
+  'INVALID_ID',
+  'UNKNOWN_ARGUMENT',
+])
 
 /** The answer of the server as it came. What stood against it is an error, or the result of a tool that says so. */
 export function answerOf(method: string, answered: Answered): Result {

@@ -98,6 +98,13 @@ export function openLeg(endpoint: Endpoint, server: string, era: Leg['era']): Le
     return described
   }
 
+  /** What was opened for one session goes with it. */
+  const release = async (): Promise<void> => {
+    const known = await described
+    const meta = await endpoint.open()
+    if (known?.isKnown === true) await meta.release(known.server.key)
+  }
+
   const notices = openNotices({
     open: endpoint.open,
     async described() {
@@ -126,6 +133,7 @@ export function openLeg(endpoint: Endpoint, server: string, era: Leg['era']): Le
       const before = connected.onclose
       connected.onclose = () => {
         end()
+        if (era === 'legacy') release().catch(() => undefined)
         before?.()
       }
     },

@@ -64,7 +64,8 @@ export function openPassthrough(endpoint: Endpoint, name: string): Passthrough {
       if (era === 'modern' && !isSameEra)
         return parked.make(occasion, (talk, signal) => leg.relay(request, { ...client, ...talk }, signal))
       const declared = declaredBy({ era, ctx, opened: server.getClientCapabilities(), level })
-      const talk = era === 'modern' ? echoTalk(ctx, declared, abilities) : pushedTalk(ctx, declared, abilities)
+      const talk =
+        era === 'modern' ? echoTalk(ctx, declared, abilities) : pushedTalk(ctx, declared, abilities)
       return leg.relay(request, { ...client, ...talk }, ctx.mcpReq.signal)
     })
   }
@@ -82,14 +83,13 @@ export function openPassthrough(endpoint: Endpoint, name: string): Passthrough {
       server.setRequestHandler(method, { params: AsItIs }, async (params: unknown, ctx: ServerContext) => {
         const sent = isJsonObject(params) ? params : {}
         if (method === 'logging/setLevel' && typeof sent['level'] === 'string') level = sent['level']
-        return answerOf(
-          method,
-          await answer({ leg, described, server, method, params: sent, ctx, level }),
-        )
+        return answerOf(method, await answer({ leg, described, server, method, params: sent, ctx, level }))
       })
     }
     if (era === 'legacy')
-      server.setNotificationHandler('notifications/roots/list_changed', () => leg.forward('notifications/roots/list_changed'))
+      server.setNotificationHandler('notifications/roots/list_changed', () =>
+        leg.forward('notifications/roots/list_changed'),
+      )
     // Over HTTP a server of the newer era lives as long as its one request.
     if (requestInfo === undefined) leg.attach(server)
     return shell

@@ -30,9 +30,13 @@ export function pushTalk(ctx: ServerContext, abilities: Abilities): Talk & Voice
         const answer: unknown = await ctx.mcpReq.send({ method, params: asked(params) }, AsItIs, options)
         return isJsonObject(answer) ? answer : {}
       } catch (error) {
-        throw new KiwiError('PERMISSION_DENIED', `Cannot ask the client for "${method}": ${messageOf(error)}`, {
-          cause: error,
-        })
+        throw new KiwiError(
+          'PERMISSION_DENIED',
+          `Cannot ask the client for "${method}": ${messageOf(error)}`,
+          {
+            cause: error,
+          },
+        )
       }
     },
   }

@@ -118,7 +118,13 @@ export function openTasks({ rows, clock, ids }: TaskMeans): Tasks {
   }
   const keepLooking = (): void => {
     if (running.size === 0) return
-    setTimeout(() => void look().catch(() => undefined).finally(keepLooking), POLL_INTERVAL_MS).unref()
+    setTimeout(
+      () =>
+        void look()
+          .catch(() => undefined)
+          .finally(keepLooking),
+      POLL_INTERVAL_MS,
+    ).unref()
   }
 
   return {

@@ -11,7 +11,10 @@ describe('M6: numbers beyond 2^53', () => {
     ['9007199254740991', 9_007_199_254_740_991],
     ['{"a":"9007199254740993","b\\"":1}', { a: '9007199254740993', 'b"': 1 }],
     ['"say \\"9007199254740993\\" twice\\\\"', 'say "9007199254740993" twice\\'],
-    ['{"9007199254740993":0.5,"x":1234567890123456e-3}', { '9007199254740993': 0.5, x: 1_234_567_890_123.456 }],
+    [
+      '{"9007199254740993":0.5,"x":1234567890123456e-3}',
+      { '9007199254740993': 0.5, x: 1_234_567_890_123.456 },
+    ],
   ])('M6: %s', (json, value) => {
     expect(read(json)).toEqual(value)
   })
@@ -23,7 +26,9 @@ describe('M6: numbers beyond 2^53', () => {
         if (!/\d{16}/.test(json)) expect(withExactNumbers(json)).toBe(json)
         const again = JSON.stringify(read(json))
         const exact = (_: string, part: unknown): unknown =>
-          typeof part === 'number' && Number.isInteger(part) && !Number.isSafeInteger(part) ? String(part) : part
+          typeof part === 'number' && Number.isInteger(part) && !Number.isSafeInteger(part)
+            ? String(part)
+            : part
         expect(JSON.stringify(JSON.parse(again), exact)).toBe(JSON.stringify(value, exact))
       }),
     )

@@ -20,6 +20,8 @@ export interface Upstreams {
   notify(upstream: Upstream, method: string, params: JsonObject): void
   /** Each thing of one upstream comes at most once a second. Gives back how to hear no more. */
   onNotice(listener: (notice: UpstreamNotice) => void): () => void
+  /** Closes the connection of a key that nobody will use again. */
+  release(key: string): Promise<void>
   /** Those that are up, and those that were. */
   status(): readonly UpstreamStatus[]
   close(): Promise<void>
@@ -109,6 +111,11 @@ export function openUpstreams({ clock = systemClock, waitsMs = WAITS_MS }: Upstr
     onNotice(listener) {
       listeners.add(listener)
       return () => void listeners.delete(listener)
+    },
+    async release(key) {
+      const known = places.get(key)
+      places.delete(key)
+      await known?.place.close()
     },
     status: () => Array.from(places, ([key, { id, place }]) => ({ key, id, ...place.status() })),
     async close() {

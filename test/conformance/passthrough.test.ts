@@ -33,6 +33,9 @@ beforeAll(async () => {
   writeFileSync(join(items, 'mcp_fixture.yaml'), JSON.stringify(item))
   const config = join(place.folder, 'user', 'config')
   mkdirSync(config, { recursive: true })
+  // Nobody's model is used by a server unless somebody said so.
+  const sampling = '  - { op: tool, match: { server: fixture, actions: sample }, effect: allow }'
+  writeFileSync(join(config, 'agent_harness.yaml'), `mode: direct\nrules:\n${sampling}\n`)
   server = await startServer(place, ['--no-auth', '--passthrough', 'fixture'])
 }, MINUTES)
 
