@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { InputRequiredResult, ServerContext } from '@modelcontextprotocol/server'
+import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server'
 import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import type { Tasks } from './tasks.ts'
 import { acceptsTasks } from './tasks.ts'
 
-/** What a request is answered with: its result, or what has to be known first. */
-type Answer = JsonObject | InputRequiredResult
+/** What a call is answered with: its result, or what has to be known first. */
+type Answer = CallToolResult | InputRequiredResult
 
 interface Deferrable {
   readonly ctx: ServerContext
@@ -40,7 +40,7 @@ export async function deferred(
     waiting.abort()
     signal.removeEventListener('abort', cancel)
   }
-  return tasks.begin(
+  const view = await tasks.begin(
     principal,
     async ({ ask }) => {
       let answer = await first
@@ -55,10 +55,13 @@ export async function deferred(
           }),
         )
       }
-      return answer
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what goes out as JSON is JSON
+      return answer as unknown as JsonObject
     },
     controller,
   )
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the SDK passes such answers on but has no type for them
+  return view as unknown as Answer
 }
 
 function isAsking(answer: Answer): answer is InputRequiredResult {
