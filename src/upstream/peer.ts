@@ -95,17 +95,17 @@ export function openPeer(id: string, wire: Wire, onNotice: Deliver): Peer {
     async request(request, era = 'legacy') {
       if (request.signal?.aborted === true) throw cancelled(id)
       if (!isOpen) throw unsent(id)
-      const letting = new AbortController()
+      const letting = wire.isOnePipe === true ? null : new AbortController()
       const asked = pending.add(request, (reason) => {
-        letting.abort()
+        letting?.abort()
         tell({ method: 'notifications/cancelled', params: { requestId: asked.number, reason } })
       })
       const { number, answer, fail } = asked
       const { method, headers } = request
       const message = { jsonrpc: '2.0', id: number, method, params: paramsOf(era, request, number) }
       wire
-        .send(message, letting.signal, headers)
-        .catch((error: unknown) => fail(sendFailure(id, error, request)))
+        .send(message, letting?.signal, headers)
+        .catch((error: unknown) => fail(wire.isOnePipe ? unsent(id, error) : sendFailure(id, error, request)))
       return answer
     },
     async close() {
