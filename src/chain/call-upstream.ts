@@ -1,6 +1,7 @@
 import type { RawListing } from '../upstream/list-tools.ts'
 import { listTools } from '../upstream/list-tools.ts'
 import type { Upstream } from '../upstream/upstream.ts'
+import type { Wire } from '../upstream/wire.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
@@ -119,12 +120,16 @@ function upstreamIn({ effect }: Draft): UpstreamDraft {
 function upstreamOf(draft: UpstreamDraft, means: PerformMeans, watch: Watch): Upstream {
   const { key, identity, startupMs, keepAliveMs, served, isOlder } = draft
   means.listChanges.note(key, identity)
+  const open = async (): Promise<Wire> => {
+    if (served.trust.launch !== null) await means.keepLaunch(served.trust.launch)
+    return openWire(draft, means, watch)
+  }
   return {
     id: served.item.id,
     key,
     startupMs,
     keepAliveMs,
-    open: () => openWire(draft, means, watch),
+    open,
     ...(isOlder ? { prior: { ...OLDER, judgedAt: Date.now() } } : {}),
   }
 }

@@ -13,7 +13,7 @@ import type { Watch } from '../shared/progress.ts'
 import type { PackageTable } from '../spaces/imports.ts'
 import type { Item } from '../spaces/item.ts'
 import { openOwnKey } from '../spaces/signing-key.ts'
-import type { Store } from '../store/store.ts'
+import type { Launch, Store } from '../store/store.ts'
 import type { OwnPlaces } from './confine.ts'
 import type { Secrets } from '../store/vault/secrets.ts'
 import type { RelayedRequest } from './call-upstream.ts'
@@ -116,8 +116,14 @@ export function openChain(given: ChainMeans): Chain {
   const verify = openVerify({ ownKey: openOwnKey(config), publishers, store })
   const judge = openJudge({ verify, store, clock, userSpace })
   const passedOn = childEnvironment(environment)
+  const keepLaunch = (launch: Pick<Launch, 'project' | 'server' | 'identity'>): Promise<void> =>
+    store.trust.keepLaunch({
+      ...launch,
+      kept_at: new Date(clock.now()).toISOString(),
+      kept_by: 'its first start',
+    })
   const listChanges = openListChanges(upstreams, store)
-  const means = { subprocess, workFolders, environments, httpClient, upstreams, listChanges }
+  const means = { subprocess, workFolders, environments, httpClient, upstreams, keepLaunch, listChanges }
   const schemas = openSchemas()
   const isNeeded = async (project: string, exceptCallId: string): Promise<boolean> =>
     (await store.undo.unfinished(project)).some(({ call_id }) => call_id !== exceptCallId)

@@ -54,9 +54,20 @@ export async function understand(order: Order): Promise<Wish> {
       return { kind: 'update', ref, itemType, ...readUpdate(itemId, made) }
     case 'publish':
       return { kind: 'publish', ref, itemType, ...readPublish(itemId, made) }
+    case 'discover':
+      return { kind: 'discover', ref, location: readLocation(itemId, parameters) }
     case 'delete':
       return { kind: 'delete', ref, itemType, ...readDelete(itemId, parameters) }
   }
+}
+
+/** Where what a server has is written. */
+function readLocation(itemId: string, { location = 'project', ...unknown }: JsonObject): 'project' | 'user' {
+  const [strange] = Object.keys(unknown)
+  if (strange !== undefined)
+    throw wrong(`Cannot discover "${itemId}": there is no parameter "${strange}"`, [], [strange])
+  if (location === 'project' || location === 'user') return location
+  throw wrong(`Cannot discover "${itemId}": location is none of project, user`, [], ['location'])
 }
 
 function noToolNamed(server: string): KiwiError {

@@ -65,6 +65,8 @@ export type Wish =
       /** The content hash it must still have. */
       readonly expectedHash: string | null
     }
+  /** One item for each tool that a server has. */
+  | { readonly kind: 'discover'; readonly ref: ItemRef; readonly location: 'project' | 'user' }
   | {
       readonly kind: 'publish'
       readonly ref: ItemRef
@@ -102,6 +104,13 @@ export type Wish =
       readonly category: string | null
     }
   | { readonly kind: 'trust'; readonly project: string; readonly isRevoked: boolean }
+  | {
+      readonly kind: 'trust_server'
+      /** `server`, or `server.tool`. */
+      readonly name: string
+      /** What the person was shown; null before that. */
+      readonly seen: { readonly identity: string; readonly pins: readonly string[] } | null
+    }
   /** Of one call the journal forgets what it was made with. */
   | { readonly kind: 'erase'; readonly callId: string }
   /** Null: it is taken out of the vault. */
@@ -213,6 +222,8 @@ export interface Work {
   readonly preview: (isWhole?: boolean) => JsonObject
   readonly warnings: readonly string[]
   readonly perform: (watch?: Watch) => Promise<Performed>
+  /** What it found that a person may want to know later, for the record of its end. */
+  readonly found?: () => JsonObject
 }
 
 /** How what a call changes can be taken back. */

@@ -4,6 +4,7 @@ import { copyWork } from './copy-work.ts'
 import { createWork } from './create-work.ts'
 import { decideWork } from './decide-work.ts'
 import { deleteWork } from './delete-work.ts'
+import { discoverWork } from './discover-work.ts'
 import { directiveWork, finishWork } from './directive-work.ts'
 import { eraseWork } from './erase-work.ts'
 import { grantWork, revokeGrantWork } from './grant-work.ts'
@@ -16,6 +17,7 @@ import { runWork } from './run-work.ts'
 import { secretWork } from './secret-work.ts'
 import { undoImportWork } from './undo-import-work.ts'
 import { signWork } from './sign-work.ts'
+import { trustServerWork } from './trust-server-work.ts'
 import { trustWork } from './trust-work.ts'
 import { undoWork } from './undo-work.ts'
 import { updateWork } from './update-work.ts'
@@ -38,6 +40,8 @@ function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Pro
       return createWork(wish, lookup, ticket, means)
     case 'update':
       return updateWork(wish, lookup, ticket, means)
+    case 'discover':
+      return discoverWork(wish, lookup, ticket, means)
     case 'publish':
       return publishWork(wish, lookup, ticket, means)
     case 'delete':
@@ -59,6 +63,7 @@ const PERSONS = [
   'import',
   'undo_import',
   'trust',
+  'trust_server',
   'decide',
   'secret',
   'grant',
@@ -81,6 +86,8 @@ function workOfPerson(wish: PersonsWish, lookup: Lookup, ticket: Ticket, means: 
       return undoImportWork(wish, lookup, ticket, means)
     case 'trust':
       return trustWork(wish, lookup, ticket, means)
+    case 'trust_server':
+      return trustServerWork(wish, lookup, ticket, means)
     case 'decide':
       return decideWork(wish, lookup, ticket, means)
     case 'secret':

@@ -1,6 +1,7 @@
 import { ItemName } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
+import { textOf } from '../shared/template.ts'
 import type { CatalogTool } from '../store/catalog.ts'
 import { shownDefinition } from './definitions/shown-definition.ts'
 import type { Item } from './item.ts'
@@ -62,12 +63,12 @@ export function listedManifest(
 }
 
 /** What an upstream says of harm is believed for one thing: whether a call that was cut off may be sent again. */
-function definitionOf({ title, description, inputSchema, annotations }: JsonObject): JsonObject {
+function definitionOf({ name, title, description, inputSchema, annotations }: JsonObject): JsonObject {
   const hints = isJsonObject(annotations) ? annotations : {}
   const isRepeatable = hints['readOnlyHint'] === true || hints['idempotentHint'] === true
   const shown = description ?? title ?? hints['title'] ?? ''
   return {
-    description: typeof shown === 'string' ? shown : '',
+    description: typeof shown === 'string' && shown.trim() !== '' ? shown : `The tool ${textOf(name)}`,
     input_schema: isJsonObject(inputSchema) ? inputSchema : { type: 'object' },
     ...(isRepeatable ? { idempotent: true } : {}),
   }
