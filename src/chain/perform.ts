@@ -48,7 +48,7 @@ export async function perform(draft: Draft, means: PerformMeans, watch: Watch = 
     }
     case 'mcp': {
       const { result, warnings } = await callTool(draft, effect, means, watch)
-      const { data, warnings: found } = checked(plan, readToolResult(plan, result))
+      const { data, warnings: found } = checked(plan, readToolResult(plan, result, warnings))
       return { data, warnings: [...warnings, ...found] }
     }
     case 'http_client': {

@@ -4,8 +4,11 @@ import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { assertPlain, canonicalJson, isJsonObject, isObject, parsePlain } from '../shared/json.ts'
 import type { Plan } from './plan.ts'
 
-/** What a tool of an MCP server gave back, or the error that says why it gave nothing. Its words are data, whatever they say. */
-export function readToolResult(plan: Plan, result: JsonObject): JsonObject {
+/**
+ * What a tool of an MCP server gave back, or the error that says why it gave nothing. Its words are data, whatever they
+ * say. `inVain` is what it asked for and did not get, which may be why.
+ */
+export function readToolResult(plan: Plan, result: JsonObject, inVain: readonly string[] = []): JsonObject {
   const { content, structuredContent: structured, _meta: meta } = result
   const blocks = Array.isArray(content) ? content : []
   const isOurs = plan.items[1]?.space === 'builtin'
@@ -16,7 +19,7 @@ export function readToolResult(plan: Plan, result: JsonObject): JsonObject {
     ...(isOurs || !isJsonObject(meta) || Object.keys(meta).length === 0 ? {} : { _meta: plainOrText(meta) }),
   }
   if (result['isError'] !== true) return data
-  throw isOurs ? ownFailure(result, text) : failed(plan, text, data)
+  throw isOurs ? ownFailure(result, text) : failed(plan, text, data, inVain)
 }
 
 /** What cannot be told apart from something else, or is unsafe, is handed on as the JSON it was. */
@@ -83,7 +86,11 @@ function ownFailure({ _meta: meta }: JsonObject, text: string): KiwiError {
 const CORRECT = 'Correct the parameters and send the call again'
 
 /** Of others it is only told what they say: no hint of theirs is ours. */
-function failed({ item }: Plan, text: string, partial: JsonObject): KiwiError {
+function failed({ item }: Plan, text: string, partial: JsonObject, inVain: readonly string[]): KiwiError {
   const said = JSON.stringify(text.slice(0, SAID_CHARACTERS))
-  return new KiwiError('TOOL_FAILED', `Cannot run "${item.id}": it says ${said}`, { hint: CORRECT, partial })
+  return new KiwiError('TOOL_FAILED', `Cannot run "${item.id}": it says ${said}`, {
+    hint: CORRECT,
+    partial,
+    ...(inVain.length === 0 ? {} : { details: { asked_in_vain: inVain } }),
+  })
 }

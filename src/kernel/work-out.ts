@@ -8,6 +8,7 @@ import { discoverWork } from './discover-work.ts'
 import { directiveWork, finishWork } from './directive-work.ts'
 import { eraseWork } from './erase-work.ts'
 import { grantWork, revokeGrantWork } from './grant-work.ts'
+import { importServersWork } from './import-servers-work.ts'
 import { importWork } from './import-work.ts'
 import type { Means } from './means.ts'
 import { relayWork } from './relay-work.ts'
@@ -15,6 +16,7 @@ import { publishWork } from './publish-work.ts'
 import { rollbackWork } from './rollback-work.ts'
 import { runWork } from './run-work.ts'
 import { secretWork } from './secret-work.ts'
+import { addServerWork, removeServerWork } from './server-work.ts'
 import { undoImportWork } from './undo-import-work.ts'
 import { signWork } from './sign-work.ts'
 import { trustServerWork } from './trust-server-work.ts'
@@ -62,6 +64,9 @@ const PERSONS = [
   'rollback',
   'import',
   'undo_import',
+  'import_servers',
+  'add_server',
+  'remove_server',
   'trust',
   'trust_server',
   'decide',
@@ -84,6 +89,12 @@ function workOfPerson(wish: PersonsWish, lookup: Lookup, ticket: Ticket, means: 
       return importWork(wish, lookup, ticket, means)
     case 'undo_import':
       return undoImportWork(wish, lookup, ticket, means)
+    case 'import_servers':
+      return importServersWork(wish, lookup, ticket, means)
+    case 'add_server':
+      return addServerWork(wish, lookup, ticket, means)
+    case 'remove_server':
+      return removeServerWork(wish, lookup, ticket, means)
     case 'trust':
       return trustWork(wish, lookup, ticket, means)
     case 'trust_server':

@@ -15,7 +15,8 @@ export type Making = (talk: Talk & Voice, signal: AbortSignal) => Promise<Reply>
 
 /** What was asked is part of the handle's key, so that an old answer fits no new question. */
 export const PREFIX = 'upstream-'
-const MOST_ROUNDS = 16
+/** Fewer than clients put up with, so that it is the upstream that hears of it. */
+const MOST_ROUNDS = 8
 
 /** What a request that attends a call comes to. */
 export type End =
