@@ -106,7 +106,9 @@ test('X2: one that takes long is a task for who can come back, and its result is
 })
 
 test('X2: who cannot come back waits for the result', async () => {
-  expect(await call('slow', {})).toMatchObject({ result: { resultType: 'complete', ...said('done missing') } })
+  expect(await call('slow', {})).toMatchObject({
+    result: { resultType: 'complete', ...said('done missing') },
+  })
 })
 
 test('X2: what it asks meanwhile stands in the task, and the answer goes on with it', async () => {

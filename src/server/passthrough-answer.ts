@@ -11,7 +11,7 @@ export type Answered = Reply | InputRequiredResult
 const RpcError = z.object({
   rpc_error: z.object({ code: z.number(), message: z.string(), data: z.json().optional() }),
 })
-const Asked = z.looseObject({ summary: z.string(), how: z.string() }).partial()
+const Asked = z.looseObject({ summary: z.string(), how: z.array(z.string()) })
 const INVALID_PARAMS = -32_602
 const REFUSED = -32_000
 /** What is wrong with the request itself. */
@@ -46,8 +46,8 @@ function resultOf({ resultType, ...result }: JsonObject): Result {
 
 function messageOf({ error, data }: Reply): string {
   if (error !== null) return `${error.message}\n${error.hint}`
-  const { summary = '', how = '' } = Asked.safeParse(data).data ?? {}
-  return `A person must approve this first: ${summary}\n${how}`
+  const { summary = '', how = [] } = Asked.safeParse(data).data ?? {}
+  return [`A person must approve this first: ${summary}`, ...how].join('\n')
 }
 
 /** A server that only says why it cannot be one: even that is an answer. */

@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'vitest'
 import type { Revision } from './run-suite.ts'
 import { failuresAmong, requiredScenarios, runSuite } from './run-suite.ts'
 
@@ -18,6 +21,23 @@ const SKILLS = ['directory', 'enumeration', 'manifest'].map((name) => `sep-2640-
 export interface Report {
   readonly counts: Readonly<Record<'2025-11-25' | '2026-07-28' | 'tasks' | 'skills', string>>
   readonly failures: readonly string[]
+}
+
+const TABLE = join(import.meta.dirname, '../../docs/conformance.md')
+
+/** What the documentation says of it is what was found. */
+export function expectAll(what: string, { counts }: Report): void {
+  const cells = [what, ...Object.values(counts)]
+  const rows = readFileSync(TABLE, 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('|'))
+    .map((line) =>
+      line
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    )
+  expect(rows).toContainEqual(cells)
 }
 
 /** Every scenario that a server must pass, and the two extensions, one suite after the other. */

@@ -76,7 +76,13 @@ const inNotes = (): string => join(place.folder, 'notes/a.txt')
 /** What each is asked for, by whom, and what comes of it. Without a network GitHub can only say so. */
 const SERVERS = [
   ['everything', 'echo', 'everything.echo', () => ({ message: 'hello' }), 'hello'],
-  ['mcp_filesystem', 'read text file', 'mcp_filesystem.read_text_file', () => ({ path: inNotes() }), 'kept in a file'],
+  [
+    'mcp_filesystem',
+    'read text file',
+    'mcp_filesystem.read_text_file',
+    () => ({ path: inNotes() }),
+    'kept in a file',
+  ],
   ['memory', 'knowledge graph', 'memory.read_graph', () => ({}), 'entities'],
   [
     'thinking',
@@ -97,18 +103,25 @@ describe('six real servers in one registry', () => {
     }
   }, 120_000)
 
-  test.each(SERVERS)('S6, S7, S12: of %s "%s" is found, loaded and called', async (name, query, id, parameters, said) => {
-    const found = await ask('search', { query: `mcp:${name} ${query}` })
-    expect(listField(found, 'data', 'results').map((result) => textField(result, 'id'))).toContain(id)
-    const loaded = await ask('load', { item_type: 'tool', item_id: id })
-    expect(loaded).toMatchObject({ status: 'success', data: { name: id, parameters: { type: 'object' } } })
-    const ran = await run(id, parameters())
-    if (name === 'github' && field(ran, 'status') === 'error') {
-      expect(ran).toMatchObject({ error: { code: expect.stringMatching(/^(?:TOOL_FAILED|TIMEOUT)$/) } })
-      return
-    }
-    expect([field(ran, 'error'), JSON.stringify(field(ran, 'data'))]).toEqual([null, expect.stringContaining(said)])
-  }, 120_000)
+  test.each(SERVERS)(
+    'S6, S7, S12: of %s "%s" is found, loaded and called',
+    async (name, query, id, parameters, said) => {
+      const found = await ask('search', { query: `mcp:${name} ${query}` })
+      expect(listField(found, 'data', 'results').map((result) => textField(result, 'id'))).toContain(id)
+      const loaded = await ask('load', { item_type: 'tool', item_id: id })
+      expect(loaded).toMatchObject({ status: 'success', data: { name: id, parameters: { type: 'object' } } })
+      const ran = await run(id, parameters())
+      if (name === 'github' && field(ran, 'status') === 'error') {
+        expect(ran).toMatchObject({ error: { code: expect.stringMatching(/^(?:TOOL_FAILED|TIMEOUT)$/) } })
+        return
+      }
+      expect([field(ran, 'error'), JSON.stringify(field(ran, 'data'))]).toEqual([
+        null,
+        expect.stringContaining(said),
+      ])
+    },
+    120_000,
+  )
 
   test('M5, B11: an upstream killed between two calls costs at most one of them', async () => {
     for (const word of ['one', 'two']) {
@@ -118,7 +131,8 @@ describe('six real servers in one registry', () => {
       process.kill(pid, 'SIGKILL')
       await expect.poll(() => existsSync(`/proc/${pid}`), { timeout: 10_000, interval: 5 }).toBe(false)
       const first = await run('everything.echo', { message: 'again' })
-      const second = field(first, 'status') === 'success' ? first : await run('everything.echo', { message: 'again' })
+      const second =
+        field(first, 'status') === 'success' ? first : await run('everything.echo', { message: 'again' })
       expect(second).toMatchObject({ status: 'success', error: null })
       expect(pidsWith(place.folder)).not.toContain(pid)
     }
