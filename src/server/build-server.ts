@@ -18,7 +18,8 @@ import { deferred } from './deferred.ts'
 import type { Making } from './parked-call.ts'
 import { openParkedCalls } from './parked-calls.ts'
 import { pushTalk } from './push-talk.ts'
-import { TASKS_EXTENSION, openTasks } from './tasks.ts'
+import { TASKS_EXTENSION } from './task-methods.ts'
+import { openTasks } from './tasks.ts'
 
 /** What the endpoint needs to know besides the protocol. */
 export interface Endpoint {

@@ -3,7 +3,7 @@ import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelc
 import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import type { Tasks } from './tasks.ts'
-import { acceptsTasks } from './tasks.ts'
+import { acceptsTasks } from './task-methods.ts'
 
 /** What a call is answered with: its result, or what has to be known first. */
 type Answer = CallToolResult | InputRequiredResult
@@ -51,7 +51,7 @@ export async function deferred(
           withContext(ctx, {
             signal: controller.signal,
             inputResponses,
-            requestState: <T>() => asState<T>(requestState),
+            requestState: stateOf(requestState),
           }),
         )
       }
@@ -73,7 +73,7 @@ function withContext(ctx: ServerContext, changed: Partial<ServerContext['mcpReq'
   return { ...ctx, mcpReq: { ...ctx.mcpReq, ...changed } }
 }
 
-function asState<T>(state: unknown): T | undefined {
+function stateOf(state: unknown): ServerContext['mcpReq']['requestState'] {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the SDK's accessor lets its caller name the type
-  return state as T | undefined
+  return (() => state) as ServerContext['mcpReq']['requestState']
 }

@@ -38,11 +38,9 @@ const DescribedServer = z.looseObject({
   key: z.string(),
 })
 export type Described = z.infer<typeof DescribedServer>
-export type Description =
+type Description =
   | { readonly isKnown: true; readonly server: Described }
   | { readonly isKnown: false; readonly why: Reply }
-
-const Tools = z.looseObject({ name: z.string(), inputSchema: z.record(z.string(), z.json()) })
 
 export function openLeg(endpoint: Endpoint, server: string, era: Leg['era']): Leg {
   const session = endpoint.newSession()
@@ -50,7 +48,6 @@ export function openLeg(endpoint: Endpoint, server: string, era: Leg['era']): Le
   let described: Promise<Description> | null = null
   /** A server that speaks only the newer era is spoken to in that. */
   let isOlder = era === 'legacy'
-
   const self: Client = {
     principal: endpoint.principal,
     session,
@@ -62,80 +59,88 @@ export function openLeg(endpoint: Endpoint, server: string, era: Leg['era']): Le
     try {
       const meta = await endpoint.open()
       const reply = await meta.relay({ ...request, server, isOlder }, client, signal)
-      if (request.method === 'tools/list' && reply.status === 'success') noteSchemas(reply.data)
+      if (request.method === 'tools/list' && reply.status === 'success') noteSchemas(reply.data, schemas)
       return reply
     } catch (error) {
       return errorReply(error, { call_id: 'unrecorded', duration_ms: 0 })
     }
   }
-
-  const noteSchemas = (data: unknown): void => {
-    const { tools } = isJsonObject(data) ? data : {}
-    for (const tool of Array.isArray(tools) ? tools : []) {
-      const read = Tools.safeParse(tool)
-      if (read.success) schemas.set(read.data.name, read.data.inputSchema)
-    }
-  }
+  const send = (method: string | null, params: JsonObject = {}): Promise<Reply> =>
+    relay({ method, params, passesInput: true }, self)
 
   const ask = async (): Promise<Description> => {
-    const reply = await relay({ method: null, params: {}, passesInput: true }, self)
+    const reply = await send(null)
     if (reply.error?.code === 'UPSTREAM_UNAVAILABLE' && isOlder) {
       isOlder = false
       return ask()
     }
     const read = DescribedServer.safeParse(reply.data)
     if (reply.status !== 'success' || !read.success) return { isKnown: false, why: reply }
-    if (era === 'modern' && isJsonObject(read.data.capabilities['tools']))
-      await relay({ method: 'tools/list', params: {}, passesInput: true }, self)
+    // Which arguments of a call stand in its headers as well, its schema says.
+    if (era === 'modern' && isJsonObject(read.data.capabilities['tools'])) await send('tools/list')
     return { isKnown: true, server: read.data }
   }
-
-  const describe = (): Promise<Description> => {
-    described ??= ask().then((result) => {
-      if (!result.isKnown) described = null
-      return result
-    })
-    return described
+  const describe = async (): Promise<Description> => {
+    described ??= ask()
+    const description = await described
+    if (!description.isKnown) described = null
+    return description
   }
-
-  /** What was opened for one session goes with it. */
-  const release = async (): Promise<void> => {
-    const known = await described
-    const meta = await endpoint.open()
-    if (known?.isKnown === true) await meta.release(known.server.key)
+  const known = async (): Promise<Described | null> => {
+    const description = await describe()
+    return description.isKnown ? description.server : null
   }
 
   const notices = openNotices({
     open: endpoint.open,
-    async described() {
-      const description = await describe()
-      return description.isKnown ? description.server : null
-    },
+    described: known,
     async listen(params, tell, signal) {
       const client = { ...self, tell: (notice: Notice) => tell(notice.method, notice.params) }
       await relay({ method: 'subscriptions/listen', params, passesInput: true }, client, signal)
     },
-    send: (method, params) => void relay({ method, params, passesInput: true }, self),
+    send: (method, params) => void send(method, params),
   })
+  /** What was opened for one session goes with it. */
+  const release = async (): Promise<void> => {
+    const description = await described
+    const meta = await endpoint.open()
+    if (description?.isKnown === true) await meta.release(description.server.key)
+  }
 
   return {
     era,
     session,
     describe,
     relay,
-    forward: (method) => void relay({ method, params: {}, passesInput: true }, self),
+    forward: (method) => void send(method),
     schemaOf: (tool) => schemas.get(tool),
     notices,
-    attach(connected) {
-      const end = notices.hear((method, params) => {
-        connected.notification({ method, params: { ...params } }).catch(() => undefined)
-      })
-      const before = connected.onclose
-      connected.onclose = () => {
-        end()
+    attach: (connected) =>
+      whileConnected(connected, notices, () => {
         if (era === 'legacy') release().catch(() => undefined)
-        before?.()
-      }
-    },
+      }),
+  }
+}
+
+function whileConnected(connected: Server, notices: Notices, onClosed: () => void): void {
+  const end = notices.hear((method, params) => {
+    connected.notification({ method, params: { ...params } }).catch(() => undefined)
+  })
+  const before = connected.onclose
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has this one place and no events
+  connected.onclose = () => {
+    end()
+    onClosed()
+    before?.()
+  }
+}
+
+const ListedTool = z.looseObject({ name: z.string(), inputSchema: z.record(z.string(), z.json()) })
+
+function noteSchemas(data: unknown, schemas: Map<string, JsonObject>): void {
+  const { tools } = isJsonObject(data) ? data : {}
+  for (const tool of Array.isArray(tools) ? tools : []) {
+    const read = ListedTool.safeParse(tool)
+    if (read.success) schemas.set(read.data.name, read.data.inputSchema)
   }
 }

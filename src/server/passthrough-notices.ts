@@ -1,7 +1,8 @@
 import type { ServerEvent, ServerEventBus } from '@modelcontextprotocol/server'
-import { z } from 'zod'
 import type { Meta } from '../meta/meta.ts'
 import type { JsonObject } from '../shared/json.ts'
+import { isJsonObject } from '../shared/json.ts'
+import { textOf } from '../shared/template.ts'
 import type { Described } from './passthrough-leg.ts'
 
 /** What a server tells beside its answers, for as long as somebody hears it. */
@@ -9,9 +10,7 @@ export interface Notices {
   /** Gives back how to hear no more. */
   hear(listener: Listener): () => void
   /** Resources whose changes somebody wants to hear of. */
-  watch(uris: readonly string[]): void
-  /** The same, for clients of the newer era that listen over HTTP. */
-  readonly bus: ServerEventBus
+  watch(uris: readonly string[]): Promise<void>
   close(): void
 }
 
@@ -39,33 +38,20 @@ export function openNotices({ open, described, listen, send }: NoticeMeans): Not
     for (const listener of listeners) listener(method, params)
   }
 
-  /** What was lost while the server was gone may have changed. */
-  const tellAll = ({ capabilities }: Described): void => {
-    for (const list of LISTS) {
-      if (declares(capabilities, list, 'listChanged')) tell(`notifications/${list}/list_changed`, {})
-    }
-  }
-
   const begin = async (signal: AbortSignal): Promise<void> => {
     const server = await described()
     if (server === null || signal.aborted) return
-    const { key, era, capabilities } = server
     const { onNotice } = await open()
-    const end = onNotice((notice) => {
-      if (notice.key !== key) return
-      if (notice.method !== 'kiwi/restarted') return tell(notice.method, notice.params)
-      tellAll(server)
+    const end = onNotice(({ key, method, params }) => {
+      if (key !== server.key) return
+      if (method !== 'kiwi/restarted') return tell(method, params)
+      // What was missed while it was gone may have changed.
+      for (const list of changing(server)) tell(`notifications/${list}/list_changed`, {})
       restart()
     })
     signal.addEventListener('abort', end)
-    if (era === 'legacy') return
-    // Of its tools the connection itself hears.
-    const notifications = {
-      ...(declares(capabilities, 'prompts', 'listChanged') ? { promptsListChanged: true } : {}),
-      ...(declares(capabilities, 'resources', 'listChanged') ? { resourcesListChanged: true } : {}),
-      ...(watched.size > 0 ? { resourceSubscriptions: [...watched] } : {}),
-    }
-    if (Object.keys(notifications).length > 0) await listen({ notifications }, tell, signal)
+    const wanted = server.era === 'modern' ? wantedOf(server, [...watched]) : {}
+    if (Object.keys(wanted).length > 0) await listen({ notifications: wanted }, tell, signal)
   }
 
   const stop = (): void => {
@@ -81,36 +67,24 @@ export function openNotices({ open, described, listen, send }: NoticeMeans): Not
     if (listeners.size > 0) start()
   }
 
-  const hear = (listener: Listener): (() => void) => {
-    listeners.add(listener)
-    if (hearing === null) start()
-    return () => {
-      listeners.delete(listener)
-      if (listeners.size > 0) return
-      watched.clear()
-      stop()
-    }
-  }
-
   return {
-    hear,
-    watch(uris) {
+    hear(listener) {
+      listeners.add(listener)
+      if (hearing === null) start()
+      return () => {
+        listeners.delete(listener)
+        if (listeners.size > 0) return
+        watched.clear()
+        stop()
+      }
+    },
+    async watch(uris) {
       const added = uris.filter((uri) => !watched.has(uri)).slice(0, MOST_WATCHED - watched.size)
       if (added.length === 0) return
       for (const uri of added) watched.add(uri)
-      void described().then((server) => {
-        if (server?.era === 'legacy') for (const uri of added) send('resources/subscribe', { uri })
-        else if (hearing !== null) restart()
-      })
-    },
-    bus: {
-      // Everything comes from the server behind.
-      publish() {},
-      subscribe: (listener) =>
-        hear((method, params) => {
-          const event = eventOf(method, params)
-          if (event !== null) listener(event)
-        }),
+      const server = await described()
+      if (server?.era === 'legacy') for (const uri of added) send('resources/subscribe', { uri })
+      else if (hearing !== null) restart()
     },
     close() {
       listeners.clear()
@@ -119,8 +93,33 @@ export function openNotices({ open, described, listen, send }: NoticeMeans): Not
   }
 }
 
-function declares(capabilities: JsonObject, list: string, what: string): boolean {
-  return z.looseObject({ [what]: z.literal(true) }).safeParse(capabilities[list]).success
+/** The same for clients of the newer era that listen over HTTP: everything comes from the server behind. */
+export function busOf(notices: Notices): ServerEventBus {
+  return {
+    publish() {},
+    subscribe: (listener) =>
+      notices.hear((method, params) => {
+        const event = eventOf(method, params)
+        if (event !== null) listener(event)
+      }),
+  }
+}
+
+/** The lists that it says it tells of. */
+function changing({ capabilities }: Described): readonly string[] {
+  return LISTS.filter((list) => {
+    const declared = capabilities[list]
+    return isJsonObject(declared) && declared['listChanged'] === true
+  })
+}
+
+/** What a server of the newer era has to be asked for; of its tools the connection itself hears. */
+function wantedOf(server: Described, uris: readonly string[]): JsonObject {
+  const lists = changing(server).filter((list) => list !== 'tools')
+  return {
+    ...Object.fromEntries(lists.map((list) => [`${list}ListChanged`, true])),
+    ...(uris.length === 0 ? {} : { resourceSubscriptions: uris }),
+  }
 }
 
 function eventOf(method: string, params: JsonObject): ServerEvent | null {
@@ -132,7 +131,7 @@ function eventOf(method: string, params: JsonObject): ServerEvent | null {
     case 'notifications/resources/list_changed':
       return { kind: 'resources_list_changed' }
     case 'notifications/resources/updated':
-      return { kind: 'resource_updated', uri: String(params['uri'] ?? '') }
+      return { kind: 'resource_updated', uri: textOf(params['uri'] ?? '') }
     default:
       return null
   }

@@ -6,8 +6,7 @@ import type { Carried } from './ask-client.ts'
 /** The parameters as the client sent them. */
 export function paramsOf(params: JsonObject, { mcpReq }: ServerContext, carried: Carried): JsonObject {
   const { _meta: _, ...own } = params
-  const given: unknown = mcpReq._meta
-  const envelope: unknown = mcpReq.envelope
+  const { _meta: given, envelope }: { _meta?: unknown; envelope?: unknown } = mcpReq
   const meta = { ...(isJsonObject(given) ? given : {}), ...(isJsonObject(envelope) ? envelope : {}) }
   const { inputResponses, requestState } = carried
   return {

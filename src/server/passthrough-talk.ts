@@ -31,7 +31,7 @@ export function echoTalk(ctx: ServerContext, declared: JsonObject, abilities: Ab
 
 /** What cannot be told is not worth failing for. */
 function tellOf({ mcpReq }: ServerContext, hearsLog: boolean): (notice: Notice) => void {
-  const progressToken = mcpReq._meta?.progressToken
+  const { _meta: { progressToken } = {} } = mcpReq
   return ({ method, params }) => {
     const isProgress = method === 'notifications/progress'
     if (isProgress ? progressToken === undefined : method === 'notifications/message' && !hearsLog) return

@@ -19,6 +19,7 @@ import { answerOf, refusing } from './passthrough-answer.ts'
 import type { Leg, Described } from './passthrough-leg.ts'
 import { openLeg } from './passthrough-leg.ts'
 import { methodsOf } from './passthrough-methods.ts'
+import { busOf } from './passthrough-notices.ts'
 import { paramsOf } from './passthrough-params.ts'
 import { echoTalk, pushedTalk } from './passthrough-talk.ts'
 
@@ -75,7 +76,7 @@ export function openPassthrough(endpoint: Endpoint, name: string): Passthrough {
     const description = await leg.describe()
     if (!description.isKnown) return refusing(description.why)
     const described = description.server
-    if (requestInfo !== undefined) leg.notices.watch(await watchedBy(requestInfo))
+    if (requestInfo !== undefined) await leg.notices.watch(await watchedBy(requestInfo))
     const shell = shellOf(described, leg)
     const { server } = shell
     let level: string | null = null
@@ -94,7 +95,7 @@ export function openPassthrough(endpoint: Endpoint, name: string): Passthrough {
     if (requestInfo === undefined) leg.attach(server)
     return shell
   }
-  return { build, bus: shared.notices.bus, close: () => shared.notices.close() }
+  return { build, bus: busOf(shared.notices), close: () => shared.notices.close() }
 }
 
 interface Given {

@@ -5,7 +5,7 @@ import type { Place } from '../fixtures/place.ts'
 import { makePlace } from '../fixtures/place.ts'
 
 /** Nobody's model is used by a server unless somebody said so. */
-export const MAY_SAMPLE = '{ op: tool, match: { server: fixture, actions: sample }, effect: allow }'
+const MAY_SAMPLE = '{ op: tool, match: { server: fixture, actions: sample }, effect: allow }'
 
 /** A place with the fixture of the suite as the server `fixture`, started as a program, and what is decided there. */
 export async function makeFixturePlace(rules: readonly string[] = [MAY_SAMPLE]): Promise<Place> {

@@ -2,7 +2,7 @@ import { ProtocolError, acceptedContent, inputRequired } from '@modelcontextprot
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import type { TaskWork } from '../../src/server/tasks.ts'
-import { acceptsTasks, requireTasks } from '../../src/server/tasks.ts'
+import { acceptsTasks, requireTasks } from '../../src/server/task-methods.ts'
 import type { Answer, Given, ToolWork } from './fixture-tool.ts'
 import { text } from './fixture-tool.ts'
 import type { JsonObject } from '../../src/shared/json.ts'
@@ -64,8 +64,8 @@ async function begin({ means: { tasks } }: Given, work: TaskWork): Promise<Answe
   return (await tasks.begin('anybody', work)) as unknown as Answer
 }
 
-function words(text: string): JsonObject {
-  return { content: [{ type: 'text', text }] }
+function words(said: string): JsonObject {
+  return { content: [{ type: 'text', text: said }] }
 }
 
 function boolean(message: string): JsonObject {

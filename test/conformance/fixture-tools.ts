@@ -52,7 +52,7 @@ const PLAIN_TOOLS: Readonly<Record<string, ToolWork>> = {
     return text('Logged where it was asked for')
   },
   test_tool_with_progress: async ({ ctx: { mcpReq } }) => {
-    const token = mcpReq._meta?.progressToken
+    const { _meta: { progressToken: token } = {} } = mcpReq
     for (const progress of [0, 50, 100]) {
       const params = { progressToken: token ?? 0, progress, total: 100 }
       if (token !== undefined) await mcpReq.notify({ method: 'notifications/progress', params })
