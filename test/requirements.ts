@@ -97,4 +97,8 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   X12: 'versions are compared, and rolled back to as a new version',
   R25: 'environments lie in the cache, named by interpreter and packages',
   R45: 'compile once, then run',
+  M6: 'server.tool in every spelling; a server shown whole is judged by the same names',
+  S12: 'tools of servers are called through the same gate, arguments checked by field',
+  X2: 'both eras, in both directions, forwarded between them; long calls are tasks',
+  X3: 'streamable HTTP server: both eras, guards, limits',
 }

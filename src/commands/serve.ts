@@ -36,7 +36,12 @@ export async function serveCommand(options: ServeOptions): Promise<number> {
   const terminal = openTerminal()
   if (options.json === true)
     terminal.out(JSON.stringify({ url: http.url, token_file: token === null ? null : config.token }))
-  else welcome(terminal, http.url, token === null ? null : { ...token, file: config.token })
+  else {
+    welcome(terminal, http.url, token === null ? null : { ...token, file: config.token })
+    if (options.passthrough === undefined) suggest(terminal, http.url)
+    else
+      terminal.out(`\nClients see "${options.passthrough}" as if they were connected to it. Ctrl-C ends it.`)
+  }
   await untilEnded(new Promise(() => undefined), async () => {
     whole?.close()
     await http.close()
@@ -59,8 +64,11 @@ function welcome(
   terminal.out(`
 Connect a client
   Claude Code   claude mcp add --transport http kiwi ${url}${bearer}
-  any other     streamable HTTP, ${url}${token === null ? '' : ', header Authorization: Bearer <token>'}
+  any other     streamable HTTP, ${url}${token === null ? '' : ', header Authorization: Bearer <token>'}`)
+}
 
+function suggest(terminal: Terminal, url: string): void {
+  terminal.out(`
 Try (in your client, or in another terminal)
   search   {"query": "say hello"}
   execute  {"item_type": "tool", "action": "run", "item_id": "hello_world", "parameters": {"name": "Ada"}}
