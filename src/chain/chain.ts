@@ -19,31 +19,25 @@ import type { Secrets } from '../store/vault/secrets.ts'
 import type { RelayedRequest } from './call-upstream.ts'
 import { describeUpstream, listUpstream, notifyUpstream, relay } from './call-upstream.ts'
 import { digestOf } from './compile-plan.ts'
+import { createDraft } from './create-draft.ts'
 import type { Draft } from './draft.ts'
-import { draftCall } from './draft.ts'
-import { withFloor } from './sandbox.ts'
-import { mayRunUnvouched } from './own-hold.ts'
 import type { Request } from './draft-means.ts'
 import type { Post } from './post.ts'
 import { post } from './post.ts'
 import { openEnvironments } from './environments.ts'
 import type { Bundle } from './files-as-read.ts'
 import { createFindImports } from './find-imports.ts'
-import type { Granted } from './find-granted.ts'
 import { createFindGranted } from './find-granted.ts'
 import { createGatherRequirements } from './gather-requirements.ts'
 import { openListChanges } from './list-changes.ts'
-import type { Library } from './library.ts'
 import { createFindLibrary, grantDigest } from './library.ts'
 import type { Performed } from './perform.ts'
 import { perform } from './perform.ts'
 import type { Plan } from './plan.ts'
-import type { Requirement } from './requirements.ts'
 import type { Resolver } from './resolve.ts'
 import { openResolver } from './resolve.ts'
 import { openSchemas } from './schemas.ts'
-import type { LoadArgvPolicies, LoadedPolicies } from './shell/argv-policies.ts'
-import { NO_POLICIES } from './shell/argv-policies.ts'
+import type { LoadArgvPolicies } from './shell/argv-policies.ts'
 import { createFindSiblings } from './siblings.ts'
 import type { Validate } from './validate.ts'
 import { openValidate } from './validate.ts'
@@ -99,10 +93,6 @@ interface ChainMeans {
   readonly argvPolicies: LoadArgvPolicies
 }
 
-function needsArgv({ effect }: Plan): boolean {
-  return effect.kind === 'line' || (effect.kind === 'subprocess' && effect.command.hasArgvPolicy)
-}
-
 export function openChain(given: ChainMeans): Chain {
   const { config, clock, store, secrets, packageTable, argvPolicies } = given
   const subprocess = openSubprocess({ clock })
@@ -123,7 +113,16 @@ export function openChain(given: ChainMeans): Chain {
       kept_by: 'its first start',
     })
   const listChanges = openListChanges(upstreams, store)
-  const means = { subprocess, workFolders, environments, httpClient, upstreams, keepLaunch, listChanges }
+  const means = {
+    subprocess,
+    workFolders,
+    environments,
+    httpClient,
+    upstreams,
+    keepLaunch,
+    listChanges,
+    said: new Map(),
+  }
   const schemas = openSchemas()
   const isNeeded = async (project: string, exceptCallId: string): Promise<boolean> =>
     (await store.undo.unfinished(project)).some(({ call_id }) => call_id !== exceptCallId)
@@ -143,38 +142,7 @@ export function openChain(given: ChainMeans): Chain {
     verify,
     judge,
     trees,
-    draft(plan, request) {
-      const draft = (
-        library: Library | null,
-        sandboxHost: SandboxHost | null,
-        argv: LoadedPolicies,
-      ): Draft | Promise<Draft> => {
-        const requirements = gather(plan, library)
-        const withAll = (known: readonly Requirement[]): Draft | Promise<Draft> => {
-          const make = (granted: Granted): Draft =>
-            draftCall(plan, request, {
-              ...fixed,
-              ...granted,
-              library,
-              sandboxHost,
-              requirements: known,
-              argv,
-            })
-          const granted = grantedTo(plan, request.principal)
-          return granted instanceof Promise ? granted.then(make) : make(granted)
-        }
-        return requirements instanceof Promise ? requirements.then(withAll) : withAll(requirements)
-      }
-      const isHeld =
-        withFloor(plan.sandbox, request.sandbox ?? null) !== null ||
-        (request.guardsOwn === true && mayRunUnvouched(plan))
-      const host = isHeld ? subprocess.sandbox() : null
-      const library = findLibrary(plan.items, request.spaceRoot)
-      const argv = needsArgv(plan) ? argvPolicies() : NO_POLICIES
-      return library instanceof Promise || host instanceof Promise || argv instanceof Promise
-        ? Promise.all([library, host, argv]).then((all) => draft(...all))
-        : draft(library, host, argv)
-    },
+    draft: createDraft({ fixed, gather, findLibrary, grantedTo, subprocess, argvPolicies }),
     hasLibrary: async (items, spaceRoot) => (await findLibrary(items, spaceRoot)) !== null,
     digest: async (items, spaceRoot) => grantDigest(digestOf(items), await findLibrary(items, spaceRoot)),
     validate: openValidate({ clock, config, subprocess, schemas }),

@@ -121,7 +121,7 @@ function showAdded({ output, name, id, kept, next }: z.infer<typeof Added>, term
   if (kept.length > 0)
     terminal.out(printable(`Kept in the vault and granted to ${id}, as you typed it: ${kept.join(', ')}`))
   for (const command of next) terminal.note(printable(`Next: ${command}`))
-  if (next.length === 0) terminal.note(printable(`Next: kiwi search mcp:${name}`))
+  if (next.length === 0) terminal.note(printable(`Next: kiwi load ${name} --type mcp`))
 }
 
 const WouldAdd = z.looseObject({

@@ -7,7 +7,6 @@ import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import type { Ask, Watch } from '../shared/progress.ts'
 import { redactBoth } from '../shared/redact.ts'
-import { fillArguments } from '../spaces/definitions/overrides.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { RelayOrder, Ticket, Wish, Work } from './call.ts'
 import { heldPaths } from './held-paths.ts'
@@ -92,7 +91,7 @@ async function passOn(draft: Draft, order: RelayOrder, watch: Watch, { chain }: 
   if (draft.effect.kind !== 'mcp') throw new TypeError('what is no server was to be passed on to')
   const { toolName, served } = draft.effect
   const from = served.item.id
-  const sent = toolName === null ? params : { ...params, name: toolName, arguments: filled(draft) }
+  const sent = toolName === null ? params : { ...params, name: toolName, arguments: draft.parameters }
   const send = (round: JsonObject): Promise<JsonObject> =>
     chain.relay(draft, { method, params: round }, watch).catch((error: unknown) => {
       throw asSaid(error)
@@ -103,10 +102,6 @@ async function passOn(draft: Draft, order: RelayOrder, watch: Watch, { chain }: 
     return { data: await askedInRounds({ from, params: sent, send, ask, signal }), warnings: [] }
   }
   return { data: await guarded(await send(sent), from, ask), warnings: [] }
-}
-
-function filled({ plan, parameters }: Draft): JsonObject {
-  return fillArguments(plan.item.manifest.config['mcp_arguments'], parameters)
 }
 
 const refuseToAsk: Ask = ({ method }) => {

@@ -126,7 +126,7 @@ function refOf(name: string): { name: ItemName; category: null; version: null } 
   return { name: ItemName.parse(serverId(name)), category: null, version: null }
 }
 
-export function assertName(name: string): void {
+function assertName(name: string): void {
   if (SERVER_NAME.test(name)) return
   throw new KiwiError('INVALID_PARAMETERS', `Cannot use "${name}" as the name of a server`, {
     hint: 'Use letters, digits, "_" and "-": it stands before the dot of its tools',

@@ -43,7 +43,8 @@ export function openPassthrough(endpoint: Endpoint, name: string): Passthrough {
     const { leg, described, server, method, params, ctx, level } = given
     const { era } = leg
     const abilities = abilitiesOf({ era, ctx, opened: server.getClientCapabilities(), level })
-    const occasion = { ctx, params, abilities }
+    const { _meta: _, ...request } = params
+    const occasion = { ctx, request, abilities }
     const isSameEra = described.era === era
     const client: Client = {
       principal: endpoint.principal,
@@ -57,17 +58,17 @@ export function openPassthrough(endpoint: Endpoint, name: string): Passthrough {
       if (resumed !== null) return resumed
     }
     return asking({ ctx, era, client, abilities })((carried) => {
-      const request = {
+      const passed = {
         method,
         params: paramsOf(params, ctx, carried),
         passesInput: era === 'modern' && isSameEra,
       }
       if (era === 'modern' && !isSameEra)
-        return parked.make(occasion, (talk, signal) => leg.relay(request, { ...client, ...talk }, signal))
+        return parked.make(occasion, (talk, signal) => leg.relay(passed, { ...client, ...talk }, signal))
       const declared = declaredBy({ era, ctx, opened: server.getClientCapabilities(), level })
       const talk =
         era === 'modern' ? echoTalk(ctx, declared, abilities) : pushedTalk(ctx, declared, abilities)
-      return leg.relay(request, { ...client, ...talk }, ctx.mcpReq.signal)
+      return leg.relay(passed, { ...client, ...talk }, ctx.mcpReq.signal)
     })
   }
 

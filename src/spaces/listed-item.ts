@@ -49,8 +49,6 @@ export function listedManifest(
   const id = ItemName.safeParse(`${server.name}.${overridden?.name}`)
   if (overridden === null || !id.success) return null
   const { definition, mark } = shownDefinition(tool, overridden.definition)
-  const { fixed, hidden } = overridden.sent
-  const isFilled = Object.keys(fixed).length > 0 || hidden.length > 0
   return {
     tool_id: id.data,
     tool_type: 'mcp_tool',
@@ -58,7 +56,7 @@ export function listedManifest(
     version: server.item.manifest.version,
     category: `mcp/${server.name}`,
     ...(mark === null ? definitionOf(definition) : { description: mark, input_schema: { type: 'object' } }),
-    config: { mcp_tool_name: tool.name, ...(isFilled ? { mcp_arguments: { fixed, hidden } } : {}) },
+    config: { mcp_tool_name: tool.name },
   }
 }
 

@@ -65,9 +65,13 @@ export function openPeer(id: string, wire: Wire, onNotice: Deliver): Peer {
 
   const read = async (): Promise<void> => {
     let unasked = 0
-    for await (const text of wire.messages) {
-      if (take(readMessage(text)) || ++unasked % UNASKED !== 0) continue
-      await delay(UNASKED_PAUSE_MS)
+    try {
+      for await (const text of wire.messages) {
+        if (take(readMessage(text)) || ++unasked % UNASKED !== 0) continue
+        await delay(UNASKED_PAUSE_MS)
+      }
+    } catch {
+      // A wire that fails has ended, and its end says why.
     }
     isOpen = false
     asks.close()
@@ -105,7 +109,7 @@ export function openPeer(id: string, wire: Wire, onNotice: Deliver): Peer {
       const message = { jsonrpc: '2.0', id: number, method, params: paramsOf(era, request, number) }
       wire
         .send(message, letting?.signal, headers)
-        .catch((error: unknown) => fail(wire.isOnePipe ? unsent(id, error) : sendFailure(id, error, request)))
+        .catch((error: unknown) => fail(sendFailure(id, error, request)))
       return answer
     },
     async close() {

@@ -10,7 +10,7 @@ export async function openStdioWire(
   command: SessionCommand,
 ): Promise<Wire> {
   const opened = await subprocess.open(command)
-  if (opened.session !== null) return stdioWire(opened.session)
+  if (opened.session !== null) return stdioWire(id, opened.session)
   const { failure, stderr } = opened
   const message = `Cannot start "${id}": ${stderr}`
   if (failure === 'overloaded') throw new KiwiError('OVERLOADED', message)
@@ -18,17 +18,25 @@ export async function openStdioWire(
   throw new KiwiError('UPSTREAM_UNAVAILABLE', message, { retryable: false, hint: 'Correct its command' })
 }
 
-function stdioWire(session: ProcessSession): Wire {
+function stdioWire(id: string, session: ProcessSession): Wire {
   const wireEnd = async (): Promise<WireEnd> => {
     const { failure, signal, return_code } = await session.ended
     if (failure !== null) return { reason: 'it sent more at once than is taken', isTooLarge: true }
     return { reason: `it ended with ${signal ?? `code ${return_code}`}`, isTooLarge: false }
   }
   const ended = wireEnd()
+  /** People know the server, not its program. */
+  const reword = (error: unknown): never => {
+    const isBusy = error instanceof KiwiError && error.code === 'OVERLOADED'
+    const why = isBusy ? 'it does not read what it was sent' : 'it has ended'
+    throw new KiwiError(isBusy ? 'OVERLOADED' : 'UPSTREAM_UNAVAILABLE', `Cannot use "${id}": ${why}`, {
+      cause: error,
+    })
+  }
   return {
     messages: session.lines,
     isOnePipe: true,
-    send: (message) => session.send(JSON.stringify(message)),
+    send: (message) => session.send(JSON.stringify(message)).catch(reword),
     agree() {},
     said: () => session.stderr(),
     ended,

@@ -4,6 +4,7 @@ import { systemClock } from '../shared/clock.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Connection } from './connection.ts'
 import { closingError } from './connection.ts'
+import { unharmed } from './hear.ts'
 import { cancelled } from './pending.ts'
 import type { Place } from './place.ts'
 import { openPlaces } from './places.ts'
@@ -43,7 +44,7 @@ export function openUpstreams({ clock = systemClock, waitsMs = WAITS_MS }: Upstr
     waitsMs,
     closing: closing.signal,
     onNotice: (notice) => {
-      for (const listener of listeners) listener(notice)
+      for (const listener of listeners) unharmed(() => listener(notice))
     },
   })
 

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Wish } from '../../src/kernel/call.ts'
 import type { Reply } from '../../src/shared/reply.ts'
 import { isJsonObject } from '../../src/shared/json.ts'
+import { textOf } from '../../src/shared/template.ts'
 import { parseDocument } from '../../src/spaces/parse-document.ts'
 import { field, listField } from '../fixtures/field.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
@@ -38,7 +39,12 @@ const servers = async (): Promise<unknown> =>
   existsSync(file()) ? (await parseDocument(readFileSync(file(), 'utf8'), 'x'))['mcps'] : {}
 const lines = ({ data }: Reply): readonly string[] =>
   listField(data, 'servers').map((line) =>
-    isJsonObject(line) ? [line['name'], line['state'], line['reason']].filter(Boolean).join(' ') : '',
+    isJsonObject(line)
+      ? ['name', 'state', 'reason']
+          .map((key) => textOf(line[key] ?? ''))
+          .join(' ')
+          .trimEnd()
+      : '',
   )
 const TOKEN = 'a-long-token-1'
 

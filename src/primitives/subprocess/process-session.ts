@@ -25,7 +25,7 @@ export interface ProcessSession {
   readonly pid: number
   /** What it writes to stdout, without line ends. For one reader, who may leave and come back: nothing is lost. */
   readonly lines: AsyncIterable<string>
-  /** Kept when the child can take more. Fails when it has ended. */
+  /** Kept when the child can take more. Fails when it has ended, or does not read. */
   send(line: string): Promise<void>
   /** The last 64 kB of what it wrote to stderr. */
   stderr(): string
@@ -38,6 +38,8 @@ export interface ProcessSession {
 const MAX_LINE_BYTES = 10 * 1024 * 1024
 const STDERR_BYTES = 64 * 1024
 const CLOSE_STEP_MS = 2000
+/** What a child that does not read may leave lying here. */
+const MAX_UNREAD_BYTES = 16 * 1024 * 1024
 
 export function openSession(child: Child, command: SessionCommand, killTree: KillTree): ProcessSession {
   const tail = createTail(STDERR_BYTES)
@@ -95,6 +97,10 @@ interface Sender {
 
 const WRITTEN = Promise.resolve()
 
+function unread(command: string): KiwiError {
+  return new KiwiError('OVERLOADED', `Cannot write to "${command}": it does not read what it was sent`)
+}
+
 function broken(command: string): KiwiError {
   return new KiwiError('INVALID_PARAMETERS', `Cannot write to "${command}": the line holds a line break`)
 }
@@ -134,6 +140,7 @@ function createSender({ stdin }: Child, command: string): Sender {
     send(line) {
       if (line.includes('\n')) return Promise.reject(broken(command))
       if (isOver || stdin === null || !stdin.writable) return Promise.reject(gone())
+      if (stdin.writableLength > MAX_UNREAD_BYTES) return Promise.reject(unread(command))
       const isTaken = stdin.write(`${line}\n`)
       gather(stdin)
       return isTaken ? WRITTEN : whenTaken()
