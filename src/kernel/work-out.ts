@@ -11,6 +11,7 @@ import { grantWork, revokeGrantWork } from './grant-work.ts'
 import { importServersWork } from './import-servers-work.ts'
 import { importWork } from './import-work.ts'
 import type { Means } from './means.ts'
+import { relayWork } from './relay-work.ts'
 import { publishWork } from './publish-work.ts'
 import { rollbackWork } from './rollback-work.ts'
 import { runWork } from './run-work.ts'
@@ -53,6 +54,8 @@ function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Pro
       return signWork(wish, lookup, ticket, means)
     case 'undo':
       return undoWork(wish, lookup, ticket, means)
+    case 'relay':
+      return relayWork(wish, lookup, ticket, means)
   }
 }
 
