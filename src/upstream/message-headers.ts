@@ -49,7 +49,7 @@ export function parameterHeaders(schema: JsonValue | undefined, given: JsonObjec
     if (!isJsonObject(part) || level > MOST_LEVELS) return
     const { 'x-mcp-header': name, type, properties } = part
     if (typeof name === 'string' && TOKEN.test(name) && MIRRORED.has(type) && isMirrored(value)) {
-      headers[`mcp-param-${name.toLowerCase()}`] = headerText(String(value))
+      headers[`mcp-param-${name.toLowerCase()}`] = headerText(`${value}`)
     }
     if (!isJsonObject(properties) || !isJsonObject(value)) return
     for (const [key, inner] of Object.entries(properties)) {
@@ -60,11 +60,11 @@ export function parameterHeaders(schema: JsonValue | undefined, given: JsonObjec
   return headers
 }
 
-function isMirrored(value: JsonValue | undefined): boolean {
+function isMirrored(value: JsonValue | undefined): value is string | number | boolean {
   return typeof value === 'string' || typeof value === 'boolean' || Number.isSafeInteger(value)
 }
 
-const PLAIN = /^(?=\S)[\t\x20-\x7e]*\S$/
+const PLAIN = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/
 const MARKED = /^=\?base64\?.*\?=$/
 
 /** What a header cannot hold as it is goes in base64, with a mark that says so. */

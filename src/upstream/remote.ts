@@ -36,7 +36,7 @@ export interface Refusal {
 }
 
 /** One request to a remote, over its own address unless it names another of the same server. */
-export interface Order {
+interface Order {
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly url?: string
   readonly headers?: Readonly<Record<string, string>>
@@ -125,11 +125,7 @@ export function goingOn(lastId: string): Record<string, string> {
 const UNBOUNDED = { idleTimeoutMs: Number.POSITIVE_INFINITY, maxBytes: Number.POSITIVE_INFINITY }
 const MOST_REDIRECTS = 5
 
-function requestOf(
-  { url, headers }: Remote,
-  order: Order,
-  authorization: string | null,
-): HttpRequest {
+function requestOf({ url, headers }: Remote, order: Order, authorization: string | null): HttpRequest {
   return {
     method: order.method,
     url: order.url ?? url,

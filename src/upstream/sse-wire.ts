@@ -20,9 +20,8 @@ export async function openSseWire(remote: Remote, httpClient: HttpClient): Promi
   const { id } = remote
   const line = openRemoteLine(remote, httpClient)
   const closing = new AbortController()
-  const events = line
-    .events({ method: 'GET', timeoutMs: remote.startupMs }, OPTIONS, closing.signal)
-    [Symbol.asyncIterator]()
+  const arriving = line.events({ method: 'GET', timeoutMs: remote.startupMs }, OPTIONS, closing.signal)
+  const events = arriving[Symbol.asyncIterator]()
   let address: string
   try {
     address = await addressIn(events, remote)
@@ -73,16 +72,26 @@ export async function openSseWire(remote: Remote, httpClient: HttpClient): Promi
 }
 
 /** Another origin would get what is meant for this one. */
-async function addressIn(events: AsyncIterator<ServerSentEvent>, { id, url, startupMs }: Remote): Promise<string> {
+async function addressIn(
+  events: AsyncIterator<ServerSentEvent>,
+  { id, url, startupMs }: Remote,
+): Promise<string> {
   const first = await within(startupMs, events.next(), id)
   if (first.done === true || first.value.event !== 'endpoint' || !URL.canParse(first.value.data, url)) {
-    throw new KiwiError('UPSTREAM_UNAVAILABLE', `Cannot use "${id}": it does not say where messages are sent to`, {
-      hint: 'Set the transport of the server to http: it may speak the newer way',
-    })
+    throw new KiwiError(
+      'UPSTREAM_UNAVAILABLE',
+      `Cannot use "${id}": it does not say where messages are sent to`,
+      {
+        hint: 'Set the transport of the server to http: it may speak the newer way',
+      },
+    )
   }
   const address = new URL(first.value.data, url)
   if (address.origin === new URL(url).origin) return address.href
-  throw new KiwiError('UPSTREAM_UNAVAILABLE', `Cannot use "${id}": it wants its messages sent to another origin`)
+  throw new KiwiError(
+    'UPSTREAM_UNAVAILABLE',
+    `Cannot use "${id}": it wants its messages sent to another origin`,
+  )
 }
 
 async function within<T>(ms: number, work: Promise<T>, id: string): Promise<T> {

@@ -72,10 +72,11 @@ export function openUpstreams(): Upstreams {
       const connection = await unlessCancelled(place(upstream).connection, upstream.id, signal)
       return connection.description
     },
-    notify: ({ key }, method, params) => void places.get(key)?.connection.then(
-      (connection) => connection.notify(method, params),
-      () => {},
-    ),
+    notify: ({ key }, method, params) =>
+      void places.get(key)?.connection.then(
+        (connection) => connection.notify(method, params),
+        () => {},
+      ),
     onNotice(listener) {
       listeners.add(listener)
       return () => void listeners.delete(listener)
