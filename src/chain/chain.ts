@@ -2,10 +2,12 @@ import { join } from 'node:path'
 import { openHttpClient } from '../primitives/http/http-client.ts'
 import type { SandboxHost } from '../primitives/subprocess/confinement.ts'
 import { openSubprocess } from '../primitives/subprocess/subprocess.ts'
+import type { RawListing } from '../upstream/list-tools.ts'
 import { openUpstreams } from '../upstream/upstreams.ts'
 import type { Config } from '../config/config.ts'
 import { childEnvironment } from '../config/environment.ts'
 import type { Clock } from '../shared/clock.ts'
+import type { JsonObject } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
 import type { PackageTable } from '../spaces/imports.ts'
 import type { Item } from '../spaces/item.ts'
@@ -13,6 +15,8 @@ import { openOwnKey } from '../spaces/signing-key.ts'
 import type { Store } from '../store/store.ts'
 import type { OwnPlaces } from './confine.ts'
 import type { Secrets } from '../store/vault/secrets.ts'
+import type { RelayedRequest } from './call-upstream.ts'
+import { listUpstream, relay } from './call-upstream.ts'
 import { digestOf } from './compile-plan.ts'
 import type { Draft } from './draft.ts'
 import { draftCall } from './draft.ts'
@@ -67,6 +71,10 @@ export interface Chain {
   sandbox(): SandboxHost | Promise<SandboxHost>
   /** Makes it. */
   perform(draft: Draft, watch?: Watch): Promise<Performed>
+  /** Asks the server of a draft what it has, nothing of it checked yet. */
+  list(draft: Draft, watch?: Watch): Promise<RawListing>
+  /** Sends a request to the server of a draft as it is, and gives its answer as it came but for live secrets. */
+  relay(draft: Draft, request: RelayedRequest, watch?: Watch): Promise<JsonObject>
   /** Sends what Kiwi itself has to say, behind the same guards as a tool; gives the status it was answered with. */
   post(message: Post, watch?: Watch): Promise<number>
   close(): Promise<void>
@@ -155,6 +163,8 @@ export function openChain(given: ChainMeans): Chain {
     validate: openValidate({ clock, config, subprocess, schemas }),
     sandbox: () => subprocess.sandbox(),
     perform: (draft, watch) => perform(draft, means, watch),
+    list: (draft, watch = {}) => listUpstream(draft, means, watch),
+    relay: (draft, request, watch = {}) => relay(draft, request, means, watch),
     post: (message, watch) => post(message, httpClient, watch),
     async close() {
       await Promise.all([upstreams.close(), subprocess.close(), httpClient.close()])

@@ -47,4 +47,8 @@ export interface Request {
   readonly rawOffer?: () => string
   /** Whether programs that nobody vouches for are kept from what is Kiwi's own. */
   readonly guardsOwn?: boolean
+  /** The connection of the client, for servers that remember what each of them said. */
+  readonly session?: string
+  /** A server is to be listed or spoken to, and not run. */
+  readonly isServerMeant?: boolean
 }

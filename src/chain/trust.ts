@@ -17,7 +17,7 @@ type Level = 0 | 1 | 2 | 3 | 4
 interface LinkTrust {
   readonly item: Item
   readonly level: Level
-  /** Null for what is shipped. */
+  /** Null for what is shipped, and for a person's own list of servers. */
   readonly signature: Verified | null
   /** Says why it may not take part in what is being done; null when it may. */
   readonly refuse: Refuse | null
@@ -62,6 +62,9 @@ export function openJudge({ verify, store, clock, userSpace }: JudgeMeans): Judg
       const now = clock.now()
       const judgeLink = async (item: Item, executors: readonly Item[]): Promise<LinkTrust> => {
         if (item.space === 'builtin') return { item, level: 4, signature: null, refuse: null }
+        // Only a person writes this file, and no tool does.
+        if (item.form === 'entry' && item.space === 'user')
+          return { item, level: 3, signature: null, refuse: null }
         const ids = executors.map(({ id }) => id)
         const signature = await verify(item, ids)
         const untrusted = item.space === 'project' && !isProjectTrusted ? projectPath : null

@@ -37,6 +37,7 @@ export async function runWork(
   const drafted = await chain.draft(plan, {
     callId: ticket.callId,
     principal: ticket.caller.principal,
+    session: ticket.caller.session,
     parameters: wish.parameters,
     projectPath,
     spaceRoot,

@@ -1,6 +1,5 @@
 import type { Trust } from '../chain/trust.ts'
 import { TRUST_NAMES } from '../chain/trust.ts'
-import type { Verified } from '../chain/verify.ts'
 import type { JsonObject } from '../shared/json.ts'
 
 /** Trust as it is shown to those who ask about an item. */
@@ -23,13 +22,17 @@ export function shownTrust({ level, links, refusal }: Trust): ShownTrust {
         name: TRUST_NAMES[link.level],
       })),
     },
-    signature: shownSignature(links[0]?.signature ?? null),
+    signature: shownSignature(links[0]),
     refusal: refusal?.message ?? null,
   }
 }
 
-function shownSignature(signature: Verified | null): JsonObject {
-  if (signature === null) return { state: 'builtin', by: null, fingerprint: null, time: null }
+function shownSignature(link: Trust['links'][number] | undefined): JsonObject {
+  const signature = link?.signature ?? null
+  if (signature === null) {
+    const state = link?.item.space === 'user' ? 'unsigned' : 'builtin'
+    return { state, by: null, fingerprint: null, time: null }
+  }
   const { state, by, fingerprint, time } = signature
   return { state, by: by !== null && typeof by === 'object' ? by.publisher : by, fingerprint, time }
 }

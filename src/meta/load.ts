@@ -3,6 +3,7 @@ import { RESULT_PREFIX, pageArguments } from '../kernel/results.ts'
 import { KiwiError, messageOf } from '../shared/errors.ts'
 import { parseItemRef } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
+import { canonicalJson } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { pageBytes, pageOf } from '../shared/page.ts'
 import { itemTypeOf } from '../shared/tool-type.ts'
@@ -12,6 +13,7 @@ import { entrypointOf } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { ChangedMeanwhile } from '../spaces/read-steadily.ts'
 import { readyCall } from '../spaces/ready-call.ts'
+import { withoutValues } from '../spaces/server-item.ts'
 import type { Arguments } from './arguments.ts'
 import { objectOf, readItemType } from './arguments.ts'
 import type { MetaCall } from './context.ts'
@@ -104,8 +106,7 @@ async function show(item: Item, lookup: Lookup, { kernel, store }: MetaCall): Pr
       version: manifest.version,
       source: item.space,
       path: item.path,
-      metadata: item.raw,
-      content: isTextShown ? item.text : null,
+      ...writtenOf(item, isTextShown),
       files: files.map(({ path, content }) => ({
         path,
         bytes: content.length,
@@ -126,6 +127,13 @@ async function show(item: Item, lookup: Lookup, { kernel, store }: MetaCall): Pr
       ? warnings
       : [...warnings, 'the files are large: read each with path, offset and limit'],
   }
+}
+
+/** What its author wrote. Of a server no value that may be a secret is shown, so neither is a text that holds one. */
+function writtenOf({ manifest, raw, text }: Item, isTextShown: boolean): JsonObject {
+  const metadata = manifest.tool_type === 'mcp_server' ? withoutValues(raw) : raw
+  const isWhole = canonicalJson(metadata) === canonicalJson(raw)
+  return { metadata, content: isTextShown && isWhole ? text : null }
 }
 
 async function loadFile({ offset, limit }: Arguments<'load'>, item: Item, path: string): Promise<Loaded> {

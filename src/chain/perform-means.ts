@@ -1,0 +1,14 @@
+import type { HttpClient } from '../primitives/http/http-client.ts'
+import type { Subprocess } from '../primitives/subprocess/subprocess.ts'
+import type { Upstreams } from '../upstream/upstreams.ts'
+import type { Environments } from './environments.ts'
+import type { WorkFolders } from './work-folder.ts'
+
+/** What a call is made with. */
+export interface PerformMeans {
+  readonly subprocess: Subprocess
+  readonly httpClient: HttpClient
+  readonly upstreams: Upstreams
+  readonly workFolders: WorkFolders
+  readonly environments: Environments
+}
