@@ -10,7 +10,7 @@ export async function openStdioWire(
   command: SessionCommand,
 ): Promise<Wire> {
   const opened = await subprocess.open(command)
-  if (opened.session !== null) return stdioWire(opened.session)
+  if (opened.session !== null) return stdioWire(id, opened.session)
   const { failure, stderr } = opened
   const message = `Cannot start "${id}": ${stderr}`
   if (failure === 'overloaded') throw new KiwiError('OVERLOADED', message)
@@ -18,7 +18,7 @@ export async function openStdioWire(
   throw new KiwiError('UPSTREAM_UNAVAILABLE', message, { retryable: false, hint: 'Correct its command' })
 }
 
-function stdioWire(session: ProcessSession): Wire {
+function stdioWire(id: string, session: ProcessSession): Wire {
   const wireEnd = async (): Promise<WireEnd> => {
     const { failure, signal, return_code } = await session.ended
     if (failure !== null) return { reason: 'it sent more at once than is taken', isTooLarge: true }
@@ -27,7 +27,13 @@ function stdioWire(session: ProcessSession): Wire {
   const ended = wireEnd()
   return {
     messages: session.lines,
-    send: (message) => session.send(JSON.stringify(message)),
+    async send(message) {
+      try {
+        await session.send(JSON.stringify(message))
+      } catch (error) {
+        throw new KiwiError('UPSTREAM_UNAVAILABLE', `Cannot use "${id}": it has ended`, { cause: error })
+      }
+    },
     agree() {},
     said: () => session.stderr(),
     ended,

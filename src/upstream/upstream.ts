@@ -33,6 +33,8 @@ export interface Description {
 export interface UpstreamRequest {
   readonly method: string
   readonly params: JsonObject
+  /** For wires that have such. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
   /** Infinity for one that stays open. */
   readonly timeoutMs: number
   /** When nobody knows whether it was done, it may be sent again. */
