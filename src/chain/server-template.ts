@@ -1,8 +1,9 @@
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
-import { canonicalJson, isJsonObject, sha256 } from '../shared/json.ts'
+import { isJsonObject } from '../shared/json.ts'
 import { textOf } from '../shared/template.ts'
 import type { Item } from '../spaces/item.ts'
+import { launchIdentity } from '../spaces/launch-identity.ts'
 import type { CommandTemplate } from './command-template.ts'
 import { numberOf, timeoutMsOf } from './command-template.ts'
 import type { Effect } from './plan.ts'
@@ -61,7 +62,7 @@ export function compileServer({ leaf, server, config, end }: Served): Effect {
     timeoutMs: timeoutMsOf(leaf === server || timeout === undefined ? config : { ...config, timeout }),
     keepAliveMs: numberOf(config, 'keep_alive') * 1000,
     isPerSession: config['state'] === 'session',
-    identity: identityOf(server.id, config, template),
+    identity: launchIdentity(server),
   }
 }
 
@@ -85,21 +86,6 @@ function templateOf({ id }: Item, config: JsonObject, end: Effect): ServerTempla
       hint: isKnown ? `Write executor: ${executor}` : 'Use stdio, http, sse or websocket',
     },
   )
-}
-
-/** Names of variables and headers count, what they hold does not: a new token is no new upstream. */
-function identityOf(id: string, config: JsonObject, { kind }: ServerTemplate): string {
-  const { command, args = [], env, cwd = null, url, url_template, headers } = config
-  const transport = kind === 'stdio' ? kind : (config['transport'] ?? 'http')
-  const how =
-    kind === 'stdio'
-      ? { command, args, env: namesIn(env), cwd }
-      : { url: url ?? url_template, headers: namesIn(headers) }
-  return sha256(canonicalJson({ id, transport, ...how }))
-}
-
-function namesIn(value: JsonValue | undefined): readonly string[] {
-  return Object.keys(isJsonObject(value) ? value : {}).toSorted()
 }
 
 function isOauth(auth: JsonValue): boolean {

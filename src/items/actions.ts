@@ -10,7 +10,7 @@ const ACTIONS = {
   tool: ['run', ...AUTHORING, 'undo'],
   directive: ['run', 'finish', ...AUTHORING],
   knowledge: ['run', ...AUTHORING],
-  mcp: AUTHORING,
+  mcp: ['run', ...AUTHORING],
   thread: AUTHORING,
 } as const satisfies Record<Kind, readonly Action[]>
 

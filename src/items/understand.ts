@@ -33,7 +33,11 @@ export async function understand(order: Order): Promise<Wish> {
     const target = isGlob(itemId) ? { pattern: itemId } : parseItemRef(itemId, version)
     return { kind: 'sign', target, itemType, ...readSign(itemId, parameters) }
   }
-  if (action === 'run') return { kind: 'run', ref: parseItemRef(itemId, version), itemType, parameters }
+  if (action === 'run' && kind === 'mcp' && !itemId.includes('.')) throw noToolNamed(itemId)
+  if (action === 'run') {
+    const runs = kind === 'mcp' ? 'tool' : itemType
+    return { kind: 'run', ref: parseItemRef(itemId, version), itemType: runs, parameters }
+  }
   // Whoever makes a version may say which beside the id; it is never one that is there.
   const isMade = action === 'update' || action === 'publish'
   const ref = parseItemRef(itemId, isMade ? undefined : version)
@@ -53,6 +57,14 @@ export async function understand(order: Order): Promise<Wish> {
     case 'delete':
       return { kind: 'delete', ref, itemType, ...readDelete(itemId, parameters) }
   }
+}
+
+function noToolNamed(server: string): KiwiError {
+  return new KiwiError('INVALID_PARAMETERS', `Cannot call "${server}": "tool" is missing`, {
+    hint: `Name one of its tools: parameters {"tool": "<name>", ...}, or item_id "${server}.<name>"`,
+    fix: { call: 'load', arguments: { item_type: 'mcp', item_id: server } },
+    details: { missing: ['tool'], invalid: [] },
+  })
 }
 
 function isPast(action: string): action is 'undo' | 'finish' {

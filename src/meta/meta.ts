@@ -1,6 +1,7 @@
 import { isAbsolute } from 'node:path'
 import type { Caller, Outcome, Ticket, Wish } from '../kernel/call.ts'
 import type { Kernel } from '../kernel/kernel.ts'
+import { asSpoken } from '../items/spoken-call.ts'
 import { understand } from '../items/understand.ts'
 import type { Clock } from '../shared/clock.ts'
 import { KiwiError } from '../shared/errors.ts'
@@ -105,7 +106,8 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
     }
   }
   return {
-    async call(name, args, client, signal) {
+    async call(name, given, client, signal) {
+      const args = name === 'execute' ? asSpoken(given) : given
       const ticket = ticketOf({ callId: ids(), name, args, client, signal, redact: kernel.redact })
       const stamp = stampOf(ticket)
       const lookupAt = async (projectPath: string | undefined): Promise<Lookup> =>

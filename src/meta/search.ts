@@ -31,17 +31,18 @@ const DESCRIPTION_CHARACTERS = 500
 export async function search(args: Arguments<'search'>, call: MetaCall): Promise<Found> {
   const { store, kernel, lookupAt } = call
   const lookup = await lookupAt(args.project_path)
-  const faults = await lookup.syncIndex()
+  const { faults, places } = await lookup.syncIndex()
   const query = parseQuery(args.query)
   const judge = await kernel.itemJudge(lookup.projectPath)
   const wanted = {
     words: query.words,
-    spaces: query.spaces ?? spacesOf(args.source) ?? SPACES,
-    roots: lookup.roots,
+    spaces: query.spaces ?? (args.source === 'mcp' ? SPACES : (spacesOf(args.source) ?? SPACES)),
+    roots: places,
     itemTypes: itemTypesOf(args),
     toolTypes: toolTypesOf(args, query.toolTypes),
     category: args.category ?? null,
     tags: [...query.tags, ...args.tags],
+    server: query.server,
     sortBy: args.sort_by,
     limit: args.limit,
   }

@@ -112,12 +112,16 @@ const FRESH_MS = 100
 
 function openShelf(store: Store, clock: Clock): Shelf {
   const items: Shelf['items'] = new Map()
+  const listings: Shelf['listings'] = new Map()
+  const listed: Shelf['listed'] = new Map()
   let reserved: Promise<ReadonlySet<string>> | null = null
   let generation = store.generation()
   let lookedAt = clock.monotonic()
   return {
     store,
     items,
+    listings,
+    listed,
     reserved() {
       reserved ??= store.registry.reserved().catch((error: unknown) => {
         reserved = null
@@ -132,7 +136,7 @@ function openShelf(store: Store, clock: Clock): Shelf {
       if (now !== generation) {
         generation = now
         reserved = null
-        items.clear()
+        for (const kept of [items, listings, listed]) kept.clear()
       }
       return now
     },

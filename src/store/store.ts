@@ -1,5 +1,6 @@
 import type { JsonObject } from '../shared/json.ts'
 import type { ItemType, ToolType } from '../shared/tool-type.ts'
+import type { Catalog } from './catalog.ts'
 import type { Grants } from './grants.ts'
 import type { Runs } from './runs.ts'
 import type { Approvals, Claim } from './approvals.ts'
@@ -20,6 +21,7 @@ export interface Store {
   readonly limits: Limits
   readonly undo: UndoLog
   readonly grants: Grants
+  readonly catalog: Catalog
   /** Why nothing can be written here, or null. A store that cannot be written still answers what it can. */
   readonly readOnlyReason: string | null
   /** A number that grows when the registry or what is trusted changed, in this process or another. Cheap enough for every call. */
@@ -160,8 +162,8 @@ export interface Registry {
   files(toolId: string, version: string): Promise<readonly ItemFile[]>
 }
 
-/** Where an item lives. Looked up in this order; the registry is the store itself. */
-export const SPACES = ['project', 'user', 'builtin', 'registry'] as const
+/** Where an item lives. Looked up in this order; the registry is the store itself, `mcp` what upstreams list. */
+export const SPACES = ['project', 'user', 'builtin', 'registry', 'mcp'] as const
 export type SpaceName = (typeof SPACES)[number]
 
 /** What search knows of one item in a file space. Registry items are indexed when they are published. */
@@ -178,11 +180,13 @@ export interface IndexEntry {
   readonly version: string
   readonly updated_at: string
   readonly search_text: SearchText
+  /** The server it is or belongs to, as people say it. */
+  readonly server: string | null
 }
 
-/** A file space: its name and the absolute folder it reads. */
+/** A file space and the absolute folder it reads, or an upstream and the key of what it lists. */
 export interface IndexedSpace {
-  readonly space: 'project' | 'user'
+  readonly space: 'project' | 'user' | 'mcp'
   readonly root: string
 }
 
@@ -190,13 +194,15 @@ export interface SearchQuery {
   /** Words to find; none lists everything that fits the filters. */
   readonly words: readonly string[]
   readonly spaces: readonly SpaceName[]
-  /** Roots of the file spaces that may be searched. */
+  /** Roots of the file spaces and upstreams that may be searched. */
   readonly roots: readonly IndexedSpace[]
   readonly itemTypes: readonly ItemType[]
   readonly toolTypes: readonly ToolType[]
   /** A category also covers what is below it: `a` finds `a/b`. */
   readonly category: string | null
   readonly tags: readonly string[]
+  /** One server and its tools; null = all. */
+  readonly server: string | null
   readonly sortBy: 'score' | 'name' | 'updated' | 'downloads'
   readonly limit: number
 }
@@ -221,6 +227,10 @@ export interface SearchIndex {
   known(space: IndexedSpace): Promise<ReadonlyMap<string, string>>
   /** Puts entries in place of those with the same path, and drops paths, in one transaction. */
   update(space: IndexedSpace, put: readonly IndexEntry[], drop: readonly string[]): Promise<void>
+  /** The stamp that the entries of a space have in common; null when there are none. */
+  stampOf(space: IndexedSpace): Promise<string | null>
+  /** Puts entries in place of all that are there, in one transaction. */
+  replace(space: IndexedSpace, entries: readonly IndexEntry[]): Promise<void>
   /**
    * Ranked hits and how many there are in all. An item that a nearer space also has (in the order of SPACES) is
    * left out, unless only its own space is searched.

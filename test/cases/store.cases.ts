@@ -1,5 +1,6 @@
 import { describe, test } from 'vitest'
 import { approvalCases } from './store-approvals.cases.ts'
+import { catalogCases } from './store-catalog.cases.ts'
 import type { StoreBed } from './store-bed.ts'
 import { exclusiveCases } from './store-exclusive.cases.ts'
 import { budgetCases, windowCases } from './store-limits.cases.ts'
@@ -34,6 +35,7 @@ export function storeCases(name: string, makeBed: () => Promise<StoreBed>): void
     ...budgetCases,
     ...undoCases,
     ...grantCases,
+    ...catalogCases,
   }
   describe(name, () => {
     for (const [title, run] of Object.entries(cases)) {

@@ -1,6 +1,7 @@
 import { pathToFileURL } from 'node:url'
 import { KiwiError } from '../../shared/errors.ts'
 import type { Approvals } from '../approvals.ts'
+import type { Catalog } from '../catalog.ts'
 import type { Limits } from '../limits.ts'
 import type { Grants } from '../grants.ts'
 import type { Journal, Registry, Store, Trust } from '../store.ts'
@@ -60,6 +61,8 @@ INSERT INTO main.trusted_projects SELECT * FROM file.trusted_projects;
 INSERT INTO main.signatures SELECT * FROM file.signatures;
 INSERT INTO main.runs SELECT * FROM file.runs;
 INSERT INTO main.grants SELECT * FROM file.grants;
+INSERT INTO main.listings SELECT * FROM file.listings;
+INSERT INTO main.listed_tools SELECT * FROM file.listed_tools;
 DELETE FROM main.seeding;
 INSERT INTO main.search_items SELECT * FROM file.search_items WHERE space IN ('builtin', 'registry');
 INSERT INTO main.search_text (rowid, name, description, category, tags, parameters, body)
@@ -85,6 +88,7 @@ export function refuseWrites(file: string, reason: string): RefusedWrites {
     revokeProject: refuse('stop trusting the project'),
     sign: refuse('keep the signature'),
     grants: { give: refuse('grant'), revoke: refuse('take the grant back') },
+    catalog: { put: refuse('keep what the server lists'), approve: refuse('trust the tool') },
     exclusively: refuse('write'),
     runs: { open: refuse('begin the run'), close: refuse('end the run') },
     approvals: {
@@ -119,4 +123,5 @@ type RefusedWrites = Pick<Registry, 'publish' | 'remove'> &
     readonly limits: Omit<Limits, 'streak'>
     readonly undo: Pick<UndoLog, 'open' | 'close' | 'discard' | 'markUndone' | 'trim'>
     readonly grants: Pick<Grants, 'give' | 'revoke'>
+    readonly catalog: Pick<Catalog, 'put' | 'approve'>
   }

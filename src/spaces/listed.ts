@@ -1,0 +1,164 @@
+import { KiwiError, messageOf } from '../shared/errors.ts'
+import { serverName } from '../shared/groups.ts'
+import type { ItemRef } from '../shared/ids.ts'
+import { ItemName } from '../shared/ids.ts'
+import type { Listing } from '../store/catalog.ts'
+import type { IndexEntry, IndexedSpace } from '../store/store.ts'
+import { toIndexEntry } from './describe.ts'
+import type { Fault } from './file-space.ts'
+import type { Item } from './item.ts'
+import { launchIdentity } from './launch-identity.ts'
+import { listedItem } from './listed-item.ts'
+import type { Shelf } from './shelf.ts'
+import { prefetch, shelve } from './shelf.ts'
+
+/** A server whose tools are those it lists. */
+export interface Server {
+  readonly item: Item
+  /** As people say it. */
+  readonly name: string
+  /** What its listing is kept under. */
+  readonly key: string
+}
+
+/** What upstreams list, as items of one project. */
+export interface Listed {
+  /** `server.tool`, split at the first dot, or `server_tool`; null when no server lists it. */
+  find(ref: ItemRef): Promise<Item | null>
+  /** The server that this name, or the one in front of its first dot, stands for. */
+  serverFor(name: string): Promise<Server | null>
+  /** The same item, marked when the definition it calls is kept from agents. */
+  marked(item: Item): Promise<Item>
+  listing(server: Server): Promise<Listing | null>
+  /** Makes the search index equal to what these servers list. */
+  sync(servers: readonly Server[]): Promise<Indexed>
+}
+
+/** What the index holds now. */
+export interface Indexed {
+  readonly places: readonly IndexedSpace[]
+  /** What could not be read, or put into it. */
+  readonly faults: readonly Fault[]
+}
+
+interface ListedMeans {
+  readonly findServer: (name: ItemName) => Promise<Item | null>
+  readonly findFile: (name: ItemName) => Promise<Item | null>
+}
+
+export function openListed(shelf: Shelf, { findServer, findFile }: ListedMeans): Listed {
+  const { catalog, index } = shelf.store
+
+  const serverFor = async (given: string): Promise<Server | null> => {
+    const [spoken = ''] = given.split('.')
+    const name = ItemName.safeParse(spoken)
+    const item = name.success ? await findServer(name.data) : null
+    return item === null || !isSpoken(spoken, item.id) ? null : toServer(item)
+  }
+
+  const listing = (server: Server): Promise<Listing | null> =>
+    shelve(shelf, shelf.listings, server.key, () => catalog.listing(server.key))
+
+  const toolOf = async (server: Server, name: string): Promise<Item | null> => {
+    const id = ItemName.safeParse(`${server.name}.${name}`)
+    const file = id.success ? await findFile(id.data) : null
+    if (file !== null) return file
+    return shelve(shelf, shelf.listed, `${server.key} ${server.item.contentHash} ${name}`, async () => {
+      const tool = await catalog.tool(server.key, name)
+      const at = tool === null ? null : await listing(server)
+      return tool === null || at === null ? null : listedItem(tool, server.item, at.listed_at)
+    })
+  }
+
+  /** `a_b_c` may be `a.b_c` or `a_b.c`: never one of them because it was found first. */
+  const alias = async (name: string): Promise<Item | null> => {
+    const cuts = [...name.matchAll(/_/g)].map(({ index: at }) => at).slice(0, MOST_CUTS)
+    const starts = cuts.map((at) => name.slice(0, at)).filter((start) => start !== '')
+    await prefetch(shelf, [...starts, ...starts.map((start) => `mcp_${start}`)])
+    const found = new Map<string, Item>()
+    for (const start of starts) {
+      const server = await serverFor(start)
+      const item = server === null ? null : await toolOf(server, name.slice(start.length + 1))
+      if (item !== null) found.set(item.id, item)
+    }
+    if (found.size > 1) throw ambiguous(name, [...found.keys()])
+    return [...found.values()][0] ?? null
+  }
+
+  const entriesOf = async (server: Server, revision: string): Promise<readonly IndexEntry[]> => {
+    const at = (await listing(server))?.listed_at ?? 0
+    const items = (await catalog.tools(server.key)).flatMap((tool) => {
+      const item = listedItem(tool, server.item, at)
+      return item === null ? [] : [{ item, path: tool.name }]
+    })
+    return Promise.all(items.map(({ item, path }) => toIndexEntry(item, path, revision)))
+  }
+
+  return {
+    serverFor,
+    listing,
+    async find({ name, version }) {
+      if (version !== null) return null
+      const dot = name.indexOf('.')
+      if (dot < 0) return name.includes('_') ? alias(name) : null
+      const server = await serverFor(name)
+      return server === null ? null : toolOf(server, name.slice(dot + 1))
+    },
+    async marked(item) {
+      const { executor, config } = item.manifest
+      if (item.manifest.tool_type !== 'mcp_tool' || item.space === 'builtin' || executor === null) return item
+      const server = await findServer(executor)
+      const { mcp_tool_name: name } = config
+      if (server === null || typeof name !== 'string') return item
+      const tool = await catalog.tool(launchIdentity(server), name)
+      return tool?.state === 'quarantined' && tool.reason !== null
+        ? { ...item, quarantine: tool.reason }
+        : item
+    },
+    async sync(servers) {
+      const places: IndexedSpace[] = []
+      const faults: Fault[] = []
+      for (const server of servers) {
+        const place: IndexedSpace = { space: 'mcp', root: server.key }
+        const revision = await catalog.revision(server.key)
+        if (revision === null) continue
+        places.push(place)
+        if ((await index.stampOf(place)) === revision) continue
+        try {
+          await index.replace(place, await entriesOf(server, revision))
+        } catch (error) {
+          const reason = `what "${server.name}" lists is not found: ${messageOf(error)}`
+          faults.push({ path: server.item.path ?? server.item.id, reason })
+        }
+      }
+      return { places, faults }
+    },
+  }
+}
+
+/** Underscores of a name at which a server may end. */
+const MOST_CUTS = 16
+
+/** Null for one that is shipped, switched off, or whose name could not be told from a tool's: nobody lists these. */
+function toServer(item: Item): Server | null {
+  const { id, space, manifest } = item
+  if (manifest.tool_type !== 'mcp_server' || space === 'builtin') return null
+  if (manifest.enabled === false || id.includes('.')) return null
+  return { item, name: serverName(id), key: launchIdentity(item) }
+}
+
+/** `mcp_shell` is never meant by `shell`, which is ours. */
+function isSpoken(spoken: string, id: string): boolean {
+  return id === spoken || serverName(id) === spoken.replace(/_mcp$/, '')
+}
+
+function ambiguous(name: string, ids: readonly string[]): KiwiError {
+  return new KiwiError(
+    'AMBIGUOUS_ID',
+    `Cannot tell what "${name}" means: ${ids.join(' and ')} are called so`,
+    {
+      hint: 'Write server.tool',
+      details: { candidates: ids.map((id) => ({ id })) },
+    },
+  )
+}
