@@ -3,6 +3,7 @@ import { openHttpClient } from '../primitives/http/http-client.ts'
 import type { SandboxHost } from '../primitives/subprocess/confinement.ts'
 import { openSubprocess } from '../primitives/subprocess/subprocess.ts'
 import type { RawListing } from '../upstream/list-tools.ts'
+import { openOauth } from '../upstream/oauth/oauth.ts'
 import { openUpstreams } from '../upstream/upstreams.ts'
 import type { Config } from '../config/config.ts'
 import { childEnvironment } from '../config/environment.ts'
@@ -17,6 +18,8 @@ import type { OwnPlaces } from './confine.ts'
 import type { Secrets } from '../store/vault/secrets.ts'
 import type { RelayedRequest } from './call-upstream.ts'
 import { listUpstream, relay } from './call-upstream.ts'
+import type { ChainLogins } from './chain-logins.ts'
+import { chainLogins } from './chain-logins.ts'
 import { digestOf } from './compile-plan.ts'
 import type { Draft } from './draft.ts'
 import { draftCall } from './draft.ts'
@@ -75,6 +78,7 @@ export interface Chain {
   list(draft: Draft, watch?: Watch): Promise<RawListing>
   /** Sends a request to the server of a draft as it is, and gives its answer as it came but for live secrets. */
   relay(draft: Draft, request: RelayedRequest, watch?: Watch): Promise<JsonObject>
+  readonly logins: ChainLogins
   /** Sends what Kiwi itself has to say, behind the same guards as a tool; gives the status it was answered with. */
   post(message: Post, watch?: Watch): Promise<number>
   close(): Promise<void>
@@ -106,7 +110,8 @@ export function openChain(given: ChainMeans): Chain {
   const verify = openVerify({ ownKey: openOwnKey(config), publishers, store })
   const judge = openJudge({ verify, store, clock, userSpace })
   const passedOn = childEnvironment(environment)
-  const means = { subprocess, workFolders, environments, httpClient, upstreams }
+  const oauth = openOauth({ logins: secrets.logins, httpClient, clock })
+  const means = { subprocess, workFolders, environments, httpClient, upstreams, oauth }
   const schemas = openSchemas()
   const isNeeded = async (project: string, exceptCallId: string): Promise<boolean> =>
     (await store.undo.unfinished(project)).some(({ call_id }) => call_id !== exceptCallId)
@@ -165,6 +170,7 @@ export function openChain(given: ChainMeans): Chain {
     perform: (draft, watch) => perform(draft, means, watch),
     list: (draft, watch = {}) => listUpstream(draft, means, watch),
     relay: (draft, request, watch = {}) => relay(draft, request, means, watch),
+    logins: chainLogins({ oauth, environment }),
     post: (message, watch) => post(message, httpClient, watch),
     async close() {
       await Promise.all([upstreams.close(), subprocess.close(), httpClient.close()])

@@ -1,5 +1,6 @@
 import type { HttpClient } from '../primitives/http/http-client.ts'
 import type { Subprocess } from '../primitives/subprocess/subprocess.ts'
+import type { Oauth } from '../upstream/oauth/oauth.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Environments } from './environments.ts'
 import type { WorkFolders } from './work-folder.ts'
@@ -9,6 +10,7 @@ export interface PerformMeans {
   readonly subprocess: Subprocess
   readonly httpClient: HttpClient
   readonly upstreams: Upstreams
+  readonly oauth: Oauth
   readonly workFolders: WorkFolders
   readonly environments: Environments
 }

@@ -8,6 +8,7 @@ import { directiveWork, finishWork } from './directive-work.ts'
 import { eraseWork } from './erase-work.ts'
 import { grantWork, revokeGrantWork } from './grant-work.ts'
 import { importWork } from './import-work.ts'
+import { loginWork, logoutWork } from './login-work.ts'
 import type { Means } from './means.ts'
 import { publishWork } from './publish-work.ts'
 import { rollbackWork } from './rollback-work.ts'
@@ -60,6 +61,8 @@ const PERSONS = [
   'grant',
   'revoke_grant',
   'erase',
+  'login',
+  'logout',
 ] as const
 type PersonsWish = Extract<Wish, { kind: (typeof PERSONS)[number] }>
 
@@ -87,5 +90,9 @@ function workOfPerson(wish: PersonsWish, lookup: Lookup, ticket: Ticket, means: 
       return revokeGrantWork(wish, ticket, means)
     case 'erase':
       return eraseWork(wish, ticket, means)
+    case 'login':
+      return loginWork(wish, lookup, ticket, means)
+    case 'logout':
+      return logoutWork(wish, lookup, ticket, means)
   }
 }

@@ -1,4 +1,5 @@
 import type { AuthorizationServerMetadata } from '@modelcontextprotocol/client'
+import type * as SdkModule from '@modelcontextprotocol/client'
 import { KiwiError } from '../../shared/errors.ts'
 import type { Fetch } from './fetch-over.ts'
 import { mismatch, sdkFailure } from './failures.ts'
@@ -14,7 +15,7 @@ export interface Authority {
   readonly scopes: readonly string[]
 }
 
-export type Sdk = typeof import('@modelcontextprotocol/client')
+export type Sdk = typeof SdkModule
 
 /** Takes longer to load than a call may: only a login needs it. */
 export function loadSdk(): Promise<Sdk> {

@@ -19,7 +19,7 @@ import type { Guide } from './log-in.ts'
 import { logInAlone, logInAtPage } from './log-in.ts'
 import { readRefusal } from './read-refusal.ts'
 import { joinScopes } from './scopes.ts'
-import type { LoginTarget } from './terms.ts'
+import type { LoginTarget, OauthTerms } from './terms.ts'
 
 /** Logins to servers at an address: made with a person, kept in the vault, renewed ahead of their end. */
 export interface Oauth {
@@ -50,33 +50,19 @@ export function openOauth({ logins, httpClient, clock }: OauthMeans): Oauth {
   const challengeOf = async (sdk: Sdk, { url }: LoginTarget, signal?: AbortSignal): Promise<Challenge> =>
     readChallenge(sdk, heard.get(url) ?? (await readRefusal(url, httpClient, signal)))
 
-  /** A login for more than the one before keeps what that was good for. */
-  const scopeFor = (
-    target: LoginTarget,
-    authority: Authority,
-    challenge: Challenge,
-    before: Login | null,
-  ): string => {
-    const own = target.terms.scopes.length > 0 ? target.terms.scopes.join(' ') : null
-    const asked = own ?? challenge.scope ?? authority.scopes.join(' ')
-    const scope = before?.wanted == null ? asked : joinScopes(before.scope, asked, before.wanted)
-    const isOffered = authority.metadata.scopes_supported?.includes('offline_access') === true
-    return joinScopes(scope, scope !== '' && isOffered && !target.terms.isOwn ? 'offline_access' : '')
-  }
-
   const logIn = async (target: LoginTarget, guide: Guide | null): Promise<Login> => {
     const sdk = await loadSdk()
     const signal = guide?.signal
     const fetch = fetchOver(httpClient, signal)
     const before = await ownLogin(target)
-    const stepUps = before?.wanted == null ? 0 : before.step_ups + 1
+    const stepUps = before === null || before.wanted === null ? 0 : before.step_ups + 1
     const challenge = await challengeOf(sdk, target, signal)
     const authority = await findAuthority(sdk, target, challenge, fetch)
     // A secret that was given to one issuer is not given to another because the server says so.
     if (guide === null && before !== null && !isSameIssuer(before.issuer, authority.issuer)) {
       throw mismatch(target.id, 'it names another issuer than before; kiwi logout forgets the one before')
     }
-    const asked = { authority, scope: scopeFor(target, authority, challenge, before) }
+    const asked = { authority, scope: scopeFor(target.terms, authority, challenge, before) }
     const means = { sdk, fetch, now }
     const login =
       guide === null || target.terms.isOwn
@@ -111,6 +97,21 @@ export function openOauth({ logins, httpClient, clock }: OauthMeans): Oauth {
       return logins.forget(target)
     },
   }
+}
+
+/** A login for more than the one before keeps what that was good for. */
+function scopeFor(
+  { scopes, isOwn }: OauthTerms,
+  { metadata, ...authority }: Authority,
+  challenge: Challenge,
+  before: Login | null,
+): string {
+  const own = scopes.length > 0 ? scopes.join(' ') : null
+  const asked = own ?? challenge.scope ?? authority.scopes.join(' ')
+  const wanted = before?.wanted ?? null
+  const scope = wanted === null ? asked : joinScopes(before?.scope, asked, wanted)
+  const isOffered = metadata.scopes_supported?.includes('offline_access') === true
+  return joinScopes(scope, scope !== '' && isOffered && !isOwn ? 'offline_access' : '')
 }
 
 /** An issuer that cannot be reached keeps nobody from forgetting a login. */
