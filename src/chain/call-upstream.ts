@@ -1,14 +1,21 @@
 import type { RawListing } from '../upstream/list-tools.ts'
 import { listTools } from '../upstream/list-tools.ts'
+import { parameterHeaders } from '../upstream/message-headers.ts'
 import type { Upstream } from '../upstream/upstream.ts'
+import type { Wire } from '../upstream/wire.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
+import { isJsonObject } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
 import { textOf } from '../shared/template.ts'
+import { fillArguments } from '../spaces/definitions/overrides.ts'
 import type { Draft } from './draft.ts'
 import type { UpstreamDraft } from './draft-upstream.ts'
+import { askedInRounds } from './input-rounds.ts'
 import { openWire } from './open-wire.ts'
 import type { PerformMeans } from './perform-means.ts'
+import type { UpstreamTalk } from './upstream-talk.ts'
+import { openTalk } from './upstream-talk.ts'
 
 /** A request to a server, as it goes out. */
 export interface RelayedRequest {
@@ -16,48 +23,77 @@ export interface RelayedRequest {
   readonly params: JsonObject
 }
 
-/** Calls the tool of a draft; what the server gives back, as it is but for live secrets. */
+/** What the server gave back, as it is but for live secrets, and what it asked in vain. */
+interface Called {
+  readonly result: JsonObject
+  readonly warnings: readonly string[]
+}
+
+/** Calls the tool of a draft, in as many rounds as it takes. */
 export async function callTool(
   draft: Draft,
-  { toolName }: UpstreamDraft,
+  { toolName, served }: UpstreamDraft,
   means: PerformMeans,
   watch: Watch,
-): Promise<JsonObject> {
+): Promise<Called> {
   if (toolName === null) throw new TypeError('a server was to be called as if it were a tool')
-  const { paths, seen } = watch
+  const { paths, seen, signal } = watch
+  const talk = openTalk(watch, draft.redact)
   const meta = {
+    ...talk.meta,
     ...(paths === undefined ? {} : { 'kiwi/paths': Object.fromEntries(paths) }),
     ...(paths === undefined || seen === undefined ? {} : { 'kiwi/seen': Object.fromEntries(seen) }),
   }
   const params = {
     name: toolName,
-    arguments: draft.parameters,
-    ...(paths === undefined ? {} : { _meta: meta }),
+    arguments: fillArguments(draft.plan.item.manifest.config['mcp_arguments'], draft.parameters),
+    ...(Object.keys(meta).length === 0 ? {} : { _meta: meta }),
   }
-  return relay(draft, { method: 'tools/call', params }, means, watch)
+  const send = (sent: JsonObject): Promise<JsonObject> =>
+    speak(draft, { method: 'tools/call', params: sent, ...talk.options }, means, watch)
+  const result = await askedInRounds({ from: served.item.id, params, send, ask: talk.ask, signal })
+  return { result, warnings: talk.warnings }
 }
 
-/** Sends one request to the server of a draft. Only what it may do twice is done again when a connection is lost. */
-export async function relay(
+/** Sends one request to the server of a draft; the result as it came, even where that is what the server wants to know. */
+export function relay(
   draft: Draft,
   { method, params }: RelayedRequest,
   means: PerformMeans,
   watch: Watch,
 ): Promise<JsonObject> {
+  return speak(draft, { method, params, ...openTalk(watch, draft.redact).options }, means, watch)
+}
+
+/** Only what it may do twice is done again when a connection is lost. */
+async function speak(
+  draft: Draft,
+  request: RelayedRequest & UpstreamTalk['options'],
+  means: PerformMeans,
+  watch: Watch,
+): Promise<JsonObject> {
   const effect = upstreamIn(draft)
-  const isRepeatable = method !== 'tools/call' || draft.plan.isRepeatable
+  const isRepeatable = request.method !== 'tools/call' || draft.plan.isRepeatable
   const { timeoutMs } = effect
+  const { signal, session: caller } = watch
+  const headers = headersFor(draft, request)
   return cleanly(draft, () =>
     means.upstreams.request(upstreamOf(effect, means, watch), {
-      method,
-      params,
+      ...request,
+      headers,
       timeoutMs,
       isRepeatable,
-      signal: watch.signal,
-      ask: watch.ask,
-      tell: watch.tell,
+      signal,
+      caller,
     }),
   )
+}
+
+/** Some arguments of a call are repeated in its headers, where the schema of the tool says so. */
+function headersFor({ plan }: Draft, { method, params }: RelayedRequest): Readonly<Record<string, string>> {
+  const given = params['arguments']
+  if (method !== 'tools/call' || !isJsonObject(given)) return {}
+  return parameterHeaders(plan.item.manifest.input_schema, given)
 }
 
 /** Asks the server of a draft what it has. */
@@ -74,15 +110,20 @@ function upstreamIn({ effect }: Draft): UpstreamDraft {
 }
 
 function upstreamOf(draft: UpstreamDraft, means: PerformMeans, watch: Watch): Upstream {
-  const { key, startupMs, keepAliveMs, served } = draft
-  return { id: served.item.id, key, startupMs, keepAliveMs, open: () => openWire(draft, means, watch) }
+  const { key, identity, startupMs, keepAliveMs, served } = draft
+  means.listChanges.note(key, identity)
+  const open = async (): Promise<Wire> => {
+    if (served.trust.launch !== null) await means.keepLaunch(served.trust.launch)
+    return openWire(draft, means, watch)
+  }
+  return { id: served.item.id, key, startupMs, keepAliveMs, open }
 }
 
 /** What the server cannot say without a secret is told without it. */
-async function cleanly<T extends object>({ redact }: Draft, speak: () => Promise<T>): Promise<T> {
+async function cleanly<T extends object>({ redact }: Draft, say: () => Promise<T>): Promise<T> {
   try {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- answers are JSON, and redacting keeps their shape
-    return redact((await speak()) as unknown as JsonObject) as unknown as T
+    return redact((await say()) as unknown as JsonObject) as unknown as T
   } catch (error) {
     if (!(error instanceof KiwiError)) throw error
     const { code, hint, retryable, details } = error

@@ -1,10 +1,6 @@
 import { join } from 'node:path'
-import { openHttpClient } from '../primitives/http/http-client.ts'
 import type { SandboxHost } from '../primitives/subprocess/confinement.ts'
-import { openSubprocess } from '../primitives/subprocess/subprocess.ts'
 import type { RawListing } from '../upstream/list-tools.ts'
-import { openOauth } from '../upstream/oauth/oauth.ts'
-import { openUpstreams } from '../upstream/upstreams.ts'
 import type { Config } from '../config/config.ts'
 import { childEnvironment } from '../config/environment.ts'
 import type { Clock } from '../shared/clock.ts'
@@ -26,9 +22,9 @@ import { draftCall } from './draft.ts'
 import { withFloor } from './sandbox.ts'
 import { mayRunUnvouched } from './own-hold.ts'
 import type { Request } from './draft-means.ts'
+import { openMeans } from './open-means.ts'
 import type { Post } from './post.ts'
 import { post } from './post.ts'
-import { openEnvironments } from './environments.ts'
 import type { Bundle } from './files-as-read.ts'
 import { createFindImports } from './find-imports.ts'
 import type { Granted } from './find-granted.ts'
@@ -54,7 +50,6 @@ import type { Judge } from './trust.ts'
 import { openJudge } from './trust.ts'
 import type { Verify } from './verify.ts'
 import { openVerify } from './verify.ts'
-import { openWorkFolders } from './work-folder.ts'
 
 /** From an id to an effect: resolve, draft, perform. It holds the only handles on the two primitives. */
 export interface Chain {
@@ -99,19 +94,14 @@ function needsArgv({ effect }: Plan): boolean {
 
 export function openChain(given: ChainMeans): Chain {
   const { config, clock, store, secrets, packageTable, argvPolicies } = given
-  const subprocess = openSubprocess({ clock })
-  const workFolders = openWorkFolders(config.cache, clock)
-  const httpClient = openHttpClient({ allowHosts: config.allowHosts, clock })
-  const upstreams = openUpstreams()
-  const environments = openEnvironments({ subprocess, clock })
+  const means = openMeans(given)
+  const { subprocess, workFolders, environments, httpClient, upstreams, oauth } = means
   const gather = createGatherRequirements(createFindImports(packageTable))
   const findLibrary = createFindLibrary(createFindSiblings(packageTable))
   const { environment, packages, cache, publishers, userSpace } = config
   const verify = openVerify({ ownKey: openOwnKey(config), publishers, store })
   const judge = openJudge({ verify, store, clock, userSpace })
   const passedOn = childEnvironment(environment)
-  const oauth = openOauth({ logins: secrets.logins, httpClient, clock })
-  const means = { subprocess, workFolders, environments, httpClient, upstreams, oauth }
   const schemas = openSchemas()
   const isNeeded = async (project: string, exceptCallId: string): Promise<boolean> =>
     (await store.undo.unfinished(project)).some(({ call_id }) => call_id !== exceptCallId)

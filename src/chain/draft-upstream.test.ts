@@ -54,9 +54,26 @@ describe('T1: a tool of an MCP server', () => {
   })
 
   test.each([
-    ['shape', { output: { rows: 2 } }],
-    ['picture', { output: 'a\nb', content: [{ type: 'image', data: 'AA==', mimeType: 'image/png' }] }],
-    ['unsafe', { output: 'as text' }],
+    ['shape', { output: { rows: 2 }, content: [{ type: 'text', text: 'in words' }] }],
+    [
+      'picture',
+      {
+        output: 'a\nb',
+        content: [
+          { type: 'text', text: 'a' },
+          { type: 'image', data: 'AA==', mimeType: 'image/png' },
+          { type: 'text', text: 'b' },
+        ],
+      },
+    ],
+    [
+      'unsafe',
+      {
+        output: '{"__proto__":{"x":1}}',
+        encoding: 'json',
+        content: [{ type: 'text', text: 'as text' }],
+      },
+    ],
   ])('T1: what %s gives back becomes the result', async (name, data) => {
     tool(`own.${name}`, name)
     expect((await temp.run(`own.${name}`)).data).toEqual(data)

@@ -47,8 +47,9 @@ export async function perform(draft: Draft, means: PerformMeans, watch: Watch = 
       return checked(plan, readCommand(plan, { program: redact(program), timeoutMs }, clean, more))
     }
     case 'mcp': {
-      const result = await callTool(draft, effect, means, watch)
-      return checked(plan, readToolResult(plan, result))
+      const { result, warnings } = await callTool(draft, effect, means, watch)
+      const { data, warnings: found } = checked(plan, readToolResult(plan, result, warnings))
+      return { data, warnings: [...warnings, ...found] }
     }
     case 'http_client': {
       const result = await means.httpClient.request(effect.request, watch.signal)

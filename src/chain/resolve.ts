@@ -68,7 +68,8 @@ export function openResolver(schemas: Schemas, { judge }: Pick<Judge, 'judge'>):
     const links = deepFreeze(toLinks(items))
     const chain = Object.freeze(links.map(({ tool_id }) => tool_id))
     const content = await compile(items)
-    const trust = await judge(items, lookup.projectPath)
+    const { effect } = content
+    const trust = await judge(items, lookup.projectPath, effect.kind === 'mcp' ? effect : undefined)
     return Object.freeze({ ...content, item, items, links, chain, trust, warnings: item.warnings })
   }
 

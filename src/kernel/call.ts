@@ -1,7 +1,7 @@
 import type { Performed } from '../chain/perform.ts'
 import type { ItemRef } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
-import type { Report, Watch } from '../shared/progress.ts'
+import type { Report, Talk, Watch } from '../shared/progress.ts'
 import type { Redact } from '../shared/redact.ts'
 import type { Status } from '../shared/reply.ts'
 import type { ItemType } from '../shared/tool-type.ts'
@@ -28,7 +28,7 @@ export interface Caller {
 }
 
 /** A request as it came in: enough to record it, whatever becomes of it. */
-export interface Ticket {
+export interface Ticket extends Talk {
   readonly callId: string
   /** `execute.run`, `load.copy`, `search`. */
   readonly operation: string
@@ -102,6 +102,13 @@ export type Wish =
       readonly category: string | null
     }
   | { readonly kind: 'trust'; readonly project: string; readonly isRevoked: boolean }
+  | {
+      readonly kind: 'trust_server'
+      /** `server`, or `server.tool`. */
+      readonly name: string
+      /** What the person was shown; null before that. */
+      readonly seen: { readonly identity: string; readonly pins: readonly string[] } | null
+    }
   /** Of one call the journal forgets what it was made with. */
   | { readonly kind: 'erase'; readonly callId: string }
   /** Null: it is taken out of the vault. */
@@ -209,6 +216,8 @@ export interface Work {
   readonly preview: (isWhole?: boolean) => JsonObject
   readonly warnings: readonly string[]
   readonly perform: (watch?: Watch) => Promise<Performed>
+  /** What it found that a person may want to know later, for the record of its end. */
+  readonly found?: () => JsonObject
 }
 
 /** How what a call changes can be taken back. */

@@ -5,7 +5,7 @@ import type { JsonObject } from '../shared/json.ts'
 /** Trust as it is shown to those who ask about an item. */
 export interface ShownTrust {
   readonly trust: JsonObject
-  /** Of the item itself. */
+  /** Of the item itself; of what a server lists, that of the server. */
   readonly signature: JsonObject
   /** Why it would not run now. */
   readonly refusal: string | null
@@ -22,7 +22,7 @@ export function shownTrust({ level, links, refusal }: Trust): ShownTrust {
         name: TRUST_NAMES[link.level],
       })),
     },
-    signature: shownSignature(links[0]),
+    signature: shownSignature(links.find(({ item }) => item.space !== 'mcp')),
     refusal: refusal?.message ?? null,
   }
 }

@@ -4,8 +4,8 @@ import { itemTypeOf } from '../shared/tool-type.ts'
 import type { Fault } from '../spaces/file-space.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
-import { assertOwnFile } from './assert-own-file.ts'
 import { notFound } from '../spaces/not-found.ts'
+import { assertOwnFile } from './assert-own-file.ts'
 import type { Wish } from './call.ts'
 
 interface Targets {

@@ -16,6 +16,7 @@ import { runWork } from './run-work.ts'
 import { secretWork } from './secret-work.ts'
 import { undoImportWork } from './undo-import-work.ts'
 import { signWork } from './sign-work.ts'
+import { trustServerWork } from './trust-server-work.ts'
 import { trustWork } from './trust-work.ts'
 import { undoWork } from './undo-work.ts'
 import { updateWork } from './update-work.ts'
@@ -23,7 +24,8 @@ import { updateWork } from './update-work.ts'
 /** From what a request means to what it would do. */
 export async function workOut(understood: Understood, ticket: Ticket, means: Means): Promise<Arrival> {
   const { lookup, isDryRun } = understood
-  return { work: await workOf(understood, ticket, means), projectPath: lookup.projectPath, isDryRun }
+  const bound = isDryRun ? { ...means, listings: null } : means
+  return { work: await workOf(understood, ticket, bound), projectPath: lookup.projectPath, isDryRun }
 }
 
 function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Promise<Work> {
@@ -56,6 +58,7 @@ const PERSONS = [
   'import',
   'undo_import',
   'trust',
+  'trust_server',
   'decide',
   'secret',
   'grant',
@@ -80,6 +83,8 @@ function workOfPerson(wish: PersonsWish, lookup: Lookup, ticket: Ticket, means: 
       return undoImportWork(wish, lookup, ticket, means)
     case 'trust':
       return trustWork(wish, lookup, ticket, means)
+    case 'trust_server':
+      return trustServerWork(wish, lookup, ticket, means)
     case 'decide':
       return decideWork(wish, lookup, ticket, means)
     case 'secret':

@@ -19,6 +19,7 @@ import { objectOf, readItemType } from './arguments.ts'
 import type { MetaCall } from './context.ts'
 import { findItem } from './find-item.ts'
 import { deniedText, judgedItem } from './judged.ts'
+import { listFirst, serverPart } from './load-server.ts'
 
 export interface Loaded {
   readonly data: JsonObject
@@ -29,9 +30,12 @@ export interface Loaded {
 export async function load(args: Arguments<'load'>, call: MetaCall): Promise<Loaded> {
   if (args.path?.startsWith(RESULT_PREFIX)) return loadResult(args, call)
   const lookup = await call.lookupAt(args.project_path)
+  const listed = await listFirst(args, lookup, call)
   const item = await find(args, lookup)
   if (args.path !== undefined) return loadFile(args, item, args.path)
-  return show(item, lookup, call)
+  const { data, warnings } = await show(item, lookup, call)
+  const more = await serverPart(item, listed.isFresh, lookup, call)
+  return { data: { ...data, ...more }, warnings: [...listed.warnings, ...warnings] }
 }
 
 /** What `load` with a destination shows, and what it asks for. */

@@ -9,7 +9,8 @@ import type { Ids } from '../shared/ids.ts'
 import { parseItemRef } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { isObject } from '../shared/json.ts'
-import type { Report } from '../shared/progress.ts'
+import type { Report, Talk } from '../shared/progress.ts'
+import { talkOf } from '../shared/progress.ts'
 import type { Redact } from '../shared/redact.ts'
 import type { Reply } from '../shared/reply.ts'
 import { textOf } from '../shared/template.ts'
@@ -26,7 +27,7 @@ import { cleanReply, errorReply, outcomeReply, successReply } from './reply.ts'
 import { search } from './search.ts'
 
 /** Who calls over which connection. */
-export interface Client extends Caller {
+export interface Client extends Caller, Talk {
   /** The folder to work in when a call names none; null when there is none to be had. */
   readonly defaultProject: () => Promise<string | null>
   /** Hears what a call is busy with, when whoever calls wants to know. */
@@ -278,6 +279,7 @@ function ticketOf(given: {
       : {}),
     ...(signal === undefined ? {} : { signal }),
     ...(client.report === undefined ? {} : { report: client.report }),
+    ...talkOf(client),
   }
 }
 

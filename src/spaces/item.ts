@@ -1,7 +1,6 @@
 import type { ItemName } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { canonicalJson, sha256 } from '../shared/json.ts'
-import type { QuarantineReason } from '../store/catalog.ts'
 import type { ItemFile, SpaceName } from '../store/store.ts'
 import type { Manifest } from './manifest.ts'
 import { stripSignatures, withoutForeignMarks } from './signature-line.ts'
@@ -28,8 +27,6 @@ export interface Item {
   readonly filePaths: readonly string[]
   /** Read when asked: most calls need no file. */
   readonly files: () => Promise<readonly ItemFile[]>
-  /** A tool of an upstream that is kept from agents until a person has looked at its definition. */
-  readonly quarantine?: QuarantineReason
 }
 
 /** A manifest by itself, a folder with one, a markdown document, a single script, an entry of a file that lists servers, or a row of the store. */

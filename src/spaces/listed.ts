@@ -2,8 +2,11 @@ import { KiwiError, messageOf } from '../shared/errors.ts'
 import { serverName } from '../shared/groups.ts'
 import type { ItemRef } from '../shared/ids.ts'
 import { ItemName } from '../shared/ids.ts'
+import { canonicalJson, sha256 } from '../shared/json.ts'
 import type { Listing } from '../store/catalog.ts'
 import type { IndexEntry, IndexedSpace } from '../store/store.ts'
+import type { Overrides } from './definitions/overrides.ts'
+import { readOverrides } from './definitions/overrides.ts'
 import { toIndexEntry } from './describe.ts'
 import type { Fault } from './file-space.ts'
 import type { Item } from './item.ts'
@@ -19,6 +22,8 @@ export interface Server {
   readonly name: string
   /** What its listing is kept under. */
   readonly key: string
+  /** How a person wants its tools to be shown. */
+  readonly overrides: Overrides
 }
 
 /** What upstreams list, as items of one project. */
@@ -27,9 +32,7 @@ export interface Listed {
   find(ref: ItemRef): Promise<Item | null>
   /** The server that this name, or the one in front of its first dot, stands for. */
   serverFor(name: string): Promise<Server | null>
-  /** The same item, marked when the definition it calls is kept from agents. */
-  marked(item: Item): Promise<Item>
-  listing(server: Server): Promise<Listing | null>
+  listing(key: string): Promise<Listing | null>
   /** Makes the search index equal to what these servers list. */
   sync(servers: readonly Server[]): Promise<Indexed>
 }
@@ -56,17 +59,21 @@ export function openListed(shelf: Shelf, { findServer, findFile }: ListedMeans):
     return item === null || !isSpoken(spoken, item.id) ? null : toServer(item)
   }
 
-  const listing = (server: Server): Promise<Listing | null> =>
-    shelve(shelf, shelf.listings, server.key, () => catalog.listing(server.key))
+  const listing = (key: string): Promise<Listing | null> =>
+    shelve(shelf, shelf.listings, key, () => catalog.listing(key))
 
   const toolOf = async (server: Server, name: string): Promise<Item | null> => {
     const id = ItemName.safeParse(`${server.name}.${name}`)
     const file = id.success ? await findFile(id.data) : null
     if (file !== null) return file
     return shelve(shelf, shelf.listed, `${server.key} ${server.item.contentHash} ${name}`, async () => {
-      const tool = await catalog.tool(server.key, name)
-      const at = tool === null ? null : await listing(server)
-      return tool === null || at === null ? null : listedItem(tool, server.item, at.listed_at)
+      const at = (await listing(server.key))?.listed_at
+      for (const original of at === undefined ? [] : server.overrides.originals(name)) {
+        const tool = await catalog.tool(server.key, original)
+        const item = tool === null ? null : listedItem(tool, server, at ?? 0)
+        if (item !== null) return item
+      }
+      return null
     })
   }
 
@@ -86,9 +93,11 @@ export function openListed(shelf: Shelf, { findServer, findFile }: ListedMeans):
   }
 
   const entriesOf = async (server: Server, revision: string): Promise<readonly IndexEntry[]> => {
-    const at = (await listing(server))?.listed_at ?? 0
-    const items = (await catalog.tools(server.key)).flatMap((tool) => {
-      const item = listedItem(tool, server.item, at)
+    const at = (await listing(server.key))?.listed_at ?? 0
+    const tools = await catalog.tools(server.key)
+    const names = new Set(tools.filter(({ state }) => state !== 'missing').map(({ name }) => name))
+    const items = tools.flatMap((tool) => {
+      const item = listedItem(tool, server, at, names)
       return item === null ? [] : [{ item, path: tool.name }]
     })
     return Promise.all(items.map(({ item, path }) => toIndexEntry(item, path, revision)))
@@ -104,22 +113,11 @@ export function openListed(shelf: Shelf, { findServer, findFile }: ListedMeans):
       const server = await serverFor(name)
       return server === null ? null : toolOf(server, name.slice(dot + 1))
     },
-    async marked(item) {
-      const { executor, config } = item.manifest
-      if (item.manifest.tool_type !== 'mcp_tool' || item.space === 'builtin' || executor === null) return item
-      const server = await findServer(executor)
-      const { mcp_tool_name: name } = config
-      if (server === null || typeof name !== 'string') return item
-      const tool = await catalog.tool(launchIdentity(server), name)
-      return tool?.state === 'quarantined' && tool.reason !== null
-        ? { ...item, quarantine: tool.reason }
-        : item
-    },
     async sync(servers) {
       const places: IndexedSpace[] = []
       const faults: Fault[] = []
       for (const server of servers) {
-        const place: IndexedSpace = { space: 'mcp', root: server.key }
+        const place: IndexedSpace = { space: 'mcp', root: rootOf(server) }
         const revision = await catalog.revision(server.key)
         if (revision === null) continue
         places.push(place)
@@ -144,7 +142,14 @@ function toServer(item: Item): Server | null {
   const { id, space, manifest } = item
   if (manifest.tool_type !== 'mcp_server' || space === 'builtin') return null
   if (manifest.enabled === false || id.includes('.')) return null
-  return { item, name: serverName(id), key: launchIdentity(item) }
+  const overrides = readOverrides(id, manifest.config)
+  return { item, name: serverName(id), key: launchIdentity(item), overrides }
+}
+
+/** Where what it lists is indexed: shown otherwise, it is found otherwise. */
+function rootOf({ key, item }: Server): string {
+  const { tools } = item.manifest.config
+  return tools === undefined ? key : `${key}:${sha256(canonicalJson(tools)).slice(0, 16)}`
 }
 
 /** `mcp_shell` is never meant by `shell`, which is ours. */

@@ -50,7 +50,7 @@ export interface Lookup {
   servers(): Promise<readonly Server[]>
   /** The server that a name, or the one in front of its first dot, stands for. */
   readonly serverFor: Listed['serverFor']
-  /** What a server said it has when it was last asked; null when it never was. */
+  /** When and how a server was last asked what it has, by the key of it; null when it never was. */
   readonly listing: Listed['listing']
 }
 
@@ -89,8 +89,8 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
     spaces,
     roots,
     servers,
-    serverFor: listed.serverFor,
-    listing: listed.listing,
+    serverFor: (name) => listed.serverFor(name),
+    listing: (key) => listed.listing(key),
     get generation() {
       return generation
     },
@@ -102,8 +102,7 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
     async find(ref, itemType, source) {
       const itemTypes = itemType === 'tool' ? TOOL_IN_THE_WIDE_SENSE : [itemType]
       const item = await among(spellings(ref, itemType), itemTypes, source)
-      if (item !== null) return listed.marked(item)
-      if (itemType !== 'tool') return null
+      if (item !== null || itemType !== 'tool') return item
       const other = await otherName(ref, (name) => among([{ ...ref, name, version: null }], ['mcp']))
       const found = other === null ? null : await among([other], itemTypes, source)
       if (found !== null) return found

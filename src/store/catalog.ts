@@ -42,6 +42,8 @@ export interface Catalog {
   /** Another one when anything but the time of the listing has changed; null when there is none. */
   revision(key: string): Promise<string | null>
   tools(key: string): Promise<readonly CatalogTool[]>
+  /** The names of those it lists. */
+  names(key: string): Promise<readonly string[]>
   tool(key: string, name: string): Promise<CatalogTool | null>
   /** A listing with all its tools, in place of the one before, in one transaction. */
   put(listing: Listing, tools: readonly CatalogTool[]): Promise<void>

@@ -41,10 +41,20 @@ export interface StoreView {
   readonly trustedProjects: Trust['projects']
   readonly grants: Grants['read']
   readonly standing: UndoLog['standing']
+  readonly listed: Catalog['tools']
   readonly readOnlyReason: string | null
 }
 
-export function viewOf({ registry, index, trust, journal, grants, undo, readOnlyReason }: Store): StoreView {
+export function viewOf({
+  registry,
+  index,
+  trust,
+  journal,
+  grants,
+  undo,
+  catalog,
+  readOnlyReason,
+}: Store): StoreView {
   return {
     versions: (toolId) => registry.versions(toolId),
     search: (query) => index.search(query),
@@ -54,6 +64,7 @@ export function viewOf({ registry, index, trust, journal, grants, undo, readOnly
     trustedProjects: () => trust.projects(),
     grants: (tool) => grants.read(tool),
     standing: (limit) => undo.standing(limit),
+    listed: (key) => catalog.tools(key),
     readOnlyReason,
   }
 }
@@ -259,13 +270,32 @@ interface StoredSignature {
   readonly fingerprint: string
 }
 
+/** How a server of a project is started or reached. */
+export interface Launch {
+  /** The folder with every link followed. */
+  readonly project: string
+  /** The id of the server item. */
+  readonly server: string
+  /** Hash of its command or address. */
+  readonly identity: string
+  readonly kept_at: string
+  /** Who trusted it, or whose call started it first. */
+  readonly kept_by: string
+}
+
 /** Every write of it grows the generation, so that other processes see it. */
 export interface Trust {
   projects(): Promise<readonly TrustedProject[]>
   /** The same again changes nothing. */
   trustProject(project: TrustedProject): Promise<void>
-  /** One that is not there changes nothing. */
+  /** With all that is kept of its servers. One that is not there changes nothing. */
   revokeProject(path: string): Promise<void>
+  /** How this server was started when it was trusted, or first; null for one that was neither. */
+  launch(project: string, server: string): Promise<string | null>
+  /** The first start of a server: what is kept of it already stays. Nothing that was decided changes with it, so the generation does not grow. */
+  keepLaunch(launch: Launch): Promise<void>
+  /** A person's word, in place of what is kept. */
+  trustLaunch(launch: Launch): Promise<void>
   signature(place: string): Promise<StoredSignature | null>
   /** In place of the one that stood there. */
   sign(signature: StoredSignature): Promise<void>

@@ -44,7 +44,9 @@ export function openAsks({ id, pending, reply }: AskMeans): Asks {
       controller.abort()
     }
     const { method, params } = asked
+    to.asking += 1
     const answer = await answerOf(to, { from: id, method, params }, controller.signal)
+    to.asking -= 1
     if (open.get(asked.id) === controller) open.delete(asked.id)
     // Who does not want to know any more is not answered.
     if (!controller.signal.aborted) reply({ id: asked.id, ...answer })

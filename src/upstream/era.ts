@@ -3,10 +3,10 @@ import type { JsonObject } from '../shared/json.ts'
 import { VERSION } from '../shared/version.ts'
 import type { Description, UpstreamRequest } from './upstream.ts'
 
-export const MODERN_PROTOCOL = '2026-07-28'
+const MODERN_PROTOCOL = '2026-07-28'
 export const LEGACY_PROTOCOL = '2025-11-25'
 /** An upstream answers with the one it speaks. */
-export const LEGACY_PROTOCOLS: readonly string[] = [
+const LEGACY_PROTOCOLS: readonly string[] = [
   LEGACY_PROTOCOL,
   '2025-06-18',
   '2025-03-26',

@@ -25,6 +25,8 @@ export interface InFlight {
   readonly fail: (error: KiwiError) => void
   /** Called when it is over, however it ended. */
   onEnd: (() => void) | null
+  /** Questions of the upstream that whoever waits for it has not answered yet. */
+  asking: number
 }
 
 /** More would only wait. */
@@ -53,10 +55,14 @@ export function openPending(id: string): Pending {
         letGo(reason)
       }
       const cancel = (): void => giveUp(cancelled(id), 'cancelled')
-      const timer =
-        timeoutMs > LONGEST_TIMER_MS
-          ? undefined
-          : setTimeout(() => giveUp(tooLate(id, timeoutMs, isRepeatable), 'timeout'), timeoutMs)
+      const watch = (): NodeJS.Timeout | undefined =>
+        timeoutMs > LONGEST_TIMER_MS ? undefined : setTimeout(isLate, timeoutMs)
+      const isLate = (): void => {
+        // While somebody is asked, it is not the upstream that takes so long.
+        if (entry.asking > 0) timer = watch()
+        else giveUp(tooLate(id, timeoutMs, isRepeatable), 'timeout')
+      }
+      let timer = watch()
       signal?.addEventListener('abort', cancel)
       const end = (): void => {
         clearTimeout(timer)
@@ -72,7 +78,7 @@ export function openPending(id: string): Pending {
         end()
         reject(error)
       }
-      const entry: Entry = { number, request, answer: promise, succeed, fail, onEnd: null }
+      const entry: Entry = { number, request, answer: promise, succeed, fail, onEnd: null, asking: 0 }
       waiting.set(number, entry)
       return entry
     },

@@ -1,3 +1,4 @@
+import { withExactNumbers } from '../shared/exact-numbers.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
@@ -56,7 +57,7 @@ function readAnswer(id: number, { result, error }: JsonObject, isDeep: boolean):
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return JSON.parse(withExactNumbers(text))
   } catch {
     return null
   }

@@ -8,6 +8,9 @@ import { jsonObject, jsonTexts, readRow } from './rows.ts'
 
 export function createCatalog(connection: Connection, generation: Generation): Catalog {
   const selectListing = connection.prepare('SELECT * FROM listings WHERE key = ?')
+  const selectNames = connection.prepare(
+    "SELECT json_group_array(name) AS names FROM listed_tools WHERE key = ? AND state <> 'missing'",
+  )
   const selectRevision = connection.prepare('SELECT digest FROM listings WHERE key = ?')
   const selectTools = connection.prepare('SELECT * FROM listed_tools WHERE key = ? ORDER BY position')
   const selectTool = connection.prepare('SELECT * FROM listed_tools WHERE key = ? AND name = ?')
@@ -34,13 +37,22 @@ export function createCatalog(connection: Connection, generation: Generation): C
     const fields = toolFields(tool, position)
     putTool.run(key, ...fields, sha256(JSON.stringify([key, ...fields])))
   }
-  const writeListing = (listing: Listing): void => {
-    const { key, listed_at, ...rest } = listing
-    const { server, hash, era, protocol, capabilities, server_info, instructions } = rest
-    const said = [JSON.stringify(capabilities), JSON.stringify(server_info), instructions] as const
+  const writeListing = (listing: Omit<BareListing, 'digest'>): void => {
+    const { key, listed_at, server, hash, era, protocol, capabilities, server_info, instructions } = listing
     const digest = listingDigest(listing, digestsOf(key))
     dropFound.run(key)
-    putListing.run(key, server, listed_at, hash, era, protocol, ...said, digest)
+    putListing.run(
+      key,
+      server,
+      listed_at,
+      hash,
+      era,
+      protocol,
+      capabilities,
+      server_info,
+      instructions,
+      digest,
+    )
   }
   const expire = (key: string): Promise<void> =>
     connection.write(() => {
@@ -59,12 +71,15 @@ export function createCatalog(connection: Connection, generation: Generation): C
       connection.read(() => {
         const row = selectListing.get(key)
         if (row === undefined) return null
-        const parsed = ListingRow.safeParse(row)
-        if (!parsed.success) return null
-        const { digest, ...listing } = parsed.data
-        const isOurs = digest === listingDigest(listing, digestsOf(key))
-        return isOurs ? listing : { ...listing, listed_at: 0 }
+        const bare = BareListing.safeParse(row)
+        const isOurs = bare.success && bare.data.digest === listingDigest(bare.data, digestsOf(key))
+        // Never as if it had not been listed: then whatever it lists next would be let pass.
+        return isOurs ? readRow(ListingRow, row) : { ...UNREADABLE, key }
       }),
+    async names(key) {
+      const { names } = readRow(NamesRow, await connection.read(() => selectNames.get(key)))
+      return names
+    },
     async revision(key) {
       const row = await connection.read(() => selectRevision.get(key))
       return row === undefined ? null : readRow(RevisionRow, row).digest
@@ -81,14 +96,19 @@ export function createCatalog(connection: Connection, generation: Generation): C
       connection.write(() => {
         dropTools.run(listing.key)
         for (const [position, tool] of tools.entries()) writeTool(listing.key, tool, position)
-        writeListing(listing)
+        const { capabilities, server_info } = listing
+        writeListing({
+          ...listing,
+          capabilities: JSON.stringify(capabilities),
+          server_info: JSON.stringify(server_info),
+        })
         generation.grow()
       }),
     approve: (key, name, pin) =>
       connection.write(() => {
         const row = selectTool.get(key, name)
         const tool = row === undefined ? null : readTool(row)
-        const stored = ListingRow.safeParse(selectListing.get(key))
+        const stored = BareListing.safeParse(selectListing.get(key))
         if (tool === null || tool.pin !== pin || !stored.success) throw changedMeanwhile(name)
         const passed = { ...tool, state: 'usable', reason: null, approved: tool.raw } as const
         writeTool(key, passed, readRow(PositionRow, row).position)
@@ -108,7 +128,7 @@ function toolFields(tool: CatalogTool, position: number): readonly Field[] {
 }
 
 /** Not of the time: that it is to be listed again may be said by anybody. */
-function listingDigest({ listed_at: _at, ...listing }: Listing, digests: string): string {
+function listingDigest(listing: Omit<BareListing, 'digest' | 'listed_at'>, digests: string): string {
   const { key, server, hash, era, protocol, capabilities, server_info, instructions } = listing
   return sha256(
     JSON.stringify([key, server, hash, era, protocol, capabilities, server_info, instructions, digests]),
@@ -136,20 +156,39 @@ const RevisionRow = z.object({ digest: z.string() })
 const DigestsRow = z.object({ digests: z.string().nullable() })
 const PositionRow = z.object({ position: z.number() })
 
-const ListingRow = z.object({
+/** As it was written, to be held against its digest. */
+const BareListing = z.object({
   key: z.string(),
   server: z.string(),
   listed_at: z.number(),
   hash: z.string(),
   era: z.enum(['legacy', 'modern']),
   protocol: z.string(),
-  capabilities: jsonObject,
-  server_info: jsonObject,
+  capabilities: z.string(),
+  server_info: z.string(),
   instructions: z.string().nullable(),
   digest: z.string(),
 })
+type BareListing = z.infer<typeof BareListing>
 
-/** As it was written, to be held against its digest. */
+const ListingRow = BareListing.omit({ digest: true }).extend({
+  capabilities: jsonObject,
+  server_info: jsonObject,
+})
+
+const UNREADABLE: Omit<Listing, 'key'> = {
+  server: '',
+  listed_at: 0,
+  hash: '',
+  era: 'legacy',
+  protocol: '',
+  capabilities: {},
+  server_info: {},
+  instructions: null,
+}
+
+const NamesRow = z.object({ names: jsonTexts })
+
 const BareRow = z.object({
   key: z.string(),
   name: z.string(),

@@ -58,6 +58,7 @@ INSERT INTO main.tool_versions SELECT * FROM file.tool_versions;
 INSERT INTO main.blobs SELECT * FROM file.blobs;
 INSERT INTO main.tool_version_files SELECT * FROM file.tool_version_files;
 INSERT INTO main.trusted_projects SELECT * FROM file.trusted_projects;
+INSERT INTO main.launches SELECT * FROM file.launches;
 INSERT INTO main.signatures SELECT * FROM file.signatures;
 INSERT INTO main.runs SELECT * FROM file.runs;
 INSERT INTO main.grants SELECT * FROM file.grants;
@@ -86,6 +87,8 @@ export function refuseWrites(file: string, reason: string): RefusedWrites {
     noteHead: refuse('keep the head'),
     trustProject: refuse('trust the project'),
     revokeProject: refuse('stop trusting the project'),
+    trustLaunch: refuse('trust the server'),
+    keepLaunch: refuse('start the server'),
     sign: refuse('keep the signature'),
     grants: { give: refuse('grant'), revoke: refuse('take the grant back') },
     catalog: { put: refuse('keep what the server lists'), approve: refuse('trust the tool') },
@@ -116,7 +119,7 @@ export function refuseWrites(file: string, reason: string): RefusedWrites {
 
 type RefusedWrites = Pick<Registry, 'publish' | 'remove'> &
   Pick<Journal, 'append' | 'erase' | 'noteHead'> &
-  Pick<Trust, 'trustProject' | 'revokeProject' | 'sign'> &
+  Pick<Trust, 'trustProject' | 'revokeProject' | 'trustLaunch' | 'keepLaunch' | 'sign'> &
   Pick<Store, 'exclusively'> & {
     readonly runs: Pick<Runs, 'open' | 'close'>
     readonly approvals: Omit<Approvals, 'list'>
