@@ -75,7 +75,7 @@ async function draftOf(
   ticket: Ticket,
   means: Means,
 ): Promise<Draft> {
-  const { plan, spaceRoot } = await trustedPlan({ ref, itemType: 'tool' }, lookup, means)
+  const { plan, spaceRoot } = await trustedPlan({ ref, itemType: 'mcp' }, lookup, means)
   return means.chain.draft(plan, {
     callId: ticket.callId,
     principal: ticket.caller.principal,

@@ -25,7 +25,9 @@ export const trustCases: Cases = {
     expect(store.generation()).toBeGreaterThan(trusted)
   },
 
-  async 'N17: how a server of a project is started is kept from its first start until a person says otherwise'(bed) {
+  async 'N17: how a server of a project is started is kept from its first start until a person says otherwise'(
+    bed,
+  ) {
     const [store, other] = [await bed.open(), await bed.open()]
     const first = {
       project: PROJECT.path,

@@ -37,7 +37,12 @@ const attack = (mode: string, more: object = {}): Promise<JsonObject> =>
   temp.call('attack', {}, { mode, timeoutMs: 3000, isRepeatable: false, ...more })
 const hostile = (mode: string, more: Partial<Upstream> = {}): Upstream =>
   temp.upstream(mode, { startupMs: 1000, ...more })
-const ask = { method: 'tools/call', params: { name: 'attack', arguments: {} }, timeoutMs: 1000, isRepeatable: false }
+const ask = {
+  method: 'tools/call',
+  params: { name: 'attack', arguments: {} },
+  timeoutMs: 1000,
+  isRepeatable: false,
+}
 
 /** Each mode with how its own call ends: a code, or what it answers. */
 const MODES: readonly (readonly [mode: string, end: string | RegExp])[] = [
@@ -104,7 +109,9 @@ describe('one bad upstream', () => {
     const begun = performance.now()
     await expect(attack(mode)).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
     expect(await temp.pid(mode)).toBeGreaterThan(0)
-    process.stderr.write(`UP-03: crashed and served again after ${(performance.now() - begun).toFixed(0)} ms\n`)
+    process.stderr.write(
+      `UP-03: crashed and served again after ${(performance.now() - begun).toFixed(0)} ms\n`,
+    )
     expect(temp.starts).toBe(2)
   })
 
@@ -112,9 +119,12 @@ describe('one bad upstream', () => {
     const mode = 'crashes at start'
     const ends = await Promise.allSettled(Array.from({ length: 50 }, () => attack(mode)))
     expect(ends.every(({ status }) => status === 'rejected')).toBe(true)
-    for (let at = 0; at < 50; at++) await expect(attack(mode)).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' })
+    for (let at = 0; at < 50; at++)
+      await expect(attack(mode)).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' })
     await expect(attack(mode)).rejects.toMatchObject({
-      message: expect.stringMatching(/^Cannot start "crashes at start": it ended too often within a minute: /),
+      message: expect.stringMatching(
+        /^Cannot start "crashes at start": it ended too often within a minute: /,
+      ),
       details: { retry_after: expect.any(Number) },
       retryable: true,
     })
@@ -122,18 +132,21 @@ describe('one bad upstream', () => {
     expect(temp.upstreams.status()).toMatchObject([{ state: 'circuit', restarts: 5 }])
   })
 
-  test.each(['100 MB answer', 'line without end'])('UP-04: %s ends the connection at its limit', async (mode) => {
-    await temp.pid(mode)
-    const before = process.memoryUsage().arrayBuffers
-    let most = before
-    const sampling = setInterval(() => (most = Math.max(most, process.memoryUsage().arrayBuffers)), 1)
-    await expect(attack(mode, { isRepeatable: true, timeoutMs: 20_000 })).rejects.toMatchObject({
-      code: 'MESSAGE_TOO_LARGE',
-    })
-    clearInterval(sampling)
-    expect(most - before).toBeLessThan(4 * 10 * 1024 * 1024)
-    expect(await temp.pid(mode)).toBeGreaterThan(0)
-  })
+  test.each(['100 MB answer', 'line without end'])(
+    'UP-04: %s ends the connection at its limit',
+    async (mode) => {
+      await temp.pid(mode)
+      const before = process.memoryUsage().arrayBuffers
+      let most = before
+      const sampling = setInterval(() => (most = Math.max(most, process.memoryUsage().arrayBuffers)), 1)
+      await expect(attack(mode, { isRepeatable: true, timeoutMs: 20_000 })).rejects.toMatchObject({
+        code: 'MESSAGE_TOO_LARGE',
+      })
+      clearInterval(sampling)
+      expect(most - before).toBeLessThan(4 * 10 * 1024 * 1024)
+      expect(await temp.pid(mode)).toBeGreaterThan(0)
+    },
+  )
 
   test('UP-06: a storm of list_changed is told at most once a second', async () => {
     const heard: number[] = []
@@ -148,7 +161,10 @@ describe('one bad upstream', () => {
 
   test('UP-09: answers with other ids, given twice or before the question reach nobody', async () => {
     for (let at = 0; at < 40; at++) {
-      const [answer, other] = await Promise.all([attack('wrong ids'), good.call('echo', { word: String(at) })])
+      const [answer, other] = await Promise.all([
+        attack('wrong ids'),
+        good.call('echo', { word: String(at) }),
+      ])
       expect(field(answer, 'content', 0, 'text')).toBe('yours')
       expect(field(other, 'content', 0, 'text')).toMatch(new RegExp(` ${at}$`))
     }

@@ -23,29 +23,36 @@ function childrenOf(pid: number): readonly number[] {
 }
 
 describe.skipIf(process.platform !== 'linux')('M3: when Kiwi dies', () => {
-  test.each(['SIGKILL', 'SIGTERM'] as const)('M3: by %s, the whole tree of an upstream is gone', async (signal) => {
-    const place = makePlace()
-    try {
-      const config = { transport: 'stdio', command: 'sh', args: ['-c', SCRIPT] }
-      writeTool(place, 'own', { tool_type: 'mcp_server', executor: 'subprocess', config })
-      writeTool(place, 'own.echo', { tool_type: 'mcp_tool', executor: 'own', input_schema: { type: 'object' } })
-      const driver = join(FIXTURES, 'kiwi-with-upstream.mjs')
-      const kiwi = spawn(process.execPath, [driver, BUNDLE, place.project, 'own.echo'], { env: place.env })
-      const line = await new Promise<string>((resolve, reject) => {
-        kiwi.stdout.once('data', (chunk: Buffer) => resolve(chunk.toString()))
-        kiwi.once('exit', (code) => reject(new Error(`it ended with ${code}`)))
-      })
-      const reply: unknown = JSON.parse(line)
-      const upstream = Number(String(field(reply, 'data', 'output')).split(' ')[0])
-      const tree = [upstream, ...childrenOf(upstream)]
-      expect(tree).toHaveLength(2)
-      expect(tree.filter(isAlive)).toEqual(tree)
-      kiwi.kill(signal)
-      await expect.poll(() => tree.filter(isAlive), { timeout: 10_000 }).toEqual([])
-    } finally {
-      place.remove()
-    }
-  })
+  test.each(['SIGKILL', 'SIGTERM'] as const)(
+    'M3: by %s, the whole tree of an upstream is gone',
+    async (signal) => {
+      const place = makePlace()
+      try {
+        const config = { transport: 'stdio', command: 'sh', args: ['-c', SCRIPT] }
+        writeTool(place, 'own', { tool_type: 'mcp_server', executor: 'subprocess', config })
+        writeTool(place, 'own.echo', {
+          tool_type: 'mcp_tool',
+          executor: 'own',
+          input_schema: { type: 'object' },
+        })
+        const driver = join(FIXTURES, 'kiwi-with-upstream.mjs')
+        const kiwi = spawn(process.execPath, [driver, BUNDLE, place.project, 'own.echo'], { env: place.env })
+        const line = await new Promise<string>((resolve, reject) => {
+          kiwi.stdout.once('data', (chunk: Buffer) => resolve(chunk.toString()))
+          kiwi.once('exit', (code) => reject(new Error(`it ended with ${code}`)))
+        })
+        const reply: unknown = JSON.parse(line)
+        const upstream = Number(String(field(reply, 'data', 'output')).split(' ')[0])
+        const tree = [upstream, ...childrenOf(upstream)]
+        expect(tree).toHaveLength(2)
+        expect(tree.filter(isAlive)).toEqual(tree)
+        kiwi.kill(signal)
+        await expect.poll(() => tree.filter(isAlive), { timeout: 10_000 }).toEqual([])
+      } finally {
+        place.remove()
+      }
+    },
+  )
 })
 
 test('M5, B11: after an upstream was killed between calls the next call is served by another', async () => {

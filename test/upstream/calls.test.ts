@@ -40,7 +40,13 @@ const BLOCKS = [
   { type: 'audio', data: 'UklGRg==', mimeType: 'audio/wav' },
   { type: 'resource', resource: { uri: 'test://a', mimeType: 'text/plain', text: 'inside' } },
   { type: 'resource', resource: { uri: 'test://b', blob: 'AAEC' } },
-  { type: 'resource_link', uri: 'file:///a.txt', name: 'a.txt', description: 'a link', mimeType: 'text/plain' },
+  {
+    type: 'resource_link',
+    uri: 'file:///a.txt',
+    name: 'a.txt',
+    description: 'a link',
+    mimeType: 'text/plain',
+  },
   { type: 'hologram', unknown: true },
 ]
 
@@ -140,10 +146,16 @@ describe('S12: large results', () => {
 
 describe('M6: arguments are checked against the schema that the server listed', () => {
   test.each([
-    [{ bytes: 'many' }, { missing: [], invalid: [{ name: 'bytes', reason: expect.stringContaining('integer') }] }],
+    [
+      { bytes: 'many' },
+      { missing: [], invalid: [{ name: 'bytes', reason: expect.stringContaining('integer') }] },
+    ],
     [{ bytes: 0 }, { missing: [], invalid: [{ name: 'bytes' }] }],
     [{}, { missing: ['bytes'], invalid: [] }],
-    [{ bytes: 1, more: 1 }, { missing: [], invalid: [{ name: 'more' }] }],
+    [
+      { bytes: 1, more: 1 },
+      { missing: [], invalid: [{ name: 'more' }] },
+    ],
   ])('M6: %j is refused by the name of the field, and nothing is sent', async (parameters, details) => {
     const before = calls('picture')
     const { error } = await temp.run('gives.picture', parameters)

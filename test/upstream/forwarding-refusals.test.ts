@@ -90,19 +90,22 @@ describe.each<Era>(['legacy', 'modern'])('X2: a %s client', (era) => {
     ['form', 'elicitation/create'],
     ['sample', 'sampling/createMessage'],
     ['roots', 'roots/list'],
-  ])('X2: that cannot be asked for %s: the older upstream hears an error, and the reply says so', async (tool, method) => {
-    const client = await open(era, {})
-    const reply = await run(client, `old.${tool}`)
-    expect(reply).toMatchObject({
-      status: 'error',
-      error: {
-        code: 'TOOL_FAILED',
-        message: expect.stringContaining(`-32601`),
-        details: { asked_in_vain: [expect.stringContaining(`Cannot ask the client for "${method}"`)] },
-      },
-      data: { output: expect.stringContaining('Cannot ask the client') },
-    })
-  })
+  ])(
+    'X2: that cannot be asked for %s: the older upstream hears an error, and the reply says so',
+    async (tool, method) => {
+      const client = await open(era, {})
+      const reply = await run(client, `old.${tool}`)
+      expect(reply).toMatchObject({
+        status: 'error',
+        error: {
+          code: 'TOOL_FAILED',
+          message: expect.stringContaining(`-32601`),
+          details: { asked_in_vain: [expect.stringContaining(`Cannot ask the client for "${method}"`)] },
+        },
+        data: { output: expect.stringContaining('Cannot ask the client') },
+      })
+    },
+  )
 
   test.each(['form', 'sample', 'roots'])(
     'X2: that cannot be asked for %s: the newer upstream is told so before, and says what it lacks',
@@ -113,14 +116,17 @@ describe.each<Era>(['legacy', 'modern'])('X2: a %s client', (era) => {
     },
   )
 
-  test.each(['old', 'new'])('INJ-08: a form of %s that asks for a credential is shown to nobody', async (upstream) => {
-    const { client, asked } = await openAble(era)
-    const reply = await run(client, `${upstream}.password`)
-    expect(JSON.stringify(reply)).toContain('asks for a credential')
-    expect(JSON.stringify(reply)).toContain('apiKey')
-    expect(JSON.stringify(await run(client, `${upstream}.script`))).toContain('none that can be opened')
-    expect(asked).toEqual([])
-  })
+  test.each(['old', 'new'])(
+    'INJ-08: a form of %s that asks for a credential is shown to nobody',
+    async (upstream) => {
+      const { client, asked } = await openAble(era)
+      const reply = await run(client, `${upstream}.password`)
+      expect(JSON.stringify(reply)).toContain('asks for a credential')
+      expect(JSON.stringify(reply)).toContain('apiKey')
+      expect(JSON.stringify(await run(client, `${upstream}.script`))).toContain('none that can be opened')
+      expect(asked).toEqual([])
+    },
+  )
 
   test.each(['shy', 'coy'])('INJ-09: %s does not sample where nobody granted it', async (upstream) => {
     const { client, asked } = await openAble(era)
@@ -202,7 +208,8 @@ describe('X2: the handle of a call that waits', () => {
     const [key = ''] = Object.keys(Object(field(first, 'inputRequests')))
     const inputResponses = { [key]: ANSWER }
     const at = Math.floor(requestState.length / 2)
-    const flipped = requestState.slice(0, at) + (requestState[at] === 'A' ? 'B' : 'A') + requestState.slice(at + 1)
+    const flipped =
+      requestState.slice(0, at) + (requestState[at] === 'A' ? 'B' : 'A') + requestState.slice(at + 1)
     expect(await again({ requestState: flipped, inputResponses })).toEqual(INVALID)
     expect(await again({ requestState: 'x', inputResponses })).toEqual(INVALID)
     expect(await again({ inputResponses })).toEqual(INVALID)

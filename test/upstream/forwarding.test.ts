@@ -82,7 +82,8 @@ async function open(
   const talker: Talker = {
     asked,
     logged,
-    run: async (tool, options) => (await client.callTool({ ...runOf(tool), ...meta }, options)).structuredContent,
+    run: async (tool, options) =>
+      (await client.callTool({ ...runOf(tool), ...meta }, options)).structuredContent,
     async setLevel() {
       if (era === 'modern') meta = { _meta: { [LOG_LEVEL_META_KEY]: 'info' } }
       else await client.request({ method: 'logging/setLevel', params: { level: 'info' } })
@@ -176,7 +177,9 @@ describe.each(CLIENTS)('X2: %s', (_, connect) => {
 
     test('X2: hears of progress by its own token, with the numbers as they were sent', async () => {
       const heard: unknown[] = []
-      const ran = await talker.run(`${upstream}.counts`, { onprogress: (step: unknown) => void heard.push(step) })
+      const ran = await talker.run(`${upstream}.counts`, {
+        onprogress: (step: unknown) => void heard.push(step),
+      })
       expect(ran).toMatchObject({ data: { output: 'counted' } })
       expect(heard).toEqual([
         { progress: 1, total: 4, message: 'step 1' },
@@ -192,7 +195,9 @@ describe.each(CLIENTS)('X2: %s', (_, connect) => {
       setTimeout(() => ending.abort(), 500)
       expect(await cut).toBe('cut off')
       await expect
-        .poll(async () => field(await talker.run(`${upstream}.told`), 'data', 'output', 'cancelled'), { timeout: 20_000 })
+        .poll(async () => field(await talker.run(`${upstream}.told`), 'data', 'output', 'cancelled'), {
+          timeout: 20_000,
+        })
         .toBe(before + 1)
     })
   })

@@ -28,7 +28,8 @@ function trustServer(name: string): Promise<Reply> {
   return temp.kiwi.act(act, client())
 }
 
-const TOOL = 'tool_id: acme.echo\ntool_type: mcp_tool\nexecutor: mcp_acme\nversion: 1.0.0\ndescription: says it\n'
+const TOOL =
+  'tool_id: acme.echo\ntool_type: mcp_tool\nexecutor: mcp_acme\nversion: 1.0.0\ndescription: says it\n'
 const echo = { name: 'echo', inputSchema: { type: 'object' } }
 
 async function project(isTrusted: boolean): Promise<ShiftingServer> {

@@ -50,7 +50,11 @@ function listed(name: string, { args, env }: RealServer, folder: string): Promis
   })
   const say = (message: object): void =>
     void child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
-  const hello = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
+  const hello = {
+    protocolVersion: '2025-06-18',
+    capabilities: {},
+    clientInfo: { name: 'test', version: '1' },
+  }
   say({ id: 1, method: 'initialize', params: hello })
   return new Promise<readonly JsonObject[]>((resolve, reject) => {
     child.once('exit', () => reject(new Error(`${name} ended`)))
