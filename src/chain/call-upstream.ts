@@ -92,8 +92,15 @@ async function speak(
 /** Some arguments of a call are repeated in its headers, where the schema of the tool says so. */
 function headersFor({ plan }: Draft, { method, params }: RelayedRequest): Readonly<Record<string, string>> {
   const given = params['arguments']
-  if (method !== 'tools/call' || !isJsonObject(given)) return {}
-  return parameterHeaders(plan.item.manifest.input_schema, given)
+  const { effect, item } = plan
+  const isHttp =
+    effect.kind === 'mcp' && effect.server.kind === 'remote' && effect.server.transport === 'http'
+  if (!isHttp || method !== 'tools/call' || !isJsonObject(given)) return {}
+  const headers = parameterHeaders(item.manifest.input_schema, given)
+  if (typeof headers !== 'string') return headers
+  throw new KiwiError('INVALID_MANIFEST', `Cannot call "${item.id}": ${headers}`, {
+    hint: 'Ask the person who runs the server to correct the schema of the tool',
+  })
 }
 
 /** Asks the server of a draft what it has. */

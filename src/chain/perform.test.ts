@@ -233,6 +233,7 @@ describe('P2: what kept a program from starting has a code of its own', () => {
         describe: unused,
         notify: unused,
         onNotice: unused,
+        release: unused,
         status: unused,
         close: unused,
       },

@@ -92,6 +92,13 @@ describe('S12: what an upstream asks', () => {
     await expect(other).rejects.toMatchObject({ code: 'CANCELLED' })
   })
 
+  test('S12: while somebody is asked, the time of the call stands still', async () => {
+    await temp.pid()
+    const ask: Ask = () => new Promise((resolve) => setTimeout(() => resolve({ roots: [] }), 600))
+    const result = await temp.call('asks', { method: 'roots/list' }, { ask, timeoutMs: 200 })
+    expect(answered(result)).toEqual({ result: { roots: [] } })
+  })
+
   test('S12: a question ends when the upstream takes it back, and with the call it belongs to', async () => {
     const signals: AbortSignal[] = []
     const ask: Ask = (_, signal) =>

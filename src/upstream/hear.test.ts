@@ -34,6 +34,21 @@ describe('S12: what an upstream tells', () => {
     expect(heard.at(-1)).toEqual({ progress: 1, at: 4999 })
   })
 
+  test('who fails at listening loses what is told, and nothing else', async () => {
+    const notices = [PROGRESS, LOG, 'notifications/tools/list_changed'].map((method) => ({
+      method,
+      count: 100,
+    }))
+    const fail = (): never => {
+      throw new Error('not listening')
+    }
+    temp.upstreams.onNotice(fail)
+    const told = temp.call('tells', { notices }, { progress: fail, tell: fail })
+    expect(await told).toEqual({ content: [{ type: 'text', text: 'told' }] })
+    expect(await temp.pid()).toBeGreaterThan(0)
+    expect(temp.starts).toBe(1)
+  })
+
   test('S12: the log goes to the one who calls, and to nobody where several do', async () => {
     const heard: Notice[] = []
     const notices = [{ method: LOG, params: { level: 'info', data: 'x' } }]

@@ -50,14 +50,14 @@ export function openHearing({ id, pending, asks, notices, onNotice }: HearMeans)
   }
 
   const tell = (to: InFlight, method: string, params: JsonObject): void =>
-    to.request.tell?.({ from: id, method, params })
+    unharmed(() => to.request.tell?.({ from: id, method, params }))
 
   return ({ method, params }) => {
     if (method === 'notifications/cancelled') return asks.cancel(params['requestId'])
     if (method === 'notifications/progress') {
       const { progressToken: token, ...progress } = params
       const to = typeof token === 'number' ? pending.get(token) : undefined
-      if (to !== undefined) inPace(to, () => to.request.progress?.(progress))
+      if (to !== undefined) inPace(to, () => unharmed(() => to.request.progress?.(progress)))
       return
     }
     if (OF_CALLS.has(method)) {
@@ -73,6 +73,15 @@ export function openHearing({ id, pending, asks, notices, onNotice }: HearMeans)
       params,
       subscriber === undefined ? onNotice : (name, given) => tell(subscriber, name, given),
     )
+  }
+}
+
+/** Who listens badly must not end the connection for all others. */
+export function unharmed(deliver: () => void): void {
+  try {
+    deliver()
+  } catch {
+    // It is their own loss.
   }
 }
 

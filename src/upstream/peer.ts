@@ -65,9 +65,13 @@ export function openPeer(id: string, wire: Wire, onNotice: Deliver): Peer {
 
   const read = async (): Promise<void> => {
     let unasked = 0
-    for await (const text of wire.messages) {
-      if (take(readMessage(text)) || ++unasked % UNASKED !== 0) continue
-      await delay(UNASKED_PAUSE_MS)
+    try {
+      for await (const text of wire.messages) {
+        if (take(readMessage(text)) || ++unasked % UNASKED !== 0) continue
+        await delay(UNASKED_PAUSE_MS)
+      }
+    } catch {
+      // A wire that fails has ended, and its end says why.
     }
     isOpen = false
     asks.close()
@@ -95,16 +99,16 @@ export function openPeer(id: string, wire: Wire, onNotice: Deliver): Peer {
     async request(request, era = 'legacy') {
       if (request.signal?.aborted === true) throw cancelled(id)
       if (!isOpen) throw unsent(id)
-      const letting = new AbortController()
+      const letting = wire.isOnePipe === true ? null : new AbortController()
       const asked = pending.add(request, (reason) => {
-        letting.abort()
+        letting?.abort()
         tell({ method: 'notifications/cancelled', params: { requestId: asked.number, reason } })
       })
       const { number, answer, fail } = asked
       const { method, headers } = request
       const message = { jsonrpc: '2.0', id: number, method, params: paramsOf(era, request, number) }
       wire
-        .send(message, letting.signal, headers)
+        .send(message, letting?.signal, headers)
         .catch((error: unknown) => fail(sendFailure(id, error, request)))
       return answer
     },

@@ -1,5 +1,7 @@
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
+import type { Expiring } from './deadlines.ts'
+import { openDeadlines } from './deadlines.ts'
 import type { Answer, RpcError } from './read-message.ts'
 import type { UpstreamRequest } from './upstream.ts'
 
@@ -31,12 +33,10 @@ export interface InFlight {
 
 /** More would only wait. */
 const MOST_WAITING = 1000
-/** Node takes longer ones for none at all. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
-
 /** `id` is how people know the upstream. */
 export function openPending(id: string): Pending {
   const waiting = new Map<number, Entry>()
+  const deadlines = openDeadlines(() => waiting.values())
   let last = 0
   return {
     get size() {
@@ -49,36 +49,46 @@ export function openPending(id: string): Pending {
         throw new KiwiError('OVERLOADED', `Cannot use "${id}": too many calls wait for it`)
       const { signal, timeoutMs, isRepeatable } = request
       const number = ++last
-      const { promise, resolve, reject } = withResolvers()
-      const giveUp = (error: KiwiError, reason: string): void => {
-        fail(error)
-        letGo(reason)
-      }
-      const cancel = (): void => giveUp(cancelled(id), 'cancelled')
-      const watch = (): NodeJS.Timeout | undefined =>
-        timeoutMs > LONGEST_TIMER_MS ? undefined : setTimeout(isLate, timeoutMs)
-      const isLate = (): void => {
-        // While somebody is asked, it is not the upstream that takes so long.
-        if (entry.asking > 0) timer = watch()
-        else giveUp(tooLate(id, timeoutMs, isRepeatable), 'timeout')
-      }
-      let timer = watch()
-      signal?.addEventListener('abort', cancel)
+      let settle = NOBODY
+      const answer = new Promise<JsonObject>((resolve, reject) => {
+        settle = { resolve, reject }
+      })
       const end = (): void => {
-        clearTimeout(timer)
         signal?.removeEventListener('abort', cancel)
         waiting.delete(number)
         entry.onEnd?.()
       }
       const succeed = (result: JsonObject): void => {
         end()
-        resolve(result)
+        settle.resolve(result)
       }
       const fail = (error: KiwiError): void => {
         end()
-        reject(error)
+        settle.reject(error)
       }
-      const entry: Entry = { number, request, answer: promise, succeed, fail, onEnd: null, asking: 0 }
+      const giveUp = (error: KiwiError, reason: string): void => {
+        fail(error)
+        letGo(reason)
+      }
+      const cancel = (): void => giveUp(cancelled(id), 'cancelled')
+      const expire = (): void => {
+        // While somebody is asked, it is not the upstream that takes so long.
+        if (entry.asking > 0) entry.deadline = deadlines.in(timeoutMs)
+        else giveUp(tooLate(id, timeoutMs, isRepeatable), 'timeout')
+      }
+      signal?.addEventListener('abort', cancel)
+      const deadline = deadlines.in(timeoutMs)
+      const entry: Entry = {
+        number,
+        request,
+        answer,
+        succeed,
+        fail,
+        deadline,
+        expire,
+        onEnd: null,
+        asking: 0,
+      }
       waiting.set(number, entry)
       return entry
     },
@@ -96,23 +106,17 @@ export function openPending(id: string): Pending {
   }
 }
 
-interface Entry extends InFlight {
+interface Entry extends InFlight, Expiring {
+  deadline: number
   readonly succeed: (result: JsonObject) => void
 }
 
-interface Resolvers {
-  readonly promise: Promise<JsonObject>
+interface Settle {
   readonly resolve: (result: JsonObject) => void
   readonly reject: (error: KiwiError) => void
 }
 
-function withResolvers(): Resolvers {
-  let settle: Omit<Resolvers, 'promise'> = { resolve: () => {}, reject: () => {} }
-  const promise = new Promise<JsonObject>((resolve, reject) => {
-    settle = { resolve, reject }
-  })
-  return { promise, ...settle }
-}
+const NOBODY: Settle = { resolve() {}, reject() {} }
 
 export function cancelled(id: string): KiwiError {
   return new KiwiError('CANCELLED', `Cannot use "${id}": the call was cancelled`)

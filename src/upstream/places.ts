@@ -9,6 +9,8 @@ export interface Places {
   known(key: string): Place | undefined
   /** Called when one more is opened. */
   makeRoom(): void
+  /** Closes and forgets one. */
+  release(key: string): Promise<void>
   all(): readonly { readonly key: string; readonly id: string; readonly place: Place }[]
   close(): Promise<void>
 }
@@ -51,6 +53,11 @@ export function openPlaces({ onNotice, ...means }: PlacesMeans): Places {
       for (const { place } of idle.slice(0, Math.max(0, taken.length - MOST_CONNECTIONS))) drop(place)
       const closed = oldest.filter(({ place }) => !place.isTaken)
       for (const { key } of closed.slice(0, Math.max(0, oldest.length - MOST_PLACES))) places.delete(key)
+    },
+    async release(key) {
+      const known = places.get(key)
+      places.delete(key)
+      await known?.place.close()
     },
     all,
     async close() {

@@ -25,15 +25,18 @@ function stdioWire(id: string, session: ProcessSession): Wire {
     return { reason: `it ended with ${signal ?? `code ${return_code}`}`, isTooLarge: false }
   }
   const ended = wireEnd()
+  /** People know the server, not its program. */
+  const reword = (error: unknown): never => {
+    const isBusy = error instanceof KiwiError && error.code === 'OVERLOADED'
+    const why = isBusy ? 'it does not read what it was sent' : 'it has ended'
+    throw new KiwiError(isBusy ? 'OVERLOADED' : 'UPSTREAM_UNAVAILABLE', `Cannot use "${id}": ${why}`, {
+      cause: error,
+    })
+  }
   return {
     messages: session.lines,
-    async send(message) {
-      try {
-        await session.send(JSON.stringify(message))
-      } catch (error) {
-        throw new KiwiError('UPSTREAM_UNAVAILABLE', `Cannot use "${id}": it has ended`, { cause: error })
-      }
-    },
+    isOnePipe: true,
+    send: (message) => session.send(JSON.stringify(message)).catch(reword),
     agree() {},
     said: () => session.stderr(),
     ended,

@@ -78,6 +78,13 @@ describe('M3: one connection', () => {
     expect(temp.starts).toBe(1)
   })
 
+  test('M3: one that nobody will use again is closed, and forgotten', async () => {
+    const pid = await temp.pid()
+    await temp.upstreams.release('good')
+    expect(isAlive(pid)).toBe(false)
+    expect(temp.upstreams.status()).toEqual([])
+  })
+
   test('M3: closing ends every server, one that is being started too', async () => {
     const pid = await temp.pid()
     const starting = temp.call('echo', {}, { mode: 'deaf' })

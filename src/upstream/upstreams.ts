@@ -4,6 +4,7 @@ import { systemClock } from '../shared/clock.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Connection } from './connection.ts'
 import { closingError } from './connection.ts'
+import { unharmed } from './hear.ts'
 import { cancelled } from './pending.ts'
 import type { Place } from './place.ts'
 import { openPlaces } from './places.ts'
@@ -20,6 +21,8 @@ export interface Upstreams {
   notify(upstream: Upstream, method: string, params: JsonObject): void
   /** Each thing of one upstream comes at most once a second. Gives back how to hear no more. */
   onNotice(listener: (notice: UpstreamNotice) => void): () => void
+  /** Closes the connection of a key that nobody will use again. */
+  release(key: string): Promise<void>
   /** Those that are up, and those that were. */
   status(): readonly UpstreamStatus[]
   close(): Promise<void>
@@ -41,7 +44,7 @@ export function openUpstreams({ clock = systemClock, waitsMs = WAITS_MS }: Upstr
     waitsMs,
     closing: closing.signal,
     onNotice: (notice) => {
-      for (const listener of listeners) listener(notice)
+      for (const listener of listeners) unharmed(() => listener(notice))
     },
   })
 
@@ -87,6 +90,7 @@ export function openUpstreams({ clock = systemClock, waitsMs = WAITS_MS }: Upstr
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
+    release: (key) => places.release(key),
     status: () => places.all().map(({ key, id, place }) => ({ key, id, ...place.status() })),
     async close() {
       closing.abort()

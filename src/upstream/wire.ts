@@ -10,6 +10,8 @@ export interface Wire {
    * `signal` lets go of what was opened for this message. `headers` go along where a wire has such.
    */
   send(message: JsonObject, signal?: AbortSignal, headers?: Readonly<Record<string, string>>): Promise<void>
+  /** Set where nothing is opened for a message: its signal would be made for nobody. */
+  readonly isOnePipe?: boolean
   /** The revision of the protocol both sides speak from here on: some wires say it with every message. */
   agree(protocol: string): void
   /** The end of what the upstream wrote beside its messages, or ''. */

@@ -22,6 +22,7 @@ const auth = {
   type: 'oauth',
   client_id: context.client_id ?? 'https://conformance-test.local/client-metadata.json',
   ...(context.client_secret === undefined ? {} : { client_secret: context.client_secret }),
+  ...(scenario === 'auth/client-credentials-basic' ? { flow: 'client_credentials' } : {}),
 }
 const server = { url, startup_timeout: 60, ...(scenario.startsWith('auth/') ? { auth } : {}) }
 writeFileSync(join(user, 'config/mcp_registry.yaml'), JSON.stringify({ mcps: { suite: server } }))
@@ -108,6 +109,10 @@ function argumentsFor(schema) {
   return Object.fromEntries(entries.map(([name, { type }]) => [name, values[type] ?? 'text']))
 }
 
+/** No schema of the suite lets a parameter be null: one that is not given is left out. */
+const withoutNulls = (given) =>
+  Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))
+
 const run = (name, parameters) =>
   call('execute', { item_type: 'tool', action: 'run', item_id: `suite.${name}`, parameters })
 
@@ -119,7 +124,7 @@ try {
       name,
       arguments: argumentsFor(inputSchema),
     }))
-  for (const { name, arguments: given } of calls) await run(name, given)
+  for (const { name, arguments: given } of calls) await run(name, withoutNulls(given))
 } finally {
   await kiwi.close()
   rmSync(folder, { recursive: true, force: true })

@@ -72,6 +72,16 @@ test('P13: send waits for a child that does not read', async () => {
   await session.close()
 })
 
+test('P13: what a child does not read is bounded', async () => {
+  const session = await open('exec sleep 999')
+  const megabyte = 'x'.repeat(1024 * 1024)
+  const sends = Array.from({ length: 40 }, () => session.send(megabyte))
+  const ended = Promise.allSettled(sends)
+  await expect(sends.at(-1)).rejects.toMatchObject({ code: 'OVERLOADED' })
+  await session.close()
+  expect((await ended).every(({ status }) => status === 'rejected')).toBe(true)
+})
+
 test('P13: a child that writes without end waits for its reader', async () => {
   const long = 'x'.repeat(2000)
   const session = await open(`i=0; while :; do i=$((i+1)); echo "$i ${long}"; echo "$i" >&2; done`)

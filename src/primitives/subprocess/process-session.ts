@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream'
 import { KiwiError } from '../../shared/errors.ts'
 import type { Program } from './command.ts'
 import type { KillTree } from './kill-tree.ts'
@@ -24,7 +25,7 @@ export interface ProcessSession {
   readonly pid: number
   /** What it writes to stdout, without line ends. For one reader, who may leave and come back: nothing is lost. */
   readonly lines: AsyncIterable<string>
-  /** Kept when the child can take more. Fails when it has ended. */
+  /** Kept when the child can take more. Fails when it has ended, or does not read. */
   send(line: string): Promise<void>
   /** The last 64 kB of what it wrote to stderr. */
   stderr(): string
@@ -37,6 +38,8 @@ export interface ProcessSession {
 const MAX_LINE_BYTES = 10 * 1024 * 1024
 const STDERR_BYTES = 64 * 1024
 const CLOSE_STEP_MS = 2000
+/** What a child that does not read may leave lying here. */
+const MAX_UNREAD_BYTES = 16 * 1024 * 1024
 
 export function openSession(child: Child, command: SessionCommand, killTree: KillTree): ProcessSession {
   const tail = createTail(STDERR_BYTES)
@@ -92,6 +95,16 @@ interface Sender {
   end(): void
 }
 
+const WRITTEN = Promise.resolve()
+
+function unread(command: string): KiwiError {
+  return new KiwiError('OVERLOADED', `Cannot write to "${command}": it does not read what it was sent`)
+}
+
+function broken(command: string): KiwiError {
+  return new KiwiError('INVALID_PARAMETERS', `Cannot write to "${command}": the line holds a line break`)
+}
+
 function createSender({ stdin }: Child, command: string): Sender {
   let isOver = false
   const waiting: (() => void)[] = []
@@ -103,20 +116,34 @@ function createSender({ stdin }: Child, command: string): Sender {
     isOver = true
     wakeAll()
   })
+  /** The first goes out at once, what else is written in the same turn together. */
+  let isGathering = false
+  const gather = (input: Writable): void => {
+    if (isGathering) return
+    isGathering = true
+    input.cork()
+    queueMicrotask(() => {
+      isGathering = false
+      input.uncork()
+    })
+  }
+  const whenTaken = async (): Promise<void> => {
+    await new Promise<void>((resolve) => {
+      waiting.push(resolve)
+    })
+    if (isOver) throw gone()
+  }
   const gone = (): KiwiError =>
     new KiwiError('UPSTREAM_UNAVAILABLE', `Cannot write to "${command}": it has ended`)
 
   return {
-    async send(line) {
-      if (line.includes('\n')) {
-        throw new KiwiError('INVALID_PARAMETERS', `Cannot write to "${command}": the line holds a line break`)
-      }
-      if (isOver || stdin === null || !stdin.writable) throw gone()
-      if (stdin.write(`${line}\n`)) return
-      await new Promise<void>((resolve) => {
-        waiting.push(resolve)
-      })
-      if (isOver) throw gone()
+    send(line) {
+      if (line.includes('\n')) return Promise.reject(broken(command))
+      if (isOver || stdin === null || !stdin.writable) return Promise.reject(gone())
+      if (stdin.writableLength > MAX_UNREAD_BYTES) return Promise.reject(unread(command))
+      const isTaken = stdin.write(`${line}\n`)
+      gather(stdin)
+      return isTaken ? WRITTEN : whenTaken()
     },
     end() {
       isOver = true
