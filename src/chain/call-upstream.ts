@@ -96,11 +96,7 @@ function headersFor({ plan }: Draft, { method, params }: RelayedRequest): Readon
   const isHttp =
     effect.kind === 'mcp' && effect.server.kind === 'remote' && effect.server.transport === 'http'
   if (!isHttp || method !== 'tools/call' || !isJsonObject(given)) return {}
-  const headers = parameterHeaders(item.manifest.input_schema, given)
-  if (typeof headers !== 'string') return headers
-  throw new KiwiError('INVALID_MANIFEST', `Cannot call "${item.id}": ${headers}`, {
-    hint: 'Ask the person who runs the server to correct the schema of the tool',
-  })
+  return parameterHeaders(item.id, item.manifest.input_schema, given)
 }
 
 /** Asks the server of a draft what it has. */

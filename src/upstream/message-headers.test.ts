@@ -28,27 +28,42 @@ describe('the headers of a message', () => {
       properties: {
         region: { type: 'string', 'x-mcp-header': 'Region' },
         count: { type: 'integer', 'x-mcp-header': 'Count' },
-        ratio: { type: 'number', 'x-mcp-header': 'Ratio' },
-        bad: { type: 'string', 'x-mcp-header': 'no token' },
+        ratio: { type: 'number' },
         inner: { type: 'object', properties: { dry: { type: 'boolean', 'x-mcp-header': 'Dry' } } },
-        list: { type: 'array', items: { type: 'string', 'x-mcp-header': 'Item' } },
+        list: { type: 'array', items: { type: 'string' }, default: [{ 'x-mcp-header': 'a value' }] },
       },
     }
-    const given = { region: 'eu', count: 2, ratio: 0.5, bad: 'x', inner: { dry: true }, list: ['a'] }
-    expect(parameterHeaders(schema, given)).toEqual({
+    const given = { region: 'eu', count: 2, ratio: 0.5, inner: { dry: true }, list: ['a'] }
+    expect(parameterHeaders('a', schema, given)).toEqual({
       'mcp-param-region': 'eu',
       'mcp-param-count': '2',
       'mcp-param-dry': 'true',
     })
-    expect(parameterHeaders(schema, { count: null })).toEqual({})
-    expect(parameterHeaders(true, given)).toEqual({})
+    expect(parameterHeaders('a', schema, { count: null })).toEqual({})
+    expect(parameterHeaders('a', true, given)).toEqual({})
+  })
+
+  test.each([
+    ['an empty name', { a: { type: 'string', 'x-mcp-header': '' } }],
+    ['a name with a space', { a: { type: 'string', 'x-mcp-header': 'My Region' } }],
+    ['a name with a line break', { a: { type: 'string', 'x-mcp-header': 'a\nb' } }],
+    ['a number', { a: { type: 'number', 'x-mcp-header': 'A' } }],
+    ['a list', { a: { type: 'array', 'x-mcp-header': 'A' } }],
+    ['an item of a list', { a: { type: 'array', items: { type: 'string', 'x-mcp-header': 'A' } } }],
+    ['an alternative', { a: { anyOf: [{ type: 'string', 'x-mcp-header': 'A' }] } }],
+    [
+      'one name twice',
+      { a: { type: 'string', 'x-mcp-header': 'A' }, b: { type: 'string', 'x-mcp-header': 'a' } },
+    ],
+  ])('refuse a schema with %s', (_, properties) => {
+    expect(() => parameterHeaders('x.y', { type: 'object', properties }, {})).toThrow(/^Cannot call "x.y": /)
   })
 
   test('hold any text in a form that a header can have and that can be read back', () => {
     const schema = { type: 'object', properties: { a: { type: 'string', 'x-mcp-header': 'A' } } }
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (a) => {
-        const headers = parameterHeaders(schema, { a })
+        const headers = parameterHeaders('a', schema, { a })
         const request = { method: 'POST', url: 'http://x/', headers, body: null, isIdempotent: null }
         expect('failure' in checkRequest(request)).toBe(false)
         const text = headers['mcp-param-a'] ?? ''

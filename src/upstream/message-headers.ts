@@ -1,3 +1,4 @@
+import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 
@@ -46,27 +47,36 @@ interface Mirror {
 }
 
 /**
- * The `Mcp-Param-*` headers of a call: the arguments whose schema says `x-mcp-header`. A text says what is wrong with
- * the schema: whoever goes between would take the call for another one, so it must not be made.
+ * The `Mcp-Param-*` headers of a call: the arguments whose schema says `x-mcp-header`. A schema that says so wrongly is
+ * refused: whoever goes between would take the call for another one. `id` is how people know the tool.
  */
 export function parameterHeaders(
+  id: string,
   schema: JsonValue | undefined,
   given: JsonObject,
-): Readonly<Record<string, string>> | string {
+): Record<string, string> {
   const mirrors: Mirror[] = []
-  const fault = findMirrors(schema, [], mirrors)
-  if (fault !== null) return fault
-  const headers: Record<string, string> = {}
-  for (const { path, header } of mirrors) {
-    if (Object.hasOwn(headers, header)) return `it names the header ${header} twice`
-    const value = path.reduce<JsonValue | undefined>(
-      (inner, key) => (isJsonObject(inner) && Object.hasOwn(inner, key) ? inner[key] : undefined),
-      given,
-    )
-    if (isMirrored(value)) headers[header] = headerText(`${value}`)
-    else headers[header] = ''
+  const names = (): Set<string> => new Set(mirrors.map(({ header }) => header))
+  const fault =
+    findMirrors(schema, [], mirrors) ?? (names().size < mirrors.length ? 'it names a header twice' : null)
+  if (fault !== null) {
+    throw new KiwiError('INVALID_MANIFEST', `Cannot call "${id}": ${fault}`, {
+      hint: 'Ask the person who runs the server to correct the schema of the tool',
+    })
   }
-  return Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== ''))
+  return Object.fromEntries(
+    mirrors.flatMap(({ path, header }) => {
+      const value = valueAt(given, path)
+      return isMirrored(value) ? [[header, headerText(`${value}`)]] : []
+    }),
+  )
+}
+
+function valueAt(given: JsonObject, path: readonly string[]): JsonValue | undefined {
+  return path.reduce<JsonValue | undefined>(
+    (inner, key) => (isJsonObject(inner) && Object.hasOwn(inner, key) ? inner[key] : undefined),
+    given,
+  )
 }
 
 /** Collects what stands along `properties`; `path` is null where no argument can be told, and nothing may stand. */

@@ -96,7 +96,10 @@ describe('streamable HTTP without sessions', () => {
     talk.ask(
       'tools/call',
       { name, arguments: given, _meta: MODERN_META },
-      { headers: parameterHeaders(TOOLS[0].inputSchema, given), ...(signal === undefined ? {} : { signal }) },
+      {
+        headers: parameterHeaders('echo', TOOLS[0].inputSchema, given),
+        ...(signal === undefined ? {} : { signal }),
+      },
     )
 
   test('M2: a call says in its headers what is in it, arguments too, and letting go cancels it', async () => {
