@@ -93,6 +93,8 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   R50: 'an approval by its id, or by a session that has exactly one open',
   R54: 'unsigned runs with a note, unless signatures are required',
   X8: 'sandbox levels off, fs and strict; the one that held is shown; required refuses',
+  M2: 'servers over stdio, streamable HTTP, events and websockets are listed, called and cancelled',
+  X1: 'logins to servers: discovered, checked, kept in the vault, renewed, given back',
   X7: 'secrets in a vault, granted to a content for a place, taken out of all that comes back',
   X12: 'versions are compared, and rolled back to as a new version',
   R25: 'environments lie in the cache, named by interpreter and packages',

@@ -7,7 +7,7 @@ import type { LoginTarget } from '../upstream/oauth/terms.ts'
 import type { Draft } from './draft.ts'
 
 /** Who uses a login, and how a person comes to the page where they log in. */
-export interface LoginOrder {
+interface LoginOrder {
   /** `*` = everybody. */
   readonly principal: string
   readonly opensBrowser: boolean

@@ -28,8 +28,12 @@ const SERVERS: Readonly<Record<string, RealServer>> = {
   '@modelcontextprotocol/server-gitlab': { env: { GITLAB_PERSONAL_ACCESS_TOKEN: 'none' }, tools: 9 },
   '@supabase/mcp-server-supabase': {
     args: () => [
-      ...['--access-token', 'none', '--api-url', 'http://127.0.0.1:9'],
-      ...['--features', 'account,database,debugging,development,functions,branching,storage'],
+      '--access-token',
+      'none',
+      '--api-url',
+      'http://127.0.0.1:9',
+      '--features',
+      'account,database,debugging,development,functions,branching,storage',
     ],
     tools: 31,
   },

@@ -27,7 +27,7 @@ const Login = z.strictObject({
 })
 
 /** Whose login to which address. */
-export interface LoginKey {
+interface LoginKey {
   readonly url: string
   readonly principal: string
 }

@@ -19,12 +19,11 @@ export function loginRequired(
 
 /** What the SDK throws, in our words. What the issuer wrote itself is not repeated: it may be anything. */
 export function sdkFailure(id: string, error: unknown): KiwiError {
-  if (error instanceof KiwiError)
-    return error.withMessage(`Cannot log in to "${id}": ${small(error.message)}`)
-  const name = error instanceof Error ? error.name : ''
-  if (
-    /Mismatch|InsecureTokenEndpoint/.test(`${name} ${error instanceof Error ? error.constructor.name : ''}`)
-  ) {
+  const prefix = `Cannot log in to "${id}": `
+  if (error instanceof KiwiError) {
+    return error.message.startsWith(prefix) ? error : error.withMessage(prefix + small(error.message))
+  }
+  if (error instanceof Error && /Mismatch|InsecureTokenEndpoint/.test(error.name)) {
     return mismatch(id, 'who answered is not who was asked', error)
   }
   const code = oauthCodeOf(error)
