@@ -7,13 +7,12 @@ import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
-import { textOf } from '../shared/template.ts'
-import { fillArguments } from '../spaces/definitions/overrides.ts'
 import type { Draft } from './draft.ts'
 import type { UpstreamDraft } from './draft-upstream.ts'
 import { askedInRounds } from './input-rounds.ts'
 import { openWire } from './open-wire.ts'
 import type { PerformMeans } from './perform-means.ts'
+import { upstreamFailure } from './upstream-failure.ts'
 import type { UpstreamTalk } from './upstream-talk.ts'
 import { openTalk } from './upstream-talk.ts'
 
@@ -24,9 +23,8 @@ export interface RelayedRequest {
 }
 
 /** What the server gave back, as it is but for live secrets, and what it asked in vain. */
-interface Called {
+interface Called extends Pick<UpstreamTalk, 'inVain' | 'warnings'> {
   readonly result: JsonObject
-  readonly warnings: readonly string[]
 }
 
 /** Calls the tool of a draft, in as many rounds as it takes. */
@@ -46,13 +44,13 @@ export async function callTool(
   }
   const params = {
     name: toolName,
-    arguments: fillArguments(draft.plan.item.manifest.config['mcp_arguments'], draft.parameters),
+    arguments: draft.parameters,
     ...(Object.keys(meta).length === 0 ? {} : { _meta: meta }),
   }
   const send = (sent: JsonObject): Promise<JsonObject> =>
     speak(draft, { method: 'tools/call', params: sent, ...talk.options }, means, watch)
   const result = await askedInRounds({ from: served.item.id, params, send, ask: talk.ask, signal })
-  return { result, warnings: talk.warnings }
+  return { result, inVain: talk.inVain, warnings: talk.warnings }
 }
 
 /** Sends one request to the server of a draft; the result as it came, even where that is what the server wants to know. */
@@ -77,7 +75,7 @@ async function speak(
   const { timeoutMs } = effect
   const { signal, session: caller } = watch
   const headers = headersFor(draft, request)
-  return cleanly(draft, () =>
+  return cleanly(draft, effect, means, () =>
     means.upstreams.request(upstreamOf(effect, means, watch), {
       ...request,
       headers,
@@ -104,8 +102,13 @@ export async function listUpstream(draft: Draft, means: PerformMeans, watch: Wat
   const effect = upstreamIn(draft)
   const { timeoutMs } = effect
   const terms = { timeoutMs, signal: watch.signal }
-  return cleanly(draft, () => listTools(means.upstreams, upstreamOf(effect, means, watch), terms))
+  return cleanly(draft, effect, means, () =>
+    listTools(means.upstreams, upstreamOf(effect, means, watch), terms),
+  )
 }
+
+/** Upstreams whose last words are kept. */
+const MOST_SAID = 64
 
 function upstreamIn({ effect }: Draft): UpstreamDraft {
   if (effect.kind === 'mcp') return effect
@@ -117,19 +120,28 @@ function upstreamOf(draft: UpstreamDraft, means: PerformMeans, watch: Watch): Up
   means.listChanges.note(key, identity)
   const open = async (): Promise<Wire> => {
     if (served.trust.launch !== null) await means.keepLaunch(served.trust.launch)
-    return openWire(draft, means, watch)
+    const wire = await openWire(draft, means, watch)
+    means.said.delete(key)
+    means.said.set(key, () => wire.said())
+    const [oldest] = means.said.keys()
+    if (means.said.size > MOST_SAID && oldest !== undefined) means.said.delete(oldest)
+    return wire
   }
   return { id: served.item.id, key, startupMs, keepAliveMs, open }
 }
 
 /** What the server cannot say without a secret is told without it. */
-async function cleanly<T extends object>({ redact }: Draft, say: () => Promise<T>): Promise<T> {
+async function cleanly<T extends object>(
+  { redact }: Draft,
+  effect: UpstreamDraft,
+  means: PerformMeans,
+  say: () => Promise<T>,
+): Promise<T> {
   try {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- answers are JSON, and redacting keeps their shape
     return redact((await say()) as unknown as JsonObject) as unknown as T
   } catch (error) {
     if (!(error instanceof KiwiError)) throw error
-    const { code, hint, retryable, details } = error
-    throw new KiwiError(code, textOf(redact(error.message)), { hint, retryable, details, cause: error })
+    throw upstreamFailure(error, effect, means.said.get(effect.key)?.() ?? '', redact)
   }
 }

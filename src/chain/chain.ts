@@ -17,30 +17,24 @@ import { listUpstream, relay } from './call-upstream.ts'
 import type { ChainLogins } from './chain-logins.ts'
 import { chainLogins } from './chain-logins.ts'
 import { digestOf } from './compile-plan.ts'
+import { createDraft } from './create-draft.ts'
 import type { Draft } from './draft.ts'
-import { draftCall } from './draft.ts'
-import { withFloor } from './sandbox.ts'
-import { mayRunUnvouched } from './own-hold.ts'
 import type { Request } from './draft-means.ts'
 import { openMeans } from './open-means.ts'
 import type { Post } from './post.ts'
 import { post } from './post.ts'
 import type { Bundle } from './files-as-read.ts'
 import { createFindImports } from './find-imports.ts'
-import type { Granted } from './find-granted.ts'
 import { createFindGranted } from './find-granted.ts'
 import { createGatherRequirements } from './gather-requirements.ts'
-import type { Library } from './library.ts'
 import { createFindLibrary, grantDigest } from './library.ts'
 import type { Performed } from './perform.ts'
 import { perform } from './perform.ts'
 import type { Plan } from './plan.ts'
-import type { Requirement } from './requirements.ts'
 import type { Resolver } from './resolve.ts'
 import { openResolver } from './resolve.ts'
 import { openSchemas } from './schemas.ts'
-import type { LoadArgvPolicies, LoadedPolicies } from './shell/argv-policies.ts'
-import { NO_POLICIES } from './shell/argv-policies.ts'
+import type { LoadArgvPolicies } from './shell/argv-policies.ts'
 import { createFindSiblings } from './siblings.ts'
 import type { Validate } from './validate.ts'
 import { openValidate } from './validate.ts'
@@ -88,10 +82,6 @@ interface ChainMeans {
   readonly argvPolicies: LoadArgvPolicies
 }
 
-function needsArgv({ effect }: Plan): boolean {
-  return effect.kind === 'line' || (effect.kind === 'subprocess' && effect.command.hasArgvPolicy)
-}
-
 export function openChain(given: ChainMeans): Chain {
   const { config, clock, store, secrets, packageTable, argvPolicies } = given
   const means = openMeans(given)
@@ -121,38 +111,7 @@ export function openChain(given: ChainMeans): Chain {
     verify,
     judge,
     trees,
-    draft(plan, request) {
-      const draft = (
-        library: Library | null,
-        sandboxHost: SandboxHost | null,
-        argv: LoadedPolicies,
-      ): Draft | Promise<Draft> => {
-        const requirements = gather(plan, library)
-        const withAll = (known: readonly Requirement[]): Draft | Promise<Draft> => {
-          const make = (granted: Granted): Draft =>
-            draftCall(plan, request, {
-              ...fixed,
-              ...granted,
-              library,
-              sandboxHost,
-              requirements: known,
-              argv,
-            })
-          const granted = grantedTo(plan, request.principal)
-          return granted instanceof Promise ? granted.then(make) : make(granted)
-        }
-        return requirements instanceof Promise ? requirements.then(withAll) : withAll(requirements)
-      }
-      const isHeld =
-        withFloor(plan.sandbox, request.sandbox ?? null) !== null ||
-        (request.guardsOwn === true && mayRunUnvouched(plan))
-      const host = isHeld ? subprocess.sandbox() : null
-      const library = findLibrary(plan.items, request.spaceRoot)
-      const argv = needsArgv(plan) ? argvPolicies() : NO_POLICIES
-      return library instanceof Promise || host instanceof Promise || argv instanceof Promise
-        ? Promise.all([library, host, argv]).then((all) => draft(...all))
-        : draft(library, host, argv)
-    },
+    draft: createDraft({ fixed, gather, findLibrary, grantedTo, subprocess, argvPolicies }),
     hasLibrary: async (items, spaceRoot) => (await findLibrary(items, spaceRoot)) !== null,
     digest: async (items, spaceRoot) => grantDigest(digestOf(items), await findLibrary(items, spaceRoot)),
     validate: openValidate({ clock, config, subprocess, schemas }),

@@ -291,3 +291,32 @@ describe('N1: a secret of a server', () => {
     expect(JSON.stringify(said)).not.toContain('canary-token')
   })
 })
+
+describe('M8: a server that fails', () => {
+  test('M8: tells what was tried, its last words and what to do', async () => {
+    const program = "console.error('first'); console.error('bad token canary-token'); process.exit(3)"
+    server('dies', { args: ['-e', program, '${PROJECT_PATH}'] })
+    tool('dies.x', 'x', {}, 'dies')
+    await expect(temp.run('dies.x')).rejects.toMatchObject({
+      code: 'UPSTREAM_UNAVAILABLE',
+      message: expect.stringContaining('ended with code 3'),
+      details: {
+        server: 'dies',
+        tried: { transport: 'stdio', args: ['-e', program, temp.project] },
+        stderr: 'first\nbad token canary-token',
+      },
+    })
+  })
+
+  test('M8: a token that is granted and not set is named, with the command that sets it', async () => {
+    server('poor', { env: { NOT_SET: '${NOT_SET}', OPTIONAL: '${NOT_SET_EITHER:-}' } })
+    tool('poor.x', 'x', {}, 'poor')
+    const { digest } = await temp.plan('poor')
+    temp.grants.push({ tool: 'poor', hash: digest, names: ['NOT_SET'] })
+    await expect(temp.run('poor.x')).rejects.toMatchObject({
+      code: 'MISSING_SECRET',
+      message: 'Cannot run "poor": the variable NOT_SET is not set',
+      hint: 'Ask the person to run: kiwi secret set NOT_SET',
+    })
+  })
+})

@@ -11,7 +11,7 @@ import { holdOf } from './hold.ts'
 import { mayRunUnvouched, ownHold } from './own-hold.ts'
 import { grantDigest } from './library.ts'
 import { checkParameters } from './parameters.ts'
-import type { Plan } from './plan.ts'
+import type { Effect, Plan } from './plan.ts'
 import { withFloor } from './sandbox.ts'
 import { VOUCHED } from './trust.ts'
 import { renderRequest } from './render-request.ts'
@@ -19,6 +19,8 @@ import type { UpstreamDraft } from './draft-upstream.ts'
 import { draftUpstream } from './draft-upstream.ts'
 import type { LineDraft } from './shell/draft-line.ts'
 import { draftLine } from './shell/draft-line.ts'
+import { fillArguments } from '../spaces/definitions/overrides.ts'
+import { parameterNames } from '../spaces/input-schema.ts'
 import type { Item } from '../spaces/item.ts'
 import { literalHost } from './url-template.ts'
 import { openVariables } from './variables.ts'
@@ -56,6 +58,7 @@ export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draf
   if (plan.effect.kind === 'mcp')
     return {
       ...base,
+      parameters: filled(plan, plan.effect, parameters),
       ...draftUpstream({ ...plan, effect: plan.effect }, request, means, serverHold(plan, request, means)),
     }
   const host = plan.effect.kind === 'http_client' ? literalHost(plan.effect.request.url) : null
@@ -105,6 +108,27 @@ export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draf
       }
     }
   }
+}
+
+/** What goes to a server, with what its overrides fix: that is judged, recorded and sent. */
+function filled(
+  { item, items: [, server] }: Plan,
+  { toolName, sent }: Extract<Effect, { kind: 'mcp' }>,
+  parameters: JsonObject,
+): JsonObject {
+  if (toolName === null) return parameters
+  // What is needed stays where it is, and is shown.
+  const names = parameterNames(item.manifest)
+  if (sent !== null)
+    return fillArguments({ ...sent, hidden: sent.hidden.filter((name) => !names.has(name)) }, parameters)
+  throw new KiwiError(
+    'PERMISSION_DENIED',
+    `Cannot run "${item.id}": "tools" of "${server?.id}" keeps "${toolName}" from agents`,
+    {
+      hint: 'Use another tool, or ask the person to change "tools" of the server',
+      details: { layer: `server ${server?.id}`, rule: 'tools', op: 'tool', resource: item.id },
+    },
+  )
 }
 
 /** What a person switched off stays off, and a server is no tool. */

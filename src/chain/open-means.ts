@@ -35,5 +35,6 @@ export function openMeans({ config, clock, store, secrets }: Given): PerformMean
       return store.trust.keepLaunch({ ...launch, kept_at, kept_by: 'its first start' })
     },
     listChanges: openListChanges(upstreams, store),
+    said: new Map(),
   }
 }

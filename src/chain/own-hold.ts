@@ -11,7 +11,9 @@ import { VOUCHED } from './trust.ts'
 
 /** Whether it may start code that nobody vouches for: that of its chain, or what its arguments and a project say. */
 export function mayRunUnvouched({ trust, effect }: Plan): boolean {
-  if (trust.level < VOUCHED || effect.kind === 'line') return true
+  // A tool of a server only names one: what is started is up to the server, and shared by all of them.
+  const started = effect.kind === 'mcp' && effect.toolName !== null ? trust.links.slice(1) : trust.links
+  if (started.some(({ level }) => level < VOUCHED) || effect.kind === 'line') return true
   return effect.kind === 'subprocess' && effect.command.hasArgvPolicy
 }
 

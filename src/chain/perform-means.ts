@@ -18,4 +18,6 @@ export interface PerformMeans {
   /** Keeps how a server of a project was first started. */
   readonly keepLaunch: (launch: Pick<Launch, 'project' | 'server' | 'identity'>) => Promise<void>
   readonly listChanges: ListChanges
+  /** By key, what the last wire of an upstream wrote beside its messages. */
+  readonly said: Map<string, () => string>
 }

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../shared/json.ts'
 import type { ToolType } from '../shared/tool-type.ts'
 import type { SpaceName } from '../store/store.ts'
+import type { Sent } from '../spaces/definitions/overrides.ts'
 import type { Item } from '../spaces/item.ts'
 import type { CommandTemplate } from './command-template.ts'
 import type { EnvironmentPlan } from './environment-plan.ts'
@@ -45,6 +46,8 @@ export type Effect =
       readonly isPerSession: boolean
       /** Hash of what is started or reached, with nothing filled in: another command or address is another upstream. */
       readonly identity: string
+      /** What the overrides of the server do to the arguments; null where they keep the tool from agents. */
+      readonly sent: Sent | null
     }
   | { readonly kind: 'content' }
   | { readonly kind: 'none' }

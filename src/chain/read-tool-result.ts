@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../shared/errors.ts'
 import { KiwiError } from '../shared/errors.ts'
+import { serverName } from '../shared/groups.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { assertPlain, canonicalJson, isJsonObject, isObject, parsePlain } from '../shared/json.ts'
 import type { Plan } from './plan.ts'
@@ -11,12 +12,17 @@ import type { Plan } from './plan.ts'
 export function readToolResult(plan: Plan, result: JsonObject, inVain: readonly string[] = []): JsonObject {
   const { content, structuredContent: structured, _meta: meta } = result
   const blocks = Array.isArray(content) ? content : []
-  const isOurs = plan.items[1]?.space === 'builtin'
+  const server = plan.items[1]
+  const isOurs = server?.space === 'builtin'
   const text = textsOf(blocks).join('\n')
   const data = {
     ...outputOf(structured, text),
     ...(saysMore(blocks, structured) ? { content: plainOrText(blocks) } : {}),
     ...(isOurs || !isJsonObject(meta) || Object.keys(meta).length === 0 ? {} : { _meta: plainOrText(meta) }),
+    // Whoever reads it knows whose words these are.
+    ...(isOurs || server === undefined
+      ? {}
+      : { source: { server: serverName(server.id), trust: 'untrusted' } }),
   }
   if (result['isError'] !== true) return data
   throw isOurs ? ownFailure(result, text) : failed(plan, text, data, inVain)

@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import type { Tree } from '../shared/template.ts'
 import { compileTree, textOf } from '../shared/template.ts'
+import { readOverrides } from '../spaces/definitions/overrides.ts'
 import type { Item } from '../spaces/item.ts'
 import { launchIdentity } from '../spaces/launch-identity.ts'
 import type { CommandTemplate } from './command-template.ts'
@@ -64,6 +65,7 @@ export function compileServer({ leaf, server, config, end }: Served): Effect {
     keepAliveMs: numberOf(config, 'keep_alive') * 1000,
     isPerSession: config['state'] === 'session',
     identity: launchIdentity(server),
+    sent: readOverrides(server.id, server.manifest.config).sent(own),
   }
 }
 

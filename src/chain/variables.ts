@@ -76,12 +76,7 @@ export function openVariables(asking: Asking, means: VariableMeans): Variables {
     if (form === 'default') return value === null || value === '' ? operand : value
     if (form === 'alternate') return value === null || value === '' ? '' : operand
     if (value === null) throw refusal(name)
-    if (value === '' && isRequired) {
-      throw new KiwiError('MISSING_SECRET', `Cannot run "${id}": the variable ${name} is not set`, {
-        hint: `Ask the person to run: kiwi secret set ${name}`,
-        details: { name },
-      })
-    }
+    if (value === '' && isRequired) throw missingSecret(id, name)
     return value
   }
 
@@ -108,6 +103,13 @@ export function openVariables(asking: Asking, means: VariableMeans): Variables {
       }
     },
   }
+}
+
+export function missingSecret(id: string, name: string): KiwiError {
+  return new KiwiError('MISSING_SECRET', `Cannot run "${id}": the variable ${name} is not set`, {
+    hint: `Ask the person to run: kiwi secret set ${name}`,
+    details: { name },
+  })
 }
 
 interface Circumstances {

@@ -12,6 +12,7 @@ import type { Finding } from './finding.ts'
 import { policyFindings } from './policy-findings.ts'
 import { sandboxFinding } from './sandbox-finding.ts'
 import { projectItems } from './project-items.ts'
+import { serverFindings } from './server-findings.ts'
 import { openTerminal, table } from './terminal.ts'
 import { isTrusted } from './trust.ts'
 import { vaultFinding } from './vault-finding.ts'
@@ -177,6 +178,7 @@ async function look(session: Session): Promise<readonly Finding[]> {
   const { faults, places } = await lookup.syncIndex()
   const counts = Object.values(await store.count(places)).reduce((sum, count) => sum + count, 0)
   findings.push({ name: 'items', state: 'ok', detail: `${counts} found from ${project}` })
+  findings.push(...(await serverFindings(session)))
   for (const { path, reason } of faults)
     findings.push({ name: 'item', state: 'warn', detail: reason, fix: `Correct or remove ${path}` })
   return findings

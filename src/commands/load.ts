@@ -44,6 +44,8 @@ const Loaded = z.object({
       time: z.string().nullable(),
     })
     .nullable(),
+  /** Of a server. */
+  tools: z.array(z.looseObject({ name: z.string(), description: z.string().default('') })).default([]),
   truncated: z.boolean().default(false),
   destination: z.looseObject({ path: z.string().nullable(), changed: z.boolean() }).nullable(),
 })
@@ -69,6 +71,13 @@ export function loadCommand(id: string, options: LoadOptions): Promise<number> {
       show(Loaded.parse(data), id.includes('@'), terminal),
     )
   })
+}
+
+const WIDEST = 100
+
+function firstLine(text: string): string {
+  const [line = ''] = text.split('\n')
+  return line.length > WIDEST ? `${line.slice(0, WIDEST)}…` : line
 }
 
 function show(item: z.infer<typeof Loaded>, isPinned: boolean, terminal: Terminal): void {
@@ -102,6 +111,10 @@ function show(item: z.infer<typeof Loaded>, isPinned: boolean, terminal: Termina
         ]),
       ),
     )
+  }
+  if (item.tools.length > 0) {
+    terminal.out('\ntools')
+    terminal.out(table(item.tools.map((tool) => ['', tool.name, firstLine(tool.description)])))
   }
   if (item.chain !== null)
     terminal.out(`\nchain  ${printable(item.chain.map(({ tool_id }) => tool_id).join(' > '))}`)

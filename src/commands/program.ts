@@ -7,6 +7,7 @@ import { addAnswering } from './answering.ts'
 import { addAudit } from './audit-options.ts'
 import { addAuthoring, addImport } from './authoring.ts'
 import { addSecrets } from './secrets.ts'
+import { addServers } from './server-commands.ts'
 import { printReply } from './terminal.ts'
 
 /** Reads the command line and runs one command. Returns the exit code: see the table of errors. */
@@ -104,6 +105,7 @@ function createProgram(ends: (run: Promise<number>) => Promise<void>): Command {
     .action(async (id, pairs, options) => ends((await import('./run.ts')).runCommand(id, pairs, options)))
   addAuthoring({ inProject, ends })
   addImport({ inProject, ends })
+  addServers({ inProject, ends })
   addSecrets({ inProject, ends })
   inProject('sign', 'vouch for items with your own key')
     .argument('<ids...>', 'ids, or patterns such as "*" or "web/**"')

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ERRORS, KiwiError } from '../shared/errors.ts'
 import type { Reply } from '../shared/reply.ts'
-import { visible } from '../shared/visible.ts'
+import { visible, visibleLine } from '../shared/visible.ts'
 import { canAsk, isAgreed } from './ask.ts'
 import type { Terminal } from './terminal.ts'
 import { openTerminal, printReply, printable, printableText } from './terminal.ts'
@@ -86,15 +86,18 @@ function show(
   terminal.note(printable(`${server}, in the space ${space}${path === null ? '' : `, ${path}`}`))
   if (isNew) terminal.note('It is started or reached in another way than when it was trusted:')
   for (const [key, value] of Object.entries(launch)) {
-    const words = Array.isArray(value) ? value : [value]
-    const text = words.map((word) => visible(typeof word === 'string' ? word : JSON.stringify(word)))
-    terminal.note(
-      `  ${key}: ${text.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `"${word}"`)).join(' ')}`,
-    )
+    const words = Array.isArray(value) ? value : value === null ? [] : [value]
+    if (words.length > 0) terminal.note(`  ${key}: ${words.map(shownWord).join(' ')}`)
   }
   for (const { name, reason, findings, diff } of tools) {
     terminal.note(`\n${printable(name)} (${reason ?? 'quarantined'})`)
-    for (const finding of findings) terminal.note(`  found: ${visible(finding)}`)
+    for (const finding of findings) terminal.note(`  found: ${visibleLine(finding)}`)
     terminal.note(printableText(diff))
   }
+}
+
+/** One that could be taken for two stands in quotes. */
+function shownWord(word: unknown): string {
+  const text = visible(typeof word === 'string' ? word : JSON.stringify(word))
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `"${text}"`
 }

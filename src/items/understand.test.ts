@@ -34,7 +34,7 @@ describe('S8: what an action means', () => {
   test.each([
     ['directive', 'undo'],
     ['tool', 'finish'],
-    ['mcp', 'discover'],
+    ['mcp', 'undo'],
     ['thread', 'spawn'],
     ['tool', 'approve'],
     ['tool', 'constructor'],

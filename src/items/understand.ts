@@ -3,8 +3,10 @@ import type { Wish } from '../kernel/call.ts'
 import { KiwiError } from '../shared/errors.ts'
 import { IN_WORDS, fieldFaults } from '../shared/field-faults.ts'
 import { isGlob } from '../shared/glob.ts'
+import type { ItemRef } from '../shared/ids.ts'
 import { Category, parseItemRef } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
+import type { ItemType } from '../shared/tool-type.ts'
 import type { SpaceName } from '../store/store.ts'
 import { SPACES } from '../store/store.ts'
 import type { Kind } from './actions.ts'
@@ -33,30 +35,43 @@ export async function understand(order: Order): Promise<Wish> {
     const target = isGlob(itemId) ? { pattern: itemId } : parseItemRef(itemId, version)
     return { kind: 'sign', target, itemType, ...readSign(itemId, parameters) }
   }
-  if (action === 'run' && kind === 'mcp' && !itemId.includes('.')) throw noToolNamed(itemId)
-  if (action === 'run') {
-    const runs = kind === 'mcp' ? 'tool' : itemType
-    return { kind: 'run', ref: parseItemRef(itemId, version), itemType: runs, parameters }
-  }
-  // Whoever makes a version may say which beside the id; it is never one that is there.
-  const isMade = action === 'update' || action === 'publish'
-  const ref = parseItemRef(itemId, isMade ? undefined : version)
-  if (ref.version !== null) {
-    throw wrong(
-      `Cannot ${action} "${itemId}": versions stay as they are; name the item alone`,
-      [],
-      ['version'],
-    )
-  }
+  if (action === 'run')
+    return { kind: 'run', ref: parseItemRef(itemId, version), ...runOf(order), parameters }
+  const ref = unversioned(action, itemId, version)
   const made = version === undefined ? parameters : { version, ...parameters }
   switch (action) {
     case 'update':
       return { kind: 'update', ref, itemType, ...readUpdate(itemId, made) }
     case 'publish':
       return { kind: 'publish', ref, itemType, ...readPublish(itemId, made) }
+    case 'discover':
+      return { kind: 'discover', ref, location: readLocation(itemId, parameters) }
     case 'delete':
       return { kind: 'delete', ref, itemType, ...readDelete(itemId, parameters) }
   }
+}
+
+/** Where what a server has is written. */
+function readLocation(itemId: string, { location = 'project', ...unknown }: JsonObject): 'project' | 'user' {
+  const [strange] = Object.keys(unknown)
+  if (strange !== undefined)
+    throw wrong(`Cannot discover "${itemId}": there is no parameter "${strange}"`, [], [strange])
+  if (location === 'project' || location === 'user') return location
+  throw wrong(`Cannot discover "${itemId}": location is none of project, user`, [], ['location'])
+}
+
+/** Whoever makes a version may say which beside the id; it is never one that is there. */
+function unversioned(action: string, itemId: string, version: string | undefined): ItemRef {
+  const isMade = action === 'update' || action === 'publish'
+  const ref = parseItemRef(itemId, isMade ? undefined : version)
+  if (ref.version === null) return ref
+  throw wrong(`Cannot ${action} "${itemId}": versions stay as they are; name the item alone`, [], ['version'])
+}
+
+/** A server is not run: one of its tools is. */
+function runOf({ kind, itemId = '' }: Order): { readonly itemType: ItemType } {
+  if (kind === 'mcp' && !itemId.includes('.')) throw noToolNamed(itemId)
+  return { itemType: kind === 'thread' || kind === 'mcp' ? 'tool' : kind }
 }
 
 function noToolNamed(server: string): KiwiError {

@@ -8,6 +8,7 @@ import type { ItemType } from '../shared/tool-type.ts'
 import type { Change } from '../spaces/change-item.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
+import type { ServerEntry } from '../spaces/server-entry.ts'
 import type { WrittenItem } from '../spaces/written-item.ts'
 import type { Claim } from '../store/approvals.ts'
 import type { SpaceName } from '../store/store.ts'
@@ -65,6 +66,8 @@ export type Wish =
       /** The content hash it must still have. */
       readonly expectedHash: string | null
     }
+  /** One item for each tool that a server has. */
+  | { readonly kind: 'discover'; readonly ref: ItemRef; readonly location: 'project' | 'user' }
   | {
       readonly kind: 'publish'
       readonly ref: ItemRef
@@ -91,6 +94,16 @@ export type Wish =
     }
   | { readonly kind: 'import'; readonly path: string; readonly to: 'project' | 'user' }
   | { readonly kind: 'undo_import'; readonly batch: string }
+  /** Servers of the configs of other clients; none named: where these keep them. */
+  | { readonly kind: 'import_servers'; readonly files: readonly string[]; readonly to: 'project' | 'user' }
+  | {
+      readonly kind: 'add_server'
+      readonly name: string
+      readonly entry: ServerEntry
+      readonly to: 'project' | 'user'
+    }
+  /** Null: wherever it is named. */
+  | { readonly kind: 'remove_server'; readonly name: string; readonly from: 'project' | 'user' | null }
   /** A call, or all calls of a run or session. */
   | { readonly kind: 'undo'; readonly id: string }
   | {

@@ -106,7 +106,7 @@ async function askedFor(
 }
 
 /** The host that the manifest of a request, or of a server at an address, writes out. */
-function hostOf(effect: Plan['effect']): string | null {
+export function hostOf(effect: Plan['effect']): string | null {
   const asks = effect.kind === 'mcp' ? effect.server : effect
   return 'request' in asks ? literalHost(asks.request.url) : null
 }

@@ -148,6 +148,7 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
     approver,
     notify: (question, to) => notices.notify(question, to),
     userSpace,
+    home: config.home,
     own: ownPaths(own),
     signer: openSigner(ownKey, clock),
     undo: config.undo,

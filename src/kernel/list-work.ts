@@ -1,9 +1,12 @@
 import type { Draft } from '../chain/draft.ts'
 import type { UpstreamDraft } from '../chain/draft-upstream.ts'
+import { isVouchedServer } from '../chain/judge-upstream.ts'
 import type { Plan } from '../chain/plan.ts'
+import type { JsonObject } from '../shared/json.ts'
 import { canonicalJson, sha256 } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
 import { redactBoth } from '../shared/redact.ts'
+import { newlyHeld } from '../spaces/definitions/definition-changes.ts'
 import { judgeListing } from '../spaces/definitions/judge-listing.ts'
 import type { Server } from '../spaces/listed.ts'
 import type { Lookup } from '../spaces/lookup.ts'
@@ -36,6 +39,7 @@ export async function listWork(
   })
   const draft = { ...drafted, redact: redactBoth(drafted.redact, means.secrets.redact) }
   const { id, manifest, space } = plan.item
+  let held: readonly JsonObject[] = []
   return {
     item: { id, version: manifest.version, space },
     action: 'list',
@@ -51,7 +55,12 @@ export async function listWork(
     redact: draft.redact,
     preview: () => ({ executor_chain: plan.chain, tool_type: manifest.tool_type }),
     warnings: [...plan.trust.warnings, ...warnings, ...draft.warnings],
-    list: (watch) => keepListing(server, plan, draft, { lookup, means, watch }),
+    found: () => (held.length === 0 ? {} : { quarantined: held }),
+    async list(watch) {
+      const kept = await keepListing(server, plan, draft, { lookup, means, watch })
+      held = newlyHeld(kept.before, kept.tools)
+      return kept
+    },
   }
 }
 
@@ -112,7 +121,10 @@ async function keepListing(
     .filter(({ state }) => state === 'unusable')
     .map(({ name, findings }) => `"${name}" of "${server.name}" cannot be used: ${findings.join('; ')}`)
   const left = faults.map((fault) => `the list of "${server.name}" is not whole: ${fault}`)
-  const warnings = [...left, ...unusable, ...server.overrides.warnings(raw)]
+  const held = tools.filter(({ state }) => state === 'quarantined').length
+  const waiting =
+    held === 0 ? [] : [`${held} tools of "${server.name}" wait for a person: kiwi trust ${server.name}`]
+  const warnings = [...waiting, ...left, ...unusable, ...server.overrides.warnings(raw)]
   return { listing, before, tools, warnings }
 }
 
@@ -121,10 +133,9 @@ function upstreamIn({ effect }: Draft): UpstreamDraft {
   throw new TypeError('what is no server was to be listed')
 }
 
-/** What an agent wrote is nobody's word. */
 function isVouched({ trust: { links } }: Plan): boolean {
   const [server] = links
-  return server !== undefined && server.signature?.by !== 'agent'
+  return server !== undefined && isVouchedServer(server)
 }
 
 /** What else there is, so that a definition that speaks of it can be told. */
@@ -133,6 +144,8 @@ async function othersOf(
   lookup: Lookup,
   { store }: Means,
 ): Promise<Parameters<typeof judgeListing>[2]['otherServers']> {
+  // The index says which servers there are.
+  await lookup.syncIndex()
   const others = (await lookup.servers()).filter((other) => other.key !== key)
   return Promise.all(
     others.map(async (other) => ({

@@ -35,6 +35,8 @@ export interface Means {
   readonly notify: (question: Approval, notices: readonly Notice[]) => void
   readonly streaks: Streaks
   readonly userSpace: string
+  /** Of the person. */
+  readonly home: string
   /** What of the file system is Kiwi's own. */
   readonly own: OwnPaths
   readonly signer: Signer

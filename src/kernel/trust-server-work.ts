@@ -1,5 +1,4 @@
 import { KiwiError } from '../shared/errors.ts'
-import { serverName } from '../shared/groups.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import { keepAll } from '../shared/redact.ts'

@@ -4,9 +4,11 @@ import { copyWork } from './copy-work.ts'
 import { createWork } from './create-work.ts'
 import { decideWork } from './decide-work.ts'
 import { deleteWork } from './delete-work.ts'
+import { discoverWork } from './discover-work.ts'
 import { directiveWork, finishWork } from './directive-work.ts'
 import { eraseWork } from './erase-work.ts'
 import { grantWork, revokeGrantWork } from './grant-work.ts'
+import { importServersWork } from './import-servers-work.ts'
 import { importWork } from './import-work.ts'
 import { loginWork, logoutWork } from './login-work.ts'
 import type { Means } from './means.ts'
@@ -14,6 +16,7 @@ import { publishWork } from './publish-work.ts'
 import { rollbackWork } from './rollback-work.ts'
 import { runWork } from './run-work.ts'
 import { secretWork } from './secret-work.ts'
+import { addServerWork, removeServerWork } from './server-work.ts'
 import { undoImportWork } from './undo-import-work.ts'
 import { signWork } from './sign-work.ts'
 import { trustServerWork } from './trust-server-work.ts'
@@ -39,6 +42,8 @@ function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Pro
       return createWork(wish, lookup, ticket, means)
     case 'update':
       return updateWork(wish, lookup, ticket, means)
+    case 'discover':
+      return discoverWork(wish, lookup, ticket, means)
     case 'publish':
       return publishWork(wish, lookup, ticket, means)
     case 'delete':
@@ -57,6 +62,9 @@ const PERSONS = [
   'rollback',
   'import',
   'undo_import',
+  'import_servers',
+  'add_server',
+  'remove_server',
   'trust',
   'trust_server',
   'decide',
@@ -81,6 +89,12 @@ function workOfPerson(wish: PersonsWish, lookup: Lookup, ticket: Ticket, means: 
       return importWork(wish, lookup, ticket, means)
     case 'undo_import':
       return undoImportWork(wish, lookup, ticket, means)
+    case 'import_servers':
+      return importServersWork(wish, lookup, ticket, means)
+    case 'add_server':
+      return addServerWork(wish, lookup, ticket, means)
+    case 'remove_server':
+      return removeServerWork(wish, lookup, ticket, means)
     case 'trust':
       return trustWork(wish, lookup, ticket, means)
     case 'trust_server':

@@ -22,7 +22,10 @@ export async function listFirst(
   { kernel, ticket, workplaceAt }: MetaCall,
 ): Promise<ListedFirst> {
   const isMeant = type === 'mcp' || (id.includes('.') && !id.includes('/'))
-  const server = isMeant ? await lookup.serverFor(id) : null
+  if (!isMeant) return NOTHING
+  // It may have been saved a moment ago.
+  lookup.freshen(true)
+  const server = await lookup.serverFor(id)
   if (server === null) return NOTHING
   try {
     const listings = await kernel.listingsFor(ticket, await workplaceAt(projectPath))
@@ -57,5 +60,12 @@ export async function serverPart(
     return [mark === null ? definition : { ...definition, mark }]
   })
   const fetchedAt = listing === null ? null : new Date(listing.listed_at).toISOString()
-  return { mcp: server.name, tools, fetched_at: fetchedAt, from_cache: listing !== null && !isFresh }
+  const protocol = listing?.protocol ?? null
+  return {
+    mcp: server.name,
+    protocol,
+    tools,
+    fetched_at: fetchedAt,
+    from_cache: listing !== null && !isFresh,
+  }
 }

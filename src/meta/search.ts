@@ -103,7 +103,11 @@ async function toResult(hit: SearchHit, lookup: Lookup): Promise<JsonObject> {
     name: hit.name,
     item_type: itemTypeOf(hit.tool_type),
     tool_type: hit.tool_type,
-    description: hit.description.slice(0, DESCRIPTION_CHARACTERS),
+    // The index has of what a server wrote the words alone.
+    description: (hit.space === 'mcp' && found !== null
+      ? found.item.manifest.description
+      : hit.description
+    ).slice(0, DESCRIPTION_CHARACTERS),
     source: hit.space,
     path: hit.path,
     version: hit.version,

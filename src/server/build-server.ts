@@ -60,7 +60,8 @@ export function buildServer(endpoint: Endpoint): McpServerFactory {
       }
       const abilities = abilitiesOf({ era, ctx, opened: server.getClientCapabilities(), level })
       const call: Making = (talk, signal) => answer(endpoint, params, { ...client, ...talk }, signal)
-      const occasion = { ctx, params, abilities }
+      const { name, arguments: given = {} } = params
+      const occasion = { ctx, request: { name, arguments: given }, abilities }
       const make = (): Promise<Reply | InputRequiredResult> =>
         era === 'modern' ? parked.make(occasion, call) : call(pushTalk(ctx, abilities), ctx.mcpReq.signal)
       const resumed = era === 'modern' ? await parked.resume(occasion) : null

@@ -13,20 +13,32 @@ import type { Entry } from './scan.ts'
 /** An item as the search index takes it. */
 export async function toIndexEntry(item: Item, path: string, stamp: string): Promise<IndexEntry> {
   const { manifest } = item
+  // What a server writes of its tools is found by a word however often it says it.
+  const told = (text: string): string => (item.space === 'mcp' ? wordsOnce(text) : text)
+  const text = searchText(item, isText(manifest) ? await item.files() : [])
   return {
     path,
     stamp,
     item_id: item.id,
     tool_type: manifest.tool_type,
     name: nameOf(manifest),
-    description: manifest.description,
+    description: told(manifest.description),
     category: manifest.category,
     tags: tagsOf(manifest),
     version: manifest.version,
     updated_at: item.updatedAt,
-    search_text: searchText(item, isText(manifest) ? await item.files() : []),
+    search_text: { ...text, parameters: told(text.parameters) },
     server: serverOf(manifest.tool_type, item.id, manifest.executor),
   }
+}
+
+function wordsOnce(text: string): string {
+  const seen = new Map<string, string>()
+  for (const [word] of text.matchAll(/[\p{L}\p{N}_-]+/gu)) {
+    const key = word.toLowerCase()
+    if (!seen.has(key)) seen.set(key, word)
+  }
+  return [...seen.values()].join(' ')
 }
 
 const TYPES: Readonly<Record<Entry['place'], ToolType>> = {

@@ -1,6 +1,7 @@
 import { ItemName } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
+import { textOf } from '../shared/template.ts'
 import type { CatalogTool } from '../store/catalog.ts'
 import { shownDefinition } from './definitions/shown-definition.ts'
 import type { Item } from './item.ts'
@@ -48,8 +49,6 @@ export function listedManifest(
   const id = ItemName.safeParse(`${server.name}.${overridden?.name}`)
   if (overridden === null || !id.success) return null
   const { definition, mark } = shownDefinition(tool, overridden.definition)
-  const { fixed, hidden } = overridden.sent
-  const isFilled = Object.keys(fixed).length > 0 || hidden.length > 0
   return {
     tool_id: id.data,
     tool_type: 'mcp_tool',
@@ -57,17 +56,17 @@ export function listedManifest(
     version: server.item.manifest.version,
     category: `mcp/${server.name}`,
     ...(mark === null ? definitionOf(definition) : { description: mark, input_schema: { type: 'object' } }),
-    config: { mcp_tool_name: tool.name, ...(isFilled ? { mcp_arguments: { fixed, hidden } } : {}) },
+    config: { mcp_tool_name: tool.name },
   }
 }
 
 /** What an upstream says of harm is believed for one thing: whether a call that was cut off may be sent again. */
-function definitionOf({ title, description, inputSchema, annotations }: JsonObject): JsonObject {
+function definitionOf({ name, title, description, inputSchema, annotations }: JsonObject): JsonObject {
   const hints = isJsonObject(annotations) ? annotations : {}
   const isRepeatable = hints['readOnlyHint'] === true || hints['idempotentHint'] === true
   const shown = description ?? title ?? hints['title'] ?? ''
   return {
-    description: typeof shown === 'string' ? shown : '',
+    description: typeof shown === 'string' && shown.trim() !== '' ? shown : `The tool ${textOf(name)}`,
     input_schema: isJsonObject(inputSchema) ? inputSchema : { type: 'object' },
     ...(isRepeatable ? { idempotent: true } : {}),
   }

@@ -28,8 +28,8 @@ export interface Server {
 
 /** What upstreams list, as items of one project. */
 export interface Listed {
-  /** `server.tool`, split at the first dot, or `server_tool`; null when no server lists it. */
-  find(ref: ItemRef): Promise<Item | null>
+  /** `server.tool`, split at the first dot, or `server_tool`; null when no server lists it. A file of that name comes first, unless only what is listed is meant. */
+  find(ref: ItemRef, isListedOnly: boolean): Promise<Item | null>
   /** The server that this name, or the one in front of its first dot, stands for. */
   serverFor(name: string): Promise<Server | null>
   listing(key: string): Promise<Listing | null>
@@ -62,9 +62,9 @@ export function openListed(shelf: Shelf, { findServer, findFile }: ListedMeans):
   const listing = (key: string): Promise<Listing | null> =>
     shelve(shelf, shelf.listings, key, () => catalog.listing(key))
 
-  const toolOf = async (server: Server, name: string): Promise<Item | null> => {
+  const toolOf = async (server: Server, name: string, isListedOnly: boolean): Promise<Item | null> => {
     const id = ItemName.safeParse(`${server.name}.${name}`)
-    const file = id.success ? await findFile(id.data) : null
+    const file = id.success && !isListedOnly ? await findFile(id.data) : null
     if (file !== null) return file
     return shelve(shelf, shelf.listed, `${server.key} ${server.item.contentHash} ${name}`, async () => {
       const at = (await listing(server.key))?.listed_at
@@ -78,14 +78,14 @@ export function openListed(shelf: Shelf, { findServer, findFile }: ListedMeans):
   }
 
   /** `a_b_c` may be `a.b_c` or `a_b.c`: never one of them because it was found first. */
-  const alias = async (name: string): Promise<Item | null> => {
+  const alias = async (name: string, isListedOnly: boolean): Promise<Item | null> => {
     const cuts = [...name.matchAll(/_/g)].map(({ index: at }) => at).slice(0, MOST_CUTS)
     const starts = cuts.map((at) => name.slice(0, at)).filter((start) => start !== '')
     await prefetch(shelf, [...starts, ...starts.map((start) => `mcp_${start}`)])
     const found = new Map<string, Item>()
     for (const start of starts) {
       const server = await serverFor(start)
-      const item = server === null ? null : await toolOf(server, name.slice(start.length + 1))
+      const item = server === null ? null : await toolOf(server, name.slice(start.length + 1), isListedOnly)
       if (item !== null) found.set(item.id, item)
     }
     if (found.size > 1) throw ambiguous(name, [...found.keys()])
@@ -106,12 +106,12 @@ export function openListed(shelf: Shelf, { findServer, findFile }: ListedMeans):
   return {
     serverFor,
     listing,
-    async find({ name, version }) {
+    async find({ name, version }, isListedOnly) {
       if (version !== null) return null
       const dot = name.indexOf('.')
-      if (dot < 0) return name.includes('_') ? alias(name) : null
+      if (dot < 0) return name.includes('_') ? alias(name, isListedOnly) : null
       const server = await serverFor(name)
-      return server === null ? null : toolOf(server, name.slice(dot + 1))
+      return server === null ? null : toolOf(server, name.slice(dot + 1), isListedOnly)
     },
     async sync(servers) {
       const places: IndexedSpace[] = []

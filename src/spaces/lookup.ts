@@ -106,7 +106,7 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
       const other = await otherName(ref, (name) => among([{ ...ref, name, version: null }], ['mcp']))
       const found = other === null ? null : await among([other], itemTypes, source)
       if (found !== null) return found
-      return source === undefined || source === 'mcp' ? listed.find(ref) : null
+      return source === undefined || source === 'mcp' ? listed.find(ref, source === 'mcp') : null
     },
     standing: (name, itemType, source) =>
       findAmong(spaces, shelf, {

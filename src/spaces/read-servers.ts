@@ -22,7 +22,7 @@ export interface FoundEntry {
   readonly at: Position
 }
 
-export interface EntryFault extends Position {
+interface EntryFault extends Position {
   /** The entry that is meant; null for the file as a whole. */
   readonly name: string | null
   readonly reason: string
@@ -53,7 +53,7 @@ export async function readServers(text: string, where: string): Promise<ServersF
   const fault = (name: string | null, path: readonly PropertyKey[], reason: string): void =>
     void faults.push({ ...at(path), name, reason })
   const ids = new Set<string>()
-  for (const { name, path, given } of written(value, (path, reason) => fault(null, path, reason))) {
+  for (const { name, path, given } of written(value, (place, reason) => fault(null, place, reason))) {
     if (!SERVER_NAME.test(name)) {
       fault(name, path, `"${name}" is no name for a server: use letters, digits, "_" and "-"`)
       continue
@@ -69,8 +69,8 @@ export async function readServers(text: string, where: string): Promise<ServersF
       for (const issue of read.error.issues) {
         const [{ name: key, reason } = { name: '', reason: '' }] = fieldFaults([issue])
         const [unknown] = issue.code === 'unrecognized_keys' ? issue.keys : []
-        const place = [...path, ...issue.path, ...(unknown === undefined ? [] : [unknown])]
-        fault(name, place, `${key === '' ? `"${name}"` : `"${name}.${key}"`} ${reason}`)
+        const spot = [...path, ...issue.path, ...(unknown === undefined ? [] : [unknown])]
+        fault(name, spot, `${key === '' ? `"${name}"` : `"${name}.${key}"`} ${reason}`)
       }
   }
   return { entries, faults }

@@ -83,7 +83,7 @@ function rawManifest(name: string, entry: ServerEntry): JsonObject {
 }
 
 function isFilesystem({ command, args = [] }: ServerEntry): boolean {
-  return [command ?? '', ...args].some((word) => /(?:^|\/)(?:mcp-)?server-filesystem(?:@|$)/.test(word))
+  return [command ?? '', ...args].some((word) => /(?:^|\/)(?:mcp-)?server-filesystem(?:@|\/|$)/.test(word))
 }
 
 function withPaths(args: readonly string[], paths: readonly string[]): readonly string[] {

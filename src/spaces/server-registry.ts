@@ -25,7 +25,7 @@ export interface ServerRegistry {
   find(id: ItemName): Promise<Item | null>
 }
 
-export interface Servers {
+interface Servers {
   /** By path and id. */
   readonly items: ReadonlyMap<string, Item>
   /** What each entry says by itself and of those below it, by id. */

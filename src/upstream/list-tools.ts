@@ -21,7 +21,7 @@ interface ListTerms {
 
 /** Walks all pages up to the bounds of a listing. What lies beyond them is left out, and what came before it is kept. */
 export async function listTools(
-  upstreams: Upstreams,
+  upstreams: Pick<Upstreams, 'describe' | 'request'>,
   upstream: Upstream,
   { timeoutMs, signal }: ListTerms,
 ): Promise<RawListing> {

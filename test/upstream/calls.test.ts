@@ -34,6 +34,8 @@ const calls = (tool: string): number => {
         .filter((line) => line === tool).length
     : 0
 }
+/** Whose words a result is. */
+const SOURCE = { server: 'gives', trust: 'untrusted' }
 const BLOCKS = [
   { type: 'text', text: 'with a note', annotations: { audience: ['user'], priority: 0.5 } },
   { type: 'image', data: 'iVBORw==', mimeType: 'image/png', _meta: { 'example.com/size': [1, 2] } },
@@ -55,7 +57,7 @@ describe('S12: what a tool of an upstream gives back', () => {
     const { status, data } = await temp.run('gives.blocks')
     expect([status, data]).toEqual([
       'success',
-      { output: 'with a note', content: BLOCKS, _meta: { 'example.com/trace': 'abc' } },
+      { output: 'with a note', content: BLOCKS, _meta: { 'example.com/trace': 'abc' }, source: SOURCE },
     ])
   })
 
@@ -67,15 +69,16 @@ describe('S12: what a tool of an upstream gives back', () => {
     ['null', null],
     ['no', false],
   ])('S12: %s as structured content is the output, and said once', async (_, value) => {
-    expect((await temp.run('gives.structured', { value })).data).toEqual({ output: value })
+    expect((await temp.run('gives.structured', { value })).data).toEqual({ output: value, source: SOURCE })
   })
 
   test('S12: what the text says beyond the structured content stays', async () => {
     expect((await temp.run('gives.differs')).data).toEqual({
       output: { rows: 2 },
       content: [{ type: 'text', text: 'two rows' }],
+      source: SOURCE,
     })
-    expect((await temp.run('gives.empty')).data).toEqual({ output: '' })
+    expect((await temp.run('gives.empty')).data).toEqual({ output: '', source: SOURCE })
   })
 
   test('S12, INJ-07: what it calls an error is one, with all it said, and nothing is tried instead', async () => {
@@ -91,7 +94,7 @@ describe('S12: what a tool of an upstream gives back', () => {
 
   test('INJ-01: words that sound like orders are data', async () => {
     const { data, metadata } = await temp.run('gives.orders')
-    expect(data).toEqual({ output: expect.stringContaining('rm -rf /') })
+    expect(data).toEqual({ output: expect.stringContaining('rm -rf /'), source: SOURCE })
     expect(metadata).toMatchObject({ item_id: 'gives.orders', action: 'run' })
     expect(await temp.run('gives.orders')).toMatchObject({ status: 'success', data })
   })
@@ -107,7 +110,10 @@ describe('S12: what a tool of an upstream gives back', () => {
 
   test('M6: numbers beyond 2^53 keep every digit', async () => {
     const { data } = await temp.run('gives.exact')
-    expect(data).toEqual({ output: { id: '9007199254740993', small: 12, list: ['-18446744073709551615'] } })
+    expect(data).toEqual({
+      output: { id: '9007199254740993', small: 12, list: ['-18446744073709551615'] },
+      source: SOURCE,
+    })
   })
 })
 

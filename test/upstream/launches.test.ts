@@ -1,32 +1,13 @@
 import { afterEach, expect, test } from 'vitest'
-import type { Reply } from '../../src/shared/reply.ts'
 import type { ShiftingServer } from '../fixtures/shifting-server.ts'
 import { shiftingServer, writeServers } from '../fixtures/shifting-server.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
 import { openTempKiwi } from '../temp-kiwi.ts'
+import { person } from '../trust/callers.ts'
+import { trustProject, trustServer } from './as-person.ts'
 
 let temp: TempKiwi
 afterEach(() => temp.close())
-
-const person = { principal: 'user:ada', session: 's', kind: 'person' } as const
-
-const client = (): Parameters<TempKiwi['kiwi']['act']>[1] => ({
-  ...person,
-  defaultProject: () => Promise.resolve(temp.project),
-})
-
-function trustProject(): Promise<Reply> {
-  return temp.kiwi.trust(temp.project, false, client())
-}
-
-function trustServer(name: string): Promise<Reply> {
-  const act = {
-    wish: () => ({ kind: 'trust_server', name, seen: null }) as const,
-    operation: 'trust.server',
-    subject: name,
-  }
-  return temp.kiwi.act(act, client())
-}
 
 const TOOL =
   'tool_id: acme.echo\ntool_type: mcp_tool\nexecutor: mcp_acme\nversion: 1.0.0\ndescription: says it\n'
@@ -48,7 +29,7 @@ test('N17: a server that a project names is not started before a person has trus
   await temp.search('mcp:*')
   await temp.call('load', { item_type: 'mcp', item_id: 'acme' })
   expect(server.starts()).toBe(0)
-  await trustProject()
+  await trustProject(temp)
   expect(await temp.run('acme.echo', { text: 'hi' })).toMatchObject({ data: { output: 'hi' } })
   expect(server.starts()).toBe(1)
 })
@@ -66,7 +47,7 @@ test('N17: nor is one that stands in a file of its own', async () => {
   temp.write('tools/mcp_acme.json', JSON.stringify(manifest))
   expect((await temp.run('acme.echo', { text: 'hi' })).error?.code).toBe('UNTRUSTED')
   expect(server.starts()).toBe(0)
-  await trustProject()
+  await trustProject(temp)
   expect(await temp.run('acme.echo', { text: 'hi' })).toMatchObject({ status: 'success' })
 })
 
@@ -82,7 +63,7 @@ test('N17 POI-14: another command in a trusted project is trusted anew, and is n
     details: { reason: 'launch', command: 'kiwi trust acme' },
   })
   expect(server.starts()).toBe(1)
-  expect(await trustServer('acme')).toMatchObject({ data: { output: 'Trusted: how it is started' } })
+  expect(await trustServer(temp, 'acme')).toMatchObject({ data: { output: 'Trusted: how it is started' } })
   expect(await temp.run('acme.echo', { text: 'hi' })).toMatchObject({ status: 'success' })
   expect(server.starts()).toBe(2)
   writeServers(temp, 'project', { acme: server.entry })
@@ -92,12 +73,12 @@ test('N17 POI-14: another command in a trusted project is trusted anew, and is n
 test('N17: what a person trusted the project with is what its servers may start, also before their first start', async () => {
   const server = await project(false)
   writeServers(temp, 'project', { acme: server.entry })
-  await trustProject()
+  await trustProject(temp)
   const { command, args } = server.entry
   writeServers(temp, 'project', { acme: { command, args: [...args, '--evil'] } })
   expect((await temp.run('acme.echo', { text: 'hi' })).error).toMatchObject({ details: { reason: 'launch' } })
   expect(server.starts()).toBe(0)
-  await trustProject()
+  await trustProject(temp)
   expect(await temp.run('acme.echo', { text: 'hi' })).toMatchObject({ status: 'success' })
 })
 
@@ -115,7 +96,7 @@ test('N17: a value of a variable is no other command, and what a person configur
 test('X5: only a person lets pass what a server starts or says', async () => {
   const server = await project(true)
   writeServers(temp, 'project', { acme: server.entry })
-  const agent = { ...client(), kind: 'agent' } as const
+  const agent = { ...person(temp), kind: 'agent' } as const
   const act = {
     wish: () => ({ kind: 'trust_server', name: 'acme', seen: null }) as const,
     operation: 'trust.server',

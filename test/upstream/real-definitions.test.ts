@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { isJsonObject, isObject } from '../../src/shared/json.ts'
 import type { JsonObject } from '../../src/shared/json.ts'
+import { textField } from '../fixtures/field.ts'
 import { judgeListing } from '../../src/spaces/definitions/judge-listing.ts'
 import { openDefinitionScan } from '../../src/spaces/definitions/scan-definition.ts'
 
@@ -91,7 +92,7 @@ test(
       for (const { name, tools, expected } of all) {
         const others = all
           .filter((other) => other.name !== name)
-          .map((other) => ({ name: other.name, tools: other.tools.map((tool) => String(tool['name'])) }))
+          .map((other) => ({ name: other.name, tools: other.tools.map((tool) => textField(tool, 'name')) }))
         const unlisted = others.map((other) => ({ ...other, tools: [] }))
         for (const otherServers of [others, unlisted]) {
           const scan = await loadScan()

@@ -42,7 +42,8 @@ export function judgeListing(
   const beside = { isBaseline, around, alike: lookAlikes(around.own) }
   for (const [at, definition] of raw.entries()) {
     const fault = faultOf(definition)
-    const name = fault === null ? (names[at] ?? '') : shownName(names[at] ?? '', at)
+    // A name that is none may say anything, and is shown to nobody but a person.
+    const name = fault === null ? (names[at] ?? '') : `#${at + 1}`
     const twin = listed.get(name)
     const row =
       fault === null
@@ -141,10 +142,6 @@ function unusable(raw: JsonObject, name: string, fault: string): CatalogTool {
     findings: [fault],
     approved: null,
   }
-}
-
-function shownName(name: string, at: number): string {
-  return `${visible(name).slice(0, 100)}#${at + 1}`
 }
 
 /** Each name that looks like another one, with the other: `read_fi1e` and `read_file`. Another case or `-` for `_` is seen. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../shared/json.ts'
+import type { Overrides } from './overrides.ts'
 import { fillArguments, readOverrides } from './overrides.ts'
 
 const search: JsonObject = {
@@ -13,21 +14,27 @@ const search: JsonObject = {
   },
 }
 
-const read = (tools: JsonObject): ReturnType<typeof readOverrides> => readOverrides('acme', { tools })
+function filled(overrides: Overrides, given: JsonObject): JsonObject | null {
+  const sent = overrides.sent('search')
+  return sent === null ? null : fillArguments(sent, given)
+}
+
+const read = (tools: JsonObject): Overrides => readOverrides('acme', { tools })
 
 test('X10: a fixed argument is absent from the schema and present in the call, whatever the caller says', () => {
-  const shown = read({ overrides: { search: { arguments: { org: { fixed: 'ours' } } } } }).show(search)
+  const overrides = read({ overrides: { search: { arguments: { org: { fixed: 'ours' } } } } })
+  const shown = overrides.show(search)
   expect(shown?.definition['inputSchema']).toEqual({
     type: 'object',
     properties: { query: { type: 'string' }, limit: { type: 'number' } },
     required: ['query'],
     anyOf: [{ required: [] }, { required: ['limit'] }],
   })
-  expect(fillArguments(shown?.sent, { query: 'x', org: 'theirs' })).toEqual({ query: 'x', org: 'ours' })
+  expect(filled(overrides, { query: 'x', org: 'theirs' })).toEqual({ query: 'x', org: 'ours' })
 })
 
 test('X10: an argument has a default, another description, or is hidden', () => {
-  const shown = read({
+  const overrides = read({
     overrides: {
       search: {
         name: 'find',
@@ -35,7 +42,8 @@ test('X10: an argument has a default, another description, or is hidden', () => 
         arguments: { org: { default: 'ours' }, query: { description: 'words' }, limit: { hide: true } },
       },
     },
-  }).show(search)
+  })
+  const shown = overrides.show(search)
   expect(shown?.name).toBe('find')
   expect(shown?.definition).toMatchObject({
     name: 'find',
@@ -48,13 +56,13 @@ test('X10: an argument has a default, another description, or is hidden', () => 
       required: ['query'],
     },
   })
-  expect(fillArguments(shown?.sent, { org: 'theirs', limit: 3 })).toEqual({ org: 'theirs' })
+  expect(filled(overrides, { org: 'theirs', limit: 3 })).toEqual({ org: 'theirs' })
 })
 
 test('X10: fixed to false, null or nothing is fixed', () => {
   for (const fixed of [false, 0, '', null]) {
-    const shown = read({ overrides: { search: { arguments: { limit: { fixed } } } } }).show(search)
-    expect(fillArguments(shown?.sent, { limit: 9 })).toEqual({ limit: fixed })
+    const overrides = read({ overrides: { search: { arguments: { limit: { fixed } } } } })
+    expect(filled(overrides, { limit: 9 })).toEqual({ limit: fixed })
   }
 })
 
@@ -64,6 +72,7 @@ test('X10: tools are hidden by name, by what is included and by what is excluded
   expect(read({ include: ['s*'], exclude: ['search'] }).show(search)).toBeNull()
   expect(read({ include: ['s*'] }).show(search)?.definition).toEqual(search)
   expect(read({ exclude: ['search'] }).originals('search')).toEqual([])
+  expect(read({ exclude: ['search'] }).sent('search')).toBeNull()
 })
 
 test('X10: a renamed tool is reached by its new name alone, and never shadows another one', () => {

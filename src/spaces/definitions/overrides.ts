@@ -34,6 +34,8 @@ export interface Overrides {
   show(raw: JsonObject, listed?: ReadonlySet<string>): Overridden | null
   /** What the server may know by the name that agents use, the first that is listed is meant: a name is never taken from the tool that has it. */
   originals(shown: string): readonly string[]
+  /** What is done to the arguments of a tool of the server, whoever defined the item that calls it; null for one that agents may not call. */
+  sent(original: string): Sent | null
   /** What is said about tools or arguments that are not there, or cannot be done. */
   warnings(listed: readonly JsonObject[]): readonly string[]
 }
@@ -41,8 +43,12 @@ export interface Overrides {
 export interface Overridden {
   readonly name: string
   readonly definition: JsonObject
-  /** What goes out with every call, whatever the caller says, and what never does. */
-  readonly sent: { readonly fixed: JsonObject; readonly hidden: readonly string[] }
+}
+
+/** What goes out with every call, whatever the caller says, and what never does. */
+export interface Sent {
+  readonly fixed: JsonObject
+  readonly hidden: readonly string[]
 }
 
 /** Reads `tools` of the config of a server. What cannot be read hides nothing by mistake: it is refused. */
@@ -76,6 +82,7 @@ export function readOverrides(server: string, config: JsonObject): Overrides {
         ...(isRenamed(shown) ? [] : [shown]),
         ...(renamed.has(shown) ? [renamed.get(shown) ?? shown] : []),
       ].filter(isShown),
+    sent: (original) => (isShown(original) ? sentWith(changed.get(original) ?? {}) : null),
     warnings(listed) {
       const byName = new Map(listed.map((raw) => [textOf(raw['name']), raw]))
       const said: string[] = []
@@ -102,17 +109,15 @@ function fits(patterns: readonly string[], name: string): boolean {
 }
 
 /** What goes out: what is fixed, in place of what the caller says, and nothing that is hidden. */
-export function fillArguments(sent: JsonValue | undefined, given: JsonObject): JsonObject {
-  if (!isJsonObject(sent)) return given
-  const { fixed, hidden } = sent
-  const names: readonly JsonValue[] = Array.isArray(hidden) ? hidden : []
-  const left = Object.entries(given).filter(([name]) => !names.includes(name))
-  return { ...Object.fromEntries(left), ...(isJsonObject(fixed) ? fixed : {}) }
+export function fillArguments({ fixed, hidden }: Sent, given: JsonObject): JsonObject {
+  const left = Object.entries(given).filter(([name]) => !hidden.includes(name))
+  return { ...Object.fromEntries(left), ...fixed }
 }
 
 const AS_THEY_ARE: Overrides = {
   show: (raw) => overridden(raw, {}),
   originals: (shown) => [shown],
+  sent: () => ({ fixed: {}, hidden: [] }),
   warnings: () => [],
 }
 
@@ -130,23 +135,30 @@ function invalid(
 type Override = z.infer<typeof Override>
 type Argument = z.infer<typeof Argument>
 
+/** The value that is sent for an argument that no caller gives; undefined when they do. */
+function fixedValue({ fixed, default: value, hide }: Argument): JsonValue | undefined {
+  return fixed === undefined && hide === true ? value : fixed
+}
+
+function sentWith({ arguments: given = {} }: Override): Sent {
+  const all = Object.entries(given).map(
+    ([name, argument]) => [name, fixedValue(argument), argument.hide] as const,
+  )
+  return {
+    fixed: Object.fromEntries(all.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))),
+    hidden: all.flatMap(([name, value, hide]) => (value === undefined && hide === true ? [name] : [])),
+  }
+}
+
 function overridden(raw: JsonObject, override: Override): Overridden {
   const name = override.name ?? textOf(raw['name'])
   const schema = isJsonObject(raw['inputSchema']) ? raw['inputSchema'] : null
   const given = Object.entries(override.arguments ?? {}).filter(
     ([argument]) => schema !== null && hasArgument(schema, argument),
   )
-  const fixed = given.flatMap(([argument, { fixed: value, default: other, hide }]) => {
-    const sent = value === undefined && hide === true ? other : value
-    return sent === undefined ? [] : [[argument, sent] as const]
-  })
-  const isSent = new Set(fixed.map(([argument]) => argument))
-  const hidden = given.flatMap(([argument, { hide }]) =>
-    hide === true && !isSent.has(argument) && schema !== null && !isRequired(schema, argument)
-      ? [argument]
-      : [],
-  )
-  const gone = new Set([...isSent, ...hidden])
+  const isGone = ([argument, how]: (typeof given)[number]): boolean =>
+    fixedValue(how) !== undefined || (how.hide === true && schema !== null && !isRequired(schema, argument))
+  const gone = new Set(given.filter(isGone).map(([argument]) => argument))
   const more = new Map(given.filter(([argument]) => !gone.has(argument)))
   return {
     name,
@@ -156,7 +168,6 @@ function overridden(raw: JsonObject, override: Override): Overridden {
       ...(override.description === undefined ? {} : { description: override.description }),
       ...(schema === null || given.length === 0 ? {} : { inputSchema: shownSchema(schema, gone, more) }),
     },
-    sent: { fixed: Object.fromEntries(fixed), hidden },
   }
 }
 

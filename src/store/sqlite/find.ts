@@ -16,16 +16,23 @@ interface Found {
 export function findItems(connection: Connection, query: SearchQuery, match: string | null): Found {
   const { sql, values } = reachOf(query, match)
   const page = connection.prepare(
-    `${sql} SELECT id, score, (SELECT count(*) FROM reached) AS total
-     FROM reached ORDER BY ${ORDER[query.sortBy]} LIMIT ?`,
+    `${sql}, ${SHOWN} SELECT id, score, (SELECT count(*) FROM shown) AS total
+     FROM shown ORDER BY ${ORDER[query.sortBy]} LIMIT ?`,
   )
-  const count = connection.prepare(`${sql} SELECT 0 AS id, 0 AS score, count(*) AS total FROM reached`)
+  const count = connection.prepare(
+    `${sql}, ${SHOWN} SELECT 0 AS id, 0 AS score, count(*) AS total FROM shown`,
+  )
   // A negative limit would mean "all" to SQLite.
   const limit = Math.max(0, Math.trunc(query.limit))
   const rows = (limit === 0 ? [] : page.all(...values, limit)).map((row) => readRow(FoundRow, row))
   const total = rows[0]?.total ?? readRow(FoundRow, count.get(...values)).total
   return { found: rows.map(({ id, score }) => ({ id, score: toScore(score) })), total }
 }
+
+/** What servers list is long and alike: of it only what fits nearly as well as the best is shown. */
+const SHOWN = `shown AS MATERIALIZED (
+  SELECT * FROM reached WHERE near <> ${SPACES.indexOf('mcp')} OR score >= 0.3 * (SELECT max(score) FROM reached)
+)`
 
 const FoundRow = z.object({ id: z.number(), score: z.number(), total: z.number() })
 

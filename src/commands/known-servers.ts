@@ -1,0 +1,124 @@
+import type { Kiwi } from '../kiwi.ts'
+import { serverName } from '../shared/groups.ts'
+import { parseItemRef } from '../shared/ids.ts'
+import { textOf } from '../shared/template.ts'
+import type { Item } from '../spaces/item.ts'
+import { launchIdentity } from '../spaces/launch-identity.ts'
+import type { Lookup } from '../spaces/lookup.ts'
+import type { Session } from './with-kiwi.ts'
+
+/** A server of this project or person, and how it stands with it. */
+export interface KnownServer {
+  readonly name: string
+  readonly source: string
+  readonly path: string | null
+  readonly transport: string
+  readonly enabled: boolean
+  /** How far it is trusted; null when its chain is broken. */
+  readonly trust: string | null
+  /** Null when it was never asked. */
+  readonly tools: number | null
+  readonly quarantined: number
+  /** What stands in the way of using it, and what to do about it. */
+  readonly problem: { readonly message: string; readonly fix: string } | null
+  /** What became of the last call that failed, when none has gone well since. */
+  readonly last_error: string | null
+  /** How it is started. */
+  readonly words: readonly string[]
+}
+
+/** Every server that is not merely shipped. Nothing is started to know this. */
+export async function knownServers(session: Session): Promise<readonly KnownServer[]> {
+  const { kiwi, project } = session
+  const lookup = kiwi.spaces.at(project)
+  await lookup.syncIndex()
+  const { hits } = await kiwi.store.search({ ...ALL_SERVERS, roots: lookup.roots })
+  const ids = [...new Set(hits.map(({ item_id }) => item_id))].toSorted()
+  const servers: KnownServer[] = []
+  for (const id of ids) {
+    const item = await lookup.find(parseItemRef(id), 'mcp').catch(() => null)
+    if (item !== null && item.space !== 'builtin') servers.push(await knownServer(item, lookup, session))
+  }
+  return servers
+}
+
+const ALL_SERVERS = {
+  words: [],
+  spaces: ['project', 'user', 'registry'],
+  itemTypes: ['mcp'],
+  toolTypes: [],
+  category: null,
+  tags: [],
+  server: null,
+  sortBy: 'name',
+  limit: 1000,
+} as const
+
+async function knownServer(item: Item, lookup: Lookup, session: Session): Promise<KnownServer> {
+  const { kiwi } = session
+  const { id, space, path, manifest } = item
+  const name = serverName(id)
+  const { config, executor } = manifest
+  const enabled = manifest.enabled !== false
+  const key = launchIdentity(item)
+  const listing = await lookup.listing(key)
+  const tools = listing === null ? [] : await kiwi.store.listed(key)
+  const { command, args = [], url } = config
+  return {
+    name,
+    source: space,
+    path,
+    transport: textOf(config['transport'] ?? (executor === 'http_client' ? 'http' : 'stdio')),
+    enabled,
+    trust: await trustOf(item, lookup, kiwi),
+    tools: listing === null ? null : tools.filter(({ state }) => state === 'usable').length,
+    quarantined: tools.filter(({ state }) => state === 'quarantined').length,
+    problem: enabled ? await problemOf(name, session) : null,
+    last_error: await lastErrorOf(name, kiwi),
+    words: [command ?? url ?? '', ...(Array.isArray(args) ? args : [])].map((word) => textOf(word)),
+  }
+}
+
+async function trustOf(item: Item, lookup: Lookup, { chainOf }: Kiwi): Promise<string | null> {
+  try {
+    const { trust, refusal } = await chainOf(item, lookup)
+    return refusal === null ? textOf(trust['name']) : 'not trusted'
+  } catch {
+    return null
+  }
+}
+
+/** Everything that is looked at before a server is started, and nothing of the rest. */
+async function problemOf(name: string, { call }: Session): Promise<KnownServer['problem']> {
+  const { error } = await call('execute', {
+    item_type: 'mcp',
+    action: 'discover',
+    item_id: name,
+    parameters: { location: 'user' },
+    dry_run: true,
+  })
+  return error === null ? null : { message: error.message, fix: error.hint }
+}
+
+const RECENT = 500
+
+async function lastErrorOf(name: string, { store }: Kiwi): Promise<string | null> {
+  const records = await store.records({ limit: RECENT })
+  const last = records.find(
+    ({ kind, tool, status, body }) =>
+      kind === 'outcome' &&
+      (tool.startsWith(`${name}.`) || tool === name) &&
+      (status === 'success' || BY_SERVER.has(textOf(body['code']))),
+  )
+  return last === undefined || last.status === 'success' ? null : textOf(last.body['message'])
+}
+
+/** Failures that are the server's, and no refusal of ours. */
+const BY_SERVER: ReadonlySet<string> = new Set([
+  'UPSTREAM_UNAVAILABLE',
+  'OUTCOME_UNKNOWN',
+  'TIMEOUT',
+  'LOGIN_REQUIRED',
+  'OAUTH_MISMATCH',
+  'MESSAGE_TOO_LARGE',
+])

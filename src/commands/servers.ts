@@ -1,0 +1,43 @@
+import type { KnownServer } from './known-servers.ts'
+import { knownServers } from './known-servers.ts'
+import { openTerminal, printable, table } from './terminal.ts'
+import type { CommonOptions } from './with-kiwi.ts'
+import { withKiwi } from './with-kiwi.ts'
+
+/** `kiwi servers`: the MCP servers there are here, and what each needs. */
+export function serversCommand(options: CommonOptions): Promise<number> {
+  return withKiwi(options, async (session) => {
+    const terminal = openTerminal()
+    const servers = await knownServers(session)
+    if (options.json === true) {
+      terminal.out(
+        JSON.stringify(
+          servers.map(({ words: _words, ...shown }) => shown),
+          null,
+          2,
+        ),
+      )
+      return 0
+    }
+    if (servers.length === 0) {
+      terminal.note('No server yet: kiwi add NAME -- command, kiwi add NAME URL, or kiwi import mcp')
+      return 0
+    }
+    terminal.out(table([['server', 'from', 'transport', 'trust', 'tools', 'state'], ...servers.map(rowOf)]))
+    for (const { name, problem } of servers)
+      if (problem !== null) terminal.note(printable(`${name}: ${problem.fix}`))
+    return 0
+  })
+}
+
+function rowOf(server: KnownServer): readonly string[] {
+  const { name, source, transport, trust, tools, quarantined } = server
+  const count =
+    tools === null ? 'not asked yet' : `${tools}${quarantined === 0 ? '' : `, ${quarantined} held back`}`
+  return [name, source, transport, trust ?? 'broken', count, stateOf(server)]
+}
+
+function stateOf({ enabled, problem, last_error }: KnownServer): string {
+  if (!enabled) return 'switched off'
+  return problem?.message ?? last_error ?? 'ready'
+}

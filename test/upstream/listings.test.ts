@@ -1,0 +1,100 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import type { JsonObject } from '../../src/shared/json.ts'
+import type { Reply } from '../../src/shared/reply.ts'
+import { field, listField } from '../fixtures/field.ts'
+import type { ShiftingServer } from '../fixtures/shifting-server.ts'
+import { shiftingServer, writeServers } from '../fixtures/shifting-server.ts'
+import type { TempKiwi } from '../temp-kiwi.ts'
+import { openTempKiwi } from '../temp-kiwi.ts'
+
+let temp: TempKiwi
+afterEach(() => temp.close())
+
+const inputSchema = { type: 'object', properties: { text: { type: 'string' } } }
+const ECHO: JsonObject = { name: 'echo', description: 'Says it again', inputSchema }
+const MORE: JsonObject = { name: 'more', description: 'Says more', inputSchema }
+
+async function served(tools: readonly JsonObject[] = [ECHO], more: object = {}): Promise<ShiftingServer> {
+  temp = await openTempKiwi()
+  const server = shiftingServer(temp, 'acme', { tools })
+  writeServers(temp, 'user', { acme: { ...server.entry, ...more } })
+  return server
+}
+const loadServer = (): Promise<Reply> => temp.call('load', { item_type: 'mcp', item_id: 'acme' })
+const namesOf = ({ data }: Reply): readonly unknown[] =>
+  listField(data, 'tools').map((tool) => field(tool, 'name'))
+const operations = async (): Promise<readonly string[]> =>
+  (await temp.kiwi.store.records({ limit: 1000 }))
+    .filter(({ kind }) => kind === 'decision')
+    .map(({ operation, tool }) => `${operation} ${tool}`)
+
+describe('what a server has is asked for', () => {
+  test('S12 M7: before the first call of a tool nobody has searched for, as a call of its own', async () => {
+    const server = await served()
+    expect(await temp.run('acme.echo', { text: 'hi' })).toMatchObject({ data: { output: 'hi' } })
+    expect(await temp.run('acme.echo', { text: 'again' })).toMatchObject({ data: { output: 'again' } })
+    expect(server.starts()).toBe(1)
+    const made = await operations()
+    expect(made.filter((call) => call === 'mcp.list mcp_acme')).toHaveLength(1)
+    expect((await temp.run('acme.other', {})).error).toMatchObject({
+      code: 'NOT_FOUND',
+      details: { server: 'acme', tool: 'other' },
+    })
+    expect(server.starts()).toBe(1)
+  })
+
+  test('S9: never for a dry run, which starts nothing', async () => {
+    const server = await served()
+    const reply = await temp.call('execute', {
+      item_type: 'tool',
+      action: 'run',
+      item_id: 'acme.echo',
+      dry_run: true,
+    })
+    expect(reply.error).toMatchObject({ code: 'NOT_FOUND' })
+    expect(server.starts()).toBe(0)
+  })
+
+  test('M4: again when it says that it changed, before the next call', async () => {
+    temp = await openTempKiwi()
+    const server = shiftingServer(temp, 'acme', { tools: [ECHO], later: { calls: 2, tools: [ECHO, MORE] } })
+    writeServers(temp, 'user', { acme: server.entry })
+    expect(namesOf(await loadServer())).toEqual(['echo'])
+    await temp.run('acme.echo', { text: '1' })
+    await temp.run('acme.echo', { text: '2' })
+    await expect.poll(async () => namesOf(await loadServer()), { timeout: 10_000 }).toEqual(['echo', 'more'])
+    expect((await temp.run('acme.more', {})).error).toMatchObject({ code: 'QUARANTINED' })
+    expect(await temp.run('acme.echo', { text: '3' })).toMatchObject({ data: { output: '3' } })
+    expect(server.starts()).toBe(1)
+  })
+
+  test('M4: again when what is known is as old as the server says it may be', async () => {
+    await served()
+    temp.write(
+      'tools/mcp_quick.yaml',
+      JSON.stringify({
+        tool_id: 'mcp_quick',
+        tool_type: 'mcp_server',
+        executor: 'subprocess',
+        version: '1.0.0',
+        description: 'says what it has anew each time',
+        config: { ...shiftingServer(temp, 'quick', { tools: [ECHO] }).entry, schema_cache_ttl: 0 },
+      }),
+    )
+    for (const item_id of ['quick', 'quick', 'acme', 'acme'])
+      await temp.call('load', { item_type: 'mcp', item_id })
+    const made = await operations()
+    expect(made.filter((call) => call === 'mcp.list mcp_quick')).toHaveLength(2)
+    expect(made.filter((call) => call === 'mcp.list mcp_acme')).toHaveLength(1)
+  })
+
+  test('M4: once, however many ask at the same time', async () => {
+    const server = await served()
+    const replies = await Promise.all(
+      Array.from({ length: 8 }, (_, at) => temp.run('acme.echo', { text: `${at}` })),
+    )
+    expect(replies.map(({ data }) => field(data, 'output'))).toEqual(['0', '1', '2', '3', '4', '5', '6', '7'])
+    expect((await operations()).filter((call) => call.startsWith('mcp.list'))).toHaveLength(1)
+    expect(server.starts()).toBe(1)
+  })
+})
