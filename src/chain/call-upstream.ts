@@ -1,9 +1,11 @@
 import type { RawListing } from '../upstream/list-tools.ts'
 import { listTools } from '../upstream/list-tools.ts'
+import { parameterHeaders } from '../upstream/message-headers.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import type { Wire } from '../upstream/wire.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
+import { isJsonObject } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
 import type { Draft } from './draft.ts'
 import type { UpstreamDraft } from './draft-upstream.ts'
@@ -73,9 +75,11 @@ async function speak(
   // Who listens does so until they have heard enough.
   const timeoutMs = request.method === 'subscriptions/listen' ? Infinity : effect.timeoutMs
   const { signal, session: caller } = watch
+  const headers = headersFor(draft, request)
   return cleanly(draft, effect, means, () =>
     means.upstreams.request(upstreamOf(effect, means, watch), {
       ...request,
+      headers,
       timeoutMs,
       isRepeatable,
       signal,
@@ -100,6 +104,16 @@ export function notifyUpstream(
   watch: Watch,
 ): void {
   means.upstreams.notify(upstreamOf(upstreamIn(draft), means, watch), method, params)
+}
+
+/** Some arguments of a call are repeated in its headers, where the schema of the tool says so. */
+function headersFor({ plan }: Draft, { method, params }: RelayedRequest): Readonly<Record<string, string>> {
+  const given = params['arguments']
+  const { effect, item } = plan
+  const isHttp =
+    effect.kind === 'mcp' && effect.server.kind === 'remote' && effect.server.transport === 'http'
+  if (!isHttp || method !== 'tools/call' || !isJsonObject(given)) return {}
+  return parameterHeaders(item.id, item.manifest.input_schema, given)
 }
 
 /** Asks the server of a draft what it has. */

@@ -138,6 +138,16 @@ export type Wish =
       readonly expectedDigest: string | null
     }
   | { readonly kind: 'revoke_grant'; readonly tool: string; readonly name: string | null }
+  | {
+      readonly kind: 'login'
+      readonly ref: ItemRef
+      /** Whose calls may use it; `*` = everybody's. */
+      readonly principal: string
+      readonly opensBrowser: boolean
+      /** Shows the person the page where they log in. */
+      readonly show: (address: string) => void
+    }
+  | { readonly kind: 'logout'; readonly ref: ItemRef; readonly principal: string }
   | { readonly kind: 'decide'; readonly answer: Answer }
   /** A request of a client that sees one server whole. */
   | { readonly kind: 'relay'; readonly order: RelayOrder }

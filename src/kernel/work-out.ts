@@ -10,6 +10,7 @@ import { eraseWork } from './erase-work.ts'
 import { grantWork, revokeGrantWork } from './grant-work.ts'
 import { importServersWork } from './import-servers-work.ts'
 import { importWork } from './import-work.ts'
+import { loginWork, logoutWork } from './login-work.ts'
 import type { Means } from './means.ts'
 import { relayWork } from './relay-work.ts'
 import { publishWork } from './publish-work.ts'
@@ -74,6 +75,8 @@ const PERSONS = [
   'grant',
   'revoke_grant',
   'erase',
+  'login',
+  'logout',
 ] as const
 type PersonsWish = Extract<Wish, { kind: (typeof PERSONS)[number] }>
 
@@ -109,5 +112,9 @@ function workOfPerson(wish: PersonsWish, lookup: Lookup, ticket: Ticket, means: 
       return revokeGrantWork(wish, ticket, means)
     case 'erase':
       return eraseWork(wish, ticket, means)
+    case 'login':
+      return loginWork(wish, lookup, ticket, means)
+    case 'logout':
+      return logoutWork(wish, lookup, ticket, means)
   }
 }
