@@ -76,6 +76,8 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   L7: 'imports give packages, by a table that is data',
   L8: 'large results are kept whole and paged',
   H9: 'approval: one person, one exact call, once; survives kill -9, expires, never by the agent',
+  M3: 'one connection for all calls of an upstream, opened by the first, closed when idle, its whole tree gone with it',
+  M5: 'an upstream that is lost is opened again, never too often; only what may be repeated is sent again',
   N5: 'an approval is bound to a hash of the exact call and lives in the store',
   N6: "a built-in layer protects what is Kiwi's own, and allows the rest on record",
   N11: 'a tool never loosens the sandbox of its executor, nor that of the policy',

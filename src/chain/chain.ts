@@ -2,17 +2,22 @@ import { join } from 'node:path'
 import { openHttpClient } from '../primitives/http/http-client.ts'
 import type { SandboxHost } from '../primitives/subprocess/confinement.ts'
 import { openSubprocess } from '../primitives/subprocess/subprocess.ts'
+import type { RawListing } from '../upstream/list-tools.ts'
+import type { UpstreamNotice } from '../upstream/upstream.ts'
 import { openUpstreams } from '../upstream/upstreams.ts'
 import type { Config } from '../config/config.ts'
 import { childEnvironment } from '../config/environment.ts'
 import type { Clock } from '../shared/clock.ts'
+import type { JsonObject } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
 import type { PackageTable } from '../spaces/imports.ts'
 import type { Item } from '../spaces/item.ts'
 import { openOwnKey } from '../spaces/signing-key.ts'
-import type { Store } from '../store/store.ts'
+import type { Launch, Store } from '../store/store.ts'
 import type { OwnPlaces } from './confine.ts'
 import type { Secrets } from '../store/vault/secrets.ts'
+import type { RelayedRequest } from './call-upstream.ts'
+import { describeUpstream, listUpstream, notifyUpstream, relay } from './call-upstream.ts'
 import { digestOf } from './compile-plan.ts'
 import type { Draft } from './draft.ts'
 import { draftCall } from './draft.ts'
@@ -27,6 +32,7 @@ import { createFindImports } from './find-imports.ts'
 import type { Granted } from './find-granted.ts'
 import { createFindGranted } from './find-granted.ts'
 import { createGatherRequirements } from './gather-requirements.ts'
+import { openListChanges } from './list-changes.ts'
 import type { Library } from './library.ts'
 import { createFindLibrary, grantDigest } from './library.ts'
 import type { Performed } from './perform.ts'
@@ -67,6 +73,18 @@ export interface Chain {
   sandbox(): SandboxHost | Promise<SandboxHost>
   /** Makes it. */
   perform(draft: Draft, watch?: Watch): Promise<Performed>
+  /** Asks the server of a draft what it has, nothing of it checked yet. */
+  list(draft: Draft, watch?: Watch): Promise<RawListing>
+  /** What the server of a draft says of itself, with the key that its notices carry. */
+  describe(draft: Draft, watch?: Watch): Promise<JsonObject>
+  /** Closes the connection that notices with this key came from: nobody will use it again. */
+  release(key: string): Promise<void>
+  /** Tells the server of a draft something, where there is a connection to it. */
+  notify(draft: Draft, notice: RelayedRequest, watch?: Watch): void
+  /** Hears what servers tell beside their answers. Gives back how to hear no more. */
+  onNotice(listener: (notice: UpstreamNotice) => void): () => void
+  /** Sends a request to the server of a draft as it is, and gives its answer as it came but for live secrets. */
+  relay(draft: Draft, request: RelayedRequest, watch?: Watch): Promise<JsonObject>
   /** Sends what Kiwi itself has to say, behind the same guards as a tool; gives the status it was answered with. */
   post(message: Post, watch?: Watch): Promise<number>
   close(): Promise<void>
@@ -90,7 +108,7 @@ export function openChain(given: ChainMeans): Chain {
   const subprocess = openSubprocess({ clock })
   const workFolders = openWorkFolders(config.cache, clock)
   const httpClient = openHttpClient({ allowHosts: config.allowHosts, clock })
-  const upstreams = openUpstreams(subprocess)
+  const upstreams = openUpstreams()
   const environments = openEnvironments({ subprocess, clock })
   const gather = createGatherRequirements(createFindImports(packageTable))
   const findLibrary = createFindLibrary(createFindSiblings(packageTable))
@@ -98,7 +116,14 @@ export function openChain(given: ChainMeans): Chain {
   const verify = openVerify({ ownKey: openOwnKey(config), publishers, store })
   const judge = openJudge({ verify, store, clock, userSpace })
   const passedOn = childEnvironment(environment)
-  const means = { subprocess, workFolders, environments, httpClient, upstreams }
+  const keepLaunch = (launch: Pick<Launch, 'project' | 'server' | 'identity'>): Promise<void> =>
+    store.trust.keepLaunch({
+      ...launch,
+      kept_at: new Date(clock.now()).toISOString(),
+      kept_by: 'its first start',
+    })
+  const listChanges = openListChanges(upstreams, store)
+  const means = { subprocess, workFolders, environments, httpClient, upstreams, keepLaunch, listChanges }
   const schemas = openSchemas()
   const isNeeded = async (project: string, exceptCallId: string): Promise<boolean> =>
     (await store.undo.unfinished(project)).some(({ call_id }) => call_id !== exceptCallId)
@@ -155,6 +180,12 @@ export function openChain(given: ChainMeans): Chain {
     validate: openValidate({ clock, config, subprocess, schemas }),
     sandbox: () => subprocess.sandbox(),
     perform: (draft, watch) => perform(draft, means, watch),
+    list: (draft, watch = {}) => listUpstream(draft, means, watch),
+    describe: (draft, watch = {}) => describeUpstream(draft, means, watch),
+    release: (key) => upstreams.release(key),
+    notify: (draft, notice, watch = {}) => notifyUpstream(draft, notice, means, watch),
+    onNotice: (listener) => upstreams.onNotice(listener),
+    relay: (draft, request, watch = {}) => relay(draft, request, means, watch),
     post: (message, watch) => post(message, httpClient, watch),
     async close() {
       await Promise.all([upstreams.close(), subprocess.close(), httpClient.close()])

@@ -7,12 +7,13 @@ import type { ToolType } from '../shared/tool-type.ts'
 import { TYPE_RULES } from '../shared/tool-type.ts'
 import type { Item } from '../spaces/item.ts'
 import { entrypointOf } from '../spaces/item.ts'
-import { compileCommand, timeoutMsOf } from './command-template.ts'
+import { compileCommand } from './command-template.ts'
 import { entryStyle } from './entry-style.ts'
 import { planEnvironment, withRunCommand } from './environment-plan.ts'
 import { mergeConfigs } from './merge.ts'
 import type { Effect, Plan } from './plan.ts'
 import { compileRequest } from './request-template.ts'
+import { compileServer, withServerDefaults } from './server-template.ts'
 import { rulesOf } from './rules.ts'
 import { sandboxOf } from './sandbox.ts'
 import { withDeclared } from './secret-places.ts'
@@ -33,7 +34,7 @@ export async function compilePlan(items: readonly Item[], schemas: Schemas): Pro
   const { manifest } = leaf
   const isRunnable = RUNNABLE.has(manifest.tool_type)
   // A tool of a server says which of its tools it is; the server alone says what is started.
-  const started = isServed(items) ? items.slice(1) : isRunnable ? items : []
+  const started = isRunnable ? items : serverIn(items)
   const config = started.length === 0 ? {} : await checkedConfig(started, schemas)
   const files = filesOf(leaf)
   const effect = await compileEffect(leaf, started, config)
@@ -41,7 +42,7 @@ export async function compilePlan(items: readonly Item[], schemas: Schemas): Pro
     config,
     hasFiles: files.length > 0,
     effect,
-    sandbox: isRunnable ? sandboxOf(items) : null,
+    sandbox: started.length === 0 ? null : sandboxOf(items),
     rules: rulesOf(items),
     checkParameters: await schemas.compile(inputSchema(manifest), `the parameters of "${leaf.id}"`),
     checkOutput:
@@ -90,7 +91,9 @@ async function checkedConfig(items: readonly Item[], schemas: Schemas): Promise<
       locked: manifest.locked,
     }))
     .toReversed()
-  const config: JsonObject = structuredClone(withRunCommand(mergeConfigs(layers)))
+  const merged = withRunCommand(mergeConfigs(layers))
+  const isServer = items[0]?.manifest.tool_type === 'mcp_server'
+  const config: JsonObject = structuredClone(isServer ? withServerDefaults(merged) : merged)
   for (const { id, manifest } of items.toReversed()) {
     if (manifest.config_schema === undefined) continue
     const check = await schemas.compile(manifest.config_schema, `the config_schema of "${id}"`)
@@ -114,36 +117,25 @@ function filesOf({ manifest, filePaths }: Item): readonly string[] {
 }
 
 /**
- * Whether it is a tool of a server that can be started here and is not switched off. A shipped server has its shipped
- * tools and no others: they say what is judged before it does what it is told.
+ * The server that a chain stands on, and what that is made of; none for a tool that others put on a shipped server: it
+ * has its shipped tools and no others, which say what is judged before it does what it is told.
  */
-function isServed([leaf, server, end]: readonly Item[]): boolean {
-  return (
-    leaf?.manifest.tool_type === 'mcp_tool' &&
-    server !== undefined &&
-    server.manifest.enabled !== false &&
-    (server.space !== 'builtin' || leaf.space === 'builtin') &&
-    (server.manifest.config['transport'] ?? 'stdio') === 'stdio' &&
-    end?.id === 'subprocess'
-  )
+function serverIn(items: readonly Item[]): readonly Item[] {
+  const [leaf, server] = items
+  if (leaf?.manifest.tool_type === 'mcp_server') return items
+  if (leaf?.manifest.tool_type !== 'mcp_tool' || server === undefined) return []
+  const isForeign =
+    server.space === 'builtin' && server.manifest.enabled !== false && leaf.space !== 'builtin'
+  return isForeign ? [] : items.slice(1)
 }
 
 async function compileEffect(leaf: Item, started: readonly Item[], config: JsonObject): Promise<Effect> {
   if (started.length === 0) return { kind: 'none' }
+  const [server] = started
   const effect = await compileEnd(started, config)
-  if (started[0] === leaf || effect.kind !== 'subprocess') return effect
-  const { mcp_tool_name: name, timeout } = leaf.manifest.config
-  const startup = config['startup_timeout']
-  return {
-    kind: 'mcp',
-    server: effect.command,
-    toolName: typeof name === 'string' ? name : leaf.id.slice(leaf.id.indexOf('.') + 1),
-    startupMs: (typeof startup === 'number' ? startup : STARTUP_SECONDS) * 1000,
-    timeoutMs: timeoutMsOf(timeout === undefined ? config : { ...config, timeout }),
-  }
+  if (server?.manifest.tool_type !== 'mcp_server') return effect
+  return compileServer({ leaf, server, config, end: effect })
 }
-
-const STARTUP_SECONDS = 10
 
 async function compileEnd(items: readonly Item[], config: JsonObject): Promise<Effect> {
   const [leaf] = items

@@ -6,12 +6,16 @@ import type { TempChain } from '../../test/fixtures/temp-chain.ts'
 import { openTempChain } from '../../test/fixtures/temp-chain.ts'
 import { parseItemRef } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
+import type { Request } from './draft-means.ts'
+import type { UpstreamDraft } from './draft-upstream.ts'
+import type { Draft } from './draft.ts'
 
+const SECRET = 'canary-token'
 const SERVER = fileURLToPath(new URL('../../test/fixtures/upstream.mjs', import.meta.url))
 
 let temp: TempChain
 beforeAll(async () => {
-  temp = await openTempChain({ environment: { TOKEN: 'canary-token' } })
+  temp = await openTempChain({ environment: { TOKEN: SECRET } })
   server('own', {})
 })
 afterAll(() => temp.close())
@@ -23,6 +27,8 @@ const server = (id: string, config: JsonObject, more: JsonObject = {}): void =>
     config: { transport: 'stdio', command: 'node', args: [SERVER], ...config },
     ...more,
   })
+const remote = (id: string, config: JsonObject): void =>
+  temp.tool(id, { tool_type: 'mcp_server', executor: 'http_client', config })
 const tool = (id: string, name: string, config: JsonObject = {}, executor = 'own'): void =>
   temp.tool(id, {
     tool_type: 'mcp_tool',
@@ -48,9 +54,26 @@ describe('T1: a tool of an MCP server', () => {
   })
 
   test.each([
-    ['shape', { output: { rows: 2 } }],
-    ['picture', { output: 'a\nb', content: [{ type: 'image', data: 'AA==', mimeType: 'image/png' }] }],
-    ['unsafe', { output: 'as text' }],
+    ['shape', { output: { rows: 2 }, content: [{ type: 'text', text: 'in words' }] }],
+    [
+      'picture',
+      {
+        output: 'a\nb',
+        content: [
+          { type: 'text', text: 'a' },
+          { type: 'image', data: 'AA==', mimeType: 'image/png' },
+          { type: 'text', text: 'b' },
+        ],
+      },
+    ],
+    [
+      'unsafe',
+      {
+        output: '{"__proto__":{"x":1}}',
+        encoding: 'json',
+        content: [{ type: 'text', text: 'as text' }],
+      },
+    ],
   ])('T1: what %s gives back becomes the result', async (name, data) => {
     tool(`own.${name}`, name)
     expect((await temp.run(`own.${name}`)).data).toEqual(data)
@@ -110,16 +133,128 @@ describe('a tool does not choose what its server is', () => {
 })
 
 describe('what is not run', () => {
-  test.each([
-    ['is switched off', {}, { enabled: false }],
-    ['is reached by another transport', { transport: 'streamable_http', url: 'https://example.com' }, {}],
-  ])('T1: a tool whose server %s', async (_, config, more) => {
-    server('idle', config, more)
+  test('T1: a tool whose server is switched off, which says how to switch it on', async () => {
+    server('idle', {}, { enabled: false })
     tool('idle.x', 'x', {}, 'idle')
     await expect(temp.draft('idle.x')).rejects.toMatchObject({
-      code: 'UNKNOWN_ACTION',
-      hint: 'A mcp_tool can be searched and loaded, not run',
+      code: 'UPSTREAM_UNAVAILABLE',
+      message: 'Cannot run "idle.x": the server "idle" is switched off',
+      hint: 'Ask the person to take "enabled: false" out of "idle" in the project space',
     })
+  })
+
+  test('T1: a server whose transport its executor cannot carry, or that nobody knows', async () => {
+    server('far', { transport: 'streamable_http', url: 'https://example.com' })
+    tool('far.x', 'x', {}, 'far')
+    await expect(temp.draft('far.x')).rejects.toMatchObject({
+      code: 'INVALID_CONFIG',
+      hint: 'Write executor: http_client',
+    })
+    server('odd', { transport: 'pigeon' })
+    tool('odd.x', 'x', {}, 'odd')
+    await expect(temp.draft('odd.x')).rejects.toMatchObject({
+      code: 'INVALID_CONFIG',
+      message: 'Cannot use "odd": "pigeon" is not a transport',
+    })
+  })
+
+  test('T1: a server itself, unless it is to be spoken to', async () => {
+    await expect(temp.draft('own')).rejects.toMatchObject({
+      code: 'UNKNOWN_ACTION',
+      hint: 'Run one of its tools: own.<tool>; load shows them',
+    })
+  })
+})
+
+const spokenTo = async (id: string, more: Partial<Request> = {}): Promise<Draft> =>
+  temp.chain.draft(await temp.plan(id), {
+    callId: 'c',
+    principal: 'ada',
+    parameters: {},
+    projectPath: temp.project,
+    spaceRoot: null,
+    isServerMeant: true,
+    ...more,
+  })
+const upstreamOf = async (id: string, more: Partial<Request> = {}): Promise<UpstreamDraft> => {
+  const { effect } = await spokenTo(id, more)
+  if (effect.kind !== 'mcp') throw new TypeError('no server')
+  return effect
+}
+
+describe('M1, M2: a server that is spoken to', () => {
+  test('M2: shares the connection and the identity of its tools', async () => {
+    tool('own.one', 'echo')
+    const [itself, one] = [await upstreamOf('own'), await upstreamOf('own.one')]
+    expect(itself).toMatchObject({ toolName: null, key: one.key, identity: one.identity })
+    const params = { name: 'shape', arguments: {} }
+    const answer = await temp.chain.relay(await spokenTo('own'), { method: 'tools/call', params })
+    expect(answer).toMatchObject({ content: [{ text: 'in words' }], structuredContent: { rows: 2 } })
+  })
+
+  test('M1: has its times, and with state one connection for each session', async () => {
+    server('timed', { startup_timeout: 3, timeout: 4, keep_alive: 5, state: 'session' })
+    expect(await upstreamOf('timed')).toMatchObject({ startupMs: 3000, timeoutMs: 4000, keepAliveMs: 5000 })
+    expect(await upstreamOf('own')).toMatchObject({
+      startupMs: 10_000,
+      timeoutMs: 60_000,
+      keepAliveMs: 300_000,
+    })
+    const key = async (id: string, session: string): Promise<string> =>
+      (await upstreamOf(id, { session })).key
+    expect(await key('timed', 'one')).not.toBe(await key('timed', 'two'))
+    expect(await key('own', 'one')).toBe(await key('own', 'two'))
+  })
+
+  test.each([
+    ['http', 'https', 'http'],
+    ['streamable_http', 'https', 'http'],
+    ['sse', 'https', 'sse'],
+    ['ws', 'wss', 'websocket'],
+  ])('M2: at an address by %s', async (transport, scheme, read) => {
+    const url = `${scheme}://example.com/mcp`
+    remote('there', { transport, url, headers: { 'X-Team': 'a' } })
+    expect((await upstreamOf('there')).server).toMatchObject({
+      kind: 'remote',
+      transport: read,
+      request: { url, headers: { 'x-team': 'a' } },
+      oauth: null,
+    })
+  })
+
+  test('M1: sends secrets in headers and credentials only where they were granted for', async () => {
+    const url = 'https://example.com/mcp'
+    remote('paid', { url, headers: { 'X-Key': '${TOKEN}' }, auth: { type: 'bearer', token: '${TOKEN}' } })
+    await expect(spokenTo('paid')).rejects.toMatchObject({
+      code: 'SECRET_NOT_GRANTED',
+      hint: expect.stringContaining('kiwi grant paid TOKEN --to host:example.com'),
+    })
+    const { digest } = await temp.plan('paid')
+    temp.grants.push({ tool: 'paid', hash: digest, names: ['TOKEN'] })
+    expect((await upstreamOf('paid')).server).toMatchObject({
+      request: { headers: { 'x-key': SECRET, authorization: `Bearer ${SECRET}` } },
+    })
+    expect((await upstreamOf('paid')).identity).not.toContain(SECRET)
+  })
+
+  test('X1: that asks for a login says so, and sends nothing for it yet', async () => {
+    remote('login', { url: 'https://example.com/mcp', auth: { type: 'oauth', scopes: ['a'] } })
+    expect((await upstreamOf('login')).server).toMatchObject({
+      request: { headers: {} },
+      oauth: { type: 'oauth', scopes: ['a'] },
+    })
+  })
+
+  test('X5: is another one by command, arguments, folder, address or names, and not by values', async () => {
+    const identity = async (config: JsonObject): Promise<string> => {
+      server('id', config)
+      return (await upstreamOf('id')).identity
+    }
+    const plain = await identity({ env: { A: '1' } })
+    expect(await identity({ env: { A: '2' } })).toBe(plain)
+    expect(await identity({ env: { A: '1' }, timeout: 9 })).toBe(plain)
+    for (const other of [{ env: { B: '1' } }, { args: [SERVER, 'x'] }, { env: { A: '1' }, cwd: '/' }])
+      expect(await identity(other)).not.toBe(plain)
   })
 })
 

@@ -1,5 +1,8 @@
 import { canonicalJson, sha256 } from '../shared/json.ts'
+import type { JsonObject } from '../shared/json.ts'
 import type { Redact } from '../shared/redact.ts'
+import { createRedact } from '../shared/redact.ts'
+import type { HttpRequest } from '../primitives/http/request.ts'
 import type { SessionCommand } from '../primitives/subprocess/process-session.ts'
 import type { Command } from '../primitives/subprocess/command.ts'
 import { digestOf } from './compile-plan.ts'
@@ -8,61 +11,127 @@ import { draftCommand } from './draft-command.ts'
 import type { DraftMeans, Request } from './draft-means.ts'
 import type { Hold } from './hold.ts'
 import type { Effect, Plan } from './plan.ts'
+import { renderRequest } from './render-request.ts'
+import type { RemoteTransport, ServerTemplate } from './server-template.ts'
+import { literalHost } from './url-template.ts'
+import type { Variables } from './variables.ts'
 import { openVariables } from './variables.ts'
 
-/** A tool of an MCP server to be called, and the server to be started when it is not up. */
+/** A tool of an MCP server to be called, or the server itself, and how it is reached when there is no connection. */
 export interface UpstreamDraft {
   readonly kind: 'mcp'
-  readonly toolName: string
+  /** Null for the server itself. */
+  readonly toolName: string | null
   readonly timeoutMs: number
   readonly startupMs: number
-  /** Calls of one key share one server: the same content, started the same way, for the same principal. */
+  readonly keepAliveMs: number
+  /** Calls of one key share one connection: the same content, reached the same way, for the same principal. */
   readonly key: string
-  readonly server: CommandDraft
+  /** What its definitions are kept under: see `Effect`. */
+  readonly identity: string
+  readonly server: ServerDraft
+  /** It is spoken to in the older era, whatever else it speaks. */
+  readonly isOlder: boolean
   /** The plan of the server itself. */
   readonly served: Plan
 }
 
+export type ServerDraft =
+  | { readonly kind: 'stdio'; readonly command: CommandDraft }
+  | {
+      readonly kind: 'remote'
+      readonly transport: RemoteTransport
+      /** Where it is, with every header; nothing of what will be said to it. */
+      readonly request: HttpRequest
+      readonly oauth: JsonObject | null
+    }
+
 type UpstreamPlan = Plan & { readonly effect: Extract<Effect, { kind: 'mcp' }> }
+
+interface Drafted {
+  readonly effect: UpstreamDraft
+  readonly hold: Hold | null
+  readonly redact: Redact
+  readonly warnings: readonly string[]
+}
 
 export function draftUpstream(
   plan: UpstreamPlan,
   request: Request,
   means: DraftMeans,
   hold: Hold | null,
-): {
-  readonly effect: UpstreamDraft
-  readonly hold: Hold | null
-  readonly redact: Redact
-  readonly warnings: readonly string[]
-} {
-  const [, server] = plan.items
+): Drafted {
+  const { server: template, isPerSession, ...effect } = plan.effect
+  const items = effect.toolName === null ? plan.items : plan.items.slice(1)
+  const [server] = items
   if (server === undefined) throw new TypeError('a tool of a server without a server was to be run')
-  const { toolName, timeoutMs, startupMs, server: command } = plan.effect
-  const items = plan.items.slice(1)
-  const effect = { kind: 'subprocess', command, environment: null } as const
-  const served = { ...plan, item: server, items, hasFiles: server.filePaths.length > 0, effect }
+  const served = { ...plan, item: server, items, hasFiles: server.filePaths.length > 0 }
+  const host = template.kind === 'remote' ? literalHost(template.request.url) : null
   // What it may know is granted to the server, whichever of its tools is called.
   const variables = openVariables(
-    { item: server, secrets: plan.secrets, digest: digestOf(items) },
+    { item: server, secrets: plan.secrets, digest: digestOf(items), host },
     { ...means, projectPath: request.projectPath },
   )
+  const { draft, reached, redact, warnings } =
+    template.kind === 'stdio'
+      ? draftStdio(served, template, { request, variables, means, hold })
+      : draftRemote(template, variables)
+  const { principal, session = null, isOlder = false } = request
+  const whose = isPerSession || isOlder ? { principal, session, isOlder } : { principal }
+  const key = sha256(canonicalJson({ content: server.contentHash, ...whose, ...reached }))
+  return {
+    hold: template.kind === 'stdio' ? hold : null,
+    redact,
+    warnings,
+    effect: { ...effect, key, isOlder, server: draft, served },
+  }
+}
+
+interface DraftedServer {
+  readonly draft: ServerDraft
+  /** What tells its connection from others. */
+  readonly reached: Readonly<Record<string, unknown>>
+  readonly redact: Redact
+  readonly warnings: readonly string[]
+}
+
+interface Circumstances {
+  readonly request: Request
+  readonly variables: Variables
+  readonly means: DraftMeans
+  readonly hold: Hold | null
+}
+
+function draftStdio(
+  served: Plan,
+  { command }: Extract<ServerTemplate, { kind: 'stdio' }>,
+  { request, variables, means, hold }: Circumstances,
+): DraftedServer {
+  const plan = { ...served, effect: { kind: 'subprocess', command, environment: null } as const }
   const circumstances = { request, parameters: {}, variables }
-  const started = draftCommand(served, circumstances, { ...means, library: null }, hold)
+  const { effect, ...rest } = draftCommand(plan, circumstances, { ...means, library: null }, hold)
   variables.assertPlaces(null)
-  const workFolder = served.hasFiles ? means.place(server) : null
-  const program = sessionOf(
-    started.effect.inFolders({ workFolder, runtimeFolder: null, libraryFolder: null }),
-  )
-  const { principal } = request
+  const workFolder = served.hasFiles ? means.place(served.item) : null
+  const program = sessionOf(effect.inFolders({ workFolder, runtimeFolder: null, libraryFolder: null }))
   // What Kiwi keeps from every program may lie elsewhere in a moment; the server goes on.
   const { confinement, ...bare } = program
   const heldTo = confinement?.level === 'own' ? 'own' : confinement
-  const key = sha256(canonicalJson({ content: server.contentHash, principal, ...bare, heldTo }))
+  return { ...rest, draft: { kind: 'stdio', command: effect }, reached: { ...bare, heldTo } }
+}
+
+function draftRemote(
+  { transport, request: template, oauth }: Extract<ServerTemplate, { kind: 'remote' }>,
+  variables: Variables,
+): DraftedServer {
+  const { request: rendered, warnings } = renderRequest(template, {}, variables, null)
+  const { url, headers } = rendered
+  variables.assertPlaces(new URL(url).host)
+  const request = { ...rendered, method: transport === 'http' ? 'POST' : 'GET' }
   return {
-    ...started,
-    hold,
-    effect: { kind: 'mcp', toolName, timeoutMs, startupMs, key, server: started.effect, served },
+    draft: { kind: 'remote', transport, request, oauth },
+    reached: { transport, url, headers, oauth },
+    redact: createRedact(variables.secrets),
+    warnings,
   }
 }
 

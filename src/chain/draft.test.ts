@@ -101,7 +101,7 @@ describe('what is not run by itself says what to do instead', () => {
   test.each([
     ['subprocess', 'Create a tool whose executor is "subprocess" and run that'],
     ['python_runtime', 'Create a tool whose executor is "python_runtime" and run that'],
-    ['mcp_github', 'A mcp_server can be searched and loaded, not run'],
+    ['mcp_github', 'Run one of its tools: github.<tool>; load shows them'],
   ])('%s', async (id, hint) => {
     await expect(temp.draft(id, { command: 'id' })).rejects.toMatchObject({ code: 'UNKNOWN_ACTION', hint })
   })

@@ -19,6 +19,7 @@ import type { UpstreamDraft } from './draft-upstream.ts'
 import { draftUpstream } from './draft-upstream.ts'
 import type { LineDraft } from './shell/draft-line.ts'
 import { draftLine } from './shell/draft-line.ts'
+import type { Item } from '../spaces/item.ts'
 import { literalHost } from './url-template.ts'
 import { openVariables } from './variables.ts'
 
@@ -45,6 +46,7 @@ type DraftEffect =
   | { readonly kind: 'content' }
 
 export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draft {
+  assertRunnable(plan, request)
   if (plan.effect.kind === 'none') throw notRunnable(plan)
   const parameters = checkParameters(plan, request.parameters)
   const { item, secrets } = plan
@@ -105,6 +107,28 @@ export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draf
   }
 }
 
+/** What a person switched off stays off, and a server is no tool. */
+function assertRunnable(plan: Plan, { isServerMeant }: Request): void {
+  const { item, items, effect } = plan
+  if (effect.kind !== 'mcp') return
+  if (effect.toolName === null && isServerMeant !== true) throw notRunnable(plan)
+  const server = effect.toolName === null ? item : items[1]
+  if (server?.manifest.enabled === false) throw switchedOff(item.id, server)
+}
+
+function switchedOff(id: string, { id: server, space }: Item): KiwiError {
+  const name = server.replace(/^mcp_/, '')
+  const how =
+    space === 'builtin' || space === 'registry'
+      ? `Ask the person to run: kiwi add ${name}`
+      : `Ask the person to take "enabled: false" out of "${server}" in the ${space} space`
+  return new KiwiError('UPSTREAM_UNAVAILABLE', `Cannot run "${id}": the server "${server}" is switched off`, {
+    hint: how,
+    retryable: false,
+    details: { server, space },
+  })
+}
+
 function notRunnable({ item, items: [, server] }: Plan): KiwiError {
   const type = item.manifest.tool_type
   const isForeign = type === 'mcp_tool' && server?.space === 'builtin' && item.space !== 'builtin'
@@ -116,7 +140,9 @@ function notRunnable({ item, items: [, server] }: Plan): KiwiError {
         ? `Use the tools of "${server.id}" that are shipped: others cannot be put on it`
         : isDirective
           ? 'Send it with item_type "directive"'
-          : `A ${type} can be searched and loaded, not run`
+          : type === 'mcp_server'
+            ? `Run one of its tools: ${item.id.replace(/^mcp_/, '')}.<tool>; load shows them`
+            : `A ${type} can be searched and loaded, not run`
   return new KiwiError('UNKNOWN_ACTION', `Cannot run "${item.id}": type ${type} is not run by itself`, {
     hint,
   })
@@ -131,8 +157,9 @@ function heldLine(line: LineDraft['line'], hold: Hold): LineDraft['line'] {
   return { ...line, steps }
 }
 
-/** Our own server is led by the paths that the gate judged, and has no other work; all others are held. */
+/** Our own server is led by the paths that the gate judged, and has no other work; all other programs are held. */
 function serverHold(plan: Plan, request: Request, means: DraftMeans): Hold | null {
+  if (plan.effect.kind === 'mcp' && plan.effect.server.kind === 'remote') return null
   const isOurs =
     plan.item.manifest.paths !== undefined && plan.links.every(({ space }) => space === 'builtin')
   return isOurs ? null : holdFor(plan, request, means, false)

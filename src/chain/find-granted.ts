@@ -41,7 +41,8 @@ export function createFindGranted({ config, store, secrets }: GrantedMeans) {
 const NOTHING: Granted = { grants: [], values: new Map() }
 
 function asksForSecrets({ secrets, effect }: Plan): boolean {
-  if (effect.kind === 'subprocess' && effect.command.inheritEnv) return true
+  const asks = effect.kind === 'mcp' ? effect.server : effect
+  if ('command' in asks && asks.command.inheritEnv) return true
   for (const name of secrets) if (!isOpen(name)) return true
   return false
 }

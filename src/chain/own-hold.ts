@@ -82,10 +82,11 @@ function entriesOf(folder: string): readonly Dirent[] {
 /** What a project decides about its tools, and the folders that would take it along to another name. */
 function harnessOf(projectPath: string | null): Readonly<Record<'folders' | 'files', readonly string[]>> {
   if (projectPath === null) return { folders: [], files: [] }
-  const file = real(join(projectPath, '.ai', 'config', 'agent_harness.yaml'))
-  return existsSync(file)
-    ? { folders: above(file, real(projectPath)), files: [file] }
-    : { folders: [], files: [] }
+  const folder = join(projectPath, '.ai', 'config')
+  const files = ['agent_harness.yaml', 'mcp_registry.yaml']
+    .map((name) => real(join(folder, name)))
+    .filter(existsSync)
+  return { folders: files.flatMap((file) => above(file, real(projectPath))), files }
 }
 
 /** The folders between two: each is mounted on itself, since what is mounted cannot be renamed. */

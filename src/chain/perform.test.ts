@@ -5,7 +5,7 @@ import { notRun } from '../primitives/subprocess/command.ts'
 import type { LoopbackServer, Received } from '../../test/fixtures/loopback-server.ts'
 import { openLoopbackServer, reply } from '../../test/fixtures/loopback-server.ts'
 import type { JsonObject } from '../shared/json.ts'
-import type { PerformMeans } from './perform.ts'
+import type { PerformMeans } from './perform-means.ts'
 import { perform } from './perform.ts'
 import type { TempChain } from '../../test/fixtures/temp-chain.ts'
 import { openTempChain } from '../../test/fixtures/temp-chain.ts'
@@ -227,10 +227,20 @@ describe('P2: what kept a program from starting has a code of its own', () => {
         sandbox: unused,
         close: unused,
       },
-      upstreams: { request: unused, close: unused },
+      listChanges: { note: () => {} },
+      upstreams: {
+        request: unused,
+        describe: unused,
+        notify: unused,
+        onNotice: unused,
+        release: unused,
+        status: unused,
+        close: unused,
+      },
       httpClient: { request: unused, stream: unused, events: unused, websocket: unused, close: unused },
       workFolders: { place: unused, prepare: async () => '/nowhere', close: unused },
       environments: { prepare: unused, close: unused },
+      keepLaunch: unused,
     }
     await expect(perform(await temp.draft('never'), means)).rejects.toMatchObject({
       code,

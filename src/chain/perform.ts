@@ -1,40 +1,22 @@
-import type { HttpClient } from '../primitives/http/http-client.ts'
-import type { Command } from '../primitives/subprocess/command.ts'
-import type { SessionCommand } from '../primitives/subprocess/process-session.ts'
 import type { LineResult } from '../primitives/subprocess/run-line.ts'
-import type { Subprocess } from '../primitives/subprocess/subprocess.ts'
-import type { Upstreams } from '../upstream/upstreams.ts'
-import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
-import { textOf } from '../shared/template.ts'
 import { BODY } from '../spaces/item.ts'
 import type { Draft } from './draft.ts'
-import type { CommandDraft } from './draft-command.ts'
-import type { UpstreamDraft } from './draft-upstream.ts'
-import { sessionOf } from './draft-upstream.ts'
-import type { Environments } from './environments.ts'
-import type { Bundle } from './files-as-read.ts'
+import { callTool } from './call-upstream.ts'
+import type { PerformMeans } from './perform-means.ts'
 import type { Plan } from './plan.ts'
+import { prepareCommand } from './prepare-command.ts'
 import { readCommand } from './read-command.ts'
 import { readResponse } from './read-response.ts'
 import { readToolResult } from './read-tool-result.ts'
 import { describeFindings } from './schemas.ts'
 import type { LineDraft } from './shell/draft-line.ts'
-import type { WorkFolders } from './work-folder.ts'
 
 /** What a call gave back: `output` first, then what else is worth knowing. */
 export interface Performed {
   readonly data: JsonObject
   readonly warnings: readonly string[]
-}
-
-export interface PerformMeans {
-  readonly subprocess: Subprocess
-  readonly httpClient: HttpClient
-  readonly upstreams: Upstreams
-  readonly workFolders: WorkFolders
-  readonly environments: Environments
 }
 
 /** Makes the call. Everything it gives back or fails with has live secrets taken out. */
@@ -65,8 +47,9 @@ export async function perform(draft: Draft, means: PerformMeans, watch: Watch = 
       return checked(plan, readCommand(plan, { program: redact(program), timeoutMs }, clean, more))
     }
     case 'mcp': {
-      const result = await callTool(draft, effect, means, watch)
-      return checked(plan, readToolResult(plan, redacted(result, redact, false)))
+      const { result, warnings } = await callTool(draft, effect, means, watch)
+      const { data, warnings: found } = checked(plan, readToolResult(plan, result, warnings))
+      return { data, warnings: [...warnings, ...found] }
     }
     case 'http_client': {
       const result = await means.httpClient.request(effect.request, watch.signal)
@@ -82,60 +65,10 @@ function heldBy(hold: Draft['hold']): JsonObject {
   return hold?.isAsked === true ? { sandbox: hold.shown } : {}
 }
 
-/** What the server cannot say without a secret is told without it. */
-async function callTool(
-  { plan, parameters, redact }: Draft,
-  { toolName, timeoutMs, startupMs, key, server, served }: UpstreamDraft,
-  means: PerformMeans,
-  watch: Watch,
-): Promise<JsonObject> {
-  const program = async (): Promise<SessionCommand> =>
-    sessionOf(await prepareCommand(served, server, means, watch))
-  const { paths, seen, signal } = watch
-  const meta = {
-    ...(paths === undefined ? {} : { 'kiwi/paths': Object.fromEntries(paths) }),
-    ...(paths === undefined || seen === undefined ? {} : { 'kiwi/seen': Object.fromEntries(seen) }),
-  }
-  const params = { name: toolName, arguments: parameters, ...(paths === undefined ? {} : { _meta: meta }) }
-  try {
-    return await means.upstreams.request(
-      { id: served.item.id, key, startupMs, program },
-      { method: 'tools/call', params, timeoutMs, isRepeatable: plan.isRepeatable, signal },
-    )
-  } catch (error) {
-    if (!(error instanceof KiwiError)) throw error
-    const { code, hint, retryable } = error
-    throw new KiwiError(code, textOf(redact(error.message)), { hint, retryable, cause: error })
-  }
-}
-
 /** How each command ended, in order; null for one that was not started. */
 function stepsOf({ commands, line }: LineDraft, codes: LineResult['return_codes']): JsonObject {
   const all = line.steps.flatMap(({ programs }, at) => programs.map((_, stage) => codes[at]?.[stage] ?? null))
   return { steps: commands.map(({ argv }, at) => ({ argv: [...argv], return_code: all[at] ?? null })) }
-}
-
-/** Puts on disk what the program needs: what is built may need the tool's files, or hold them. */
-async function prepareCommand(
-  plan: Plan,
-  effect: CommandDraft,
-  { workFolders, environments }: PerformMeans,
-  watch: Watch,
-): Promise<Command> {
-  const { environment, workRoot } = effect
-  const place = async (): Promise<string | null> =>
-    plan.hasFiles ? workFolders.prepare(plan.item, workRoot) : null
-  const early = environment?.holdsFiles === true ? null : await place()
-  const prepared = async (bundle: Bundle | null): Promise<string | null> =>
-    bundle === null ? null : workFolders.prepare(bundle)
-  const runtimeFolder = await prepared(effect.runtime)
-  if (environment !== null)
-    await environments.prepare(environment, { workFolder: early, runtimeFolder }, watch)
-  return effect.inFolders({
-    workFolder: environment?.holdsFiles === true ? await place() : early,
-    runtimeFolder,
-    libraryFolder: await prepared(effect.library),
-  })
 }
 
 /** A tool that promises an output and gives another still gave one: the difference is reported. */

@@ -7,6 +7,7 @@ import type { EnvironmentPlan } from './environment-plan.ts'
 import type { RequestTemplate } from './request-template.ts'
 import type { RuleSet } from './rules.ts'
 import type { SandboxWish } from './sandbox.ts'
+import type { ServerTemplate } from './server-template.ts'
 import type { Check } from './schemas.ts'
 import type { LineTerms } from './shell/line-terms.ts'
 import type { Trust } from './trust.ts'
@@ -33,12 +34,17 @@ export type Effect =
   | { readonly kind: 'line'; readonly terms: LineTerms }
   | { readonly kind: 'http_client'; readonly request: RequestTemplate }
   | {
-      /** A tool of an MCP server, which is the second link. */
+      /** A tool of an MCP server, which is the second link; with no tool, the server itself. */
       readonly kind: 'mcp'
-      readonly server: CommandTemplate
-      readonly toolName: string
+      readonly server: ServerTemplate
+      readonly toolName: string | null
       readonly startupMs: number
       readonly timeoutMs: number
+      readonly keepAliveMs: number
+      /** One connection for each session, since the server remembers what it was told. */
+      readonly isPerSession: boolean
+      /** Hash of what is started or reached, with nothing filled in: another command or address is another upstream. */
+      readonly identity: string
     }
   | { readonly kind: 'content' }
   | { readonly kind: 'none' }

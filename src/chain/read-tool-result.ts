@@ -1,26 +1,62 @@
 import type { ErrorCode } from '../shared/errors.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
-import { assertPlain, isJsonObject, isObject } from '../shared/json.ts'
+import { assertPlain, canonicalJson, isJsonObject, isObject, parsePlain } from '../shared/json.ts'
 import type { Plan } from './plan.ts'
 
-/** What a tool of an MCP server gave back, or the error that says why it gave nothing. */
-export function readToolResult(plan: Plan, result: JsonObject): JsonObject {
-  const blocks = blocksOf(result['content'])
-  const text = blocks
-    .flatMap((block) => (typeof block['text'] === 'string' ? [block['text']] : []))
-    .join('\n')
-  if (result['isError'] === true) throw failed(plan, result, text)
-  const structured = result['structuredContent']
-  const others = blocks.filter(({ type }) => type !== 'text')
-  return {
-    output: isJsonObject(structured) && isPlain(structured) ? structured : text,
-    ...(others.length === 0 || !isPlain(others) ? {} : { content: others }),
+/**
+ * What a tool of an MCP server gave back, or the error that says why it gave nothing. Its words are data, whatever they
+ * say. `inVain` is what it asked for and did not get, which may be why.
+ */
+export function readToolResult(plan: Plan, result: JsonObject, inVain: readonly string[] = []): JsonObject {
+  const { content, structuredContent: structured, _meta: meta } = result
+  const blocks = Array.isArray(content) ? content : []
+  const isOurs = plan.items[1]?.space === 'builtin'
+  const text = textsOf(blocks).join('\n')
+  const data = {
+    ...outputOf(structured, text),
+    ...(saysMore(blocks, structured) ? { content: plainOrText(blocks) } : {}),
+    ...(isOurs || !isJsonObject(meta) || Object.keys(meta).length === 0 ? {} : { _meta: plainOrText(meta) }),
   }
+  if (result['isError'] !== true) return data
+  throw isOurs ? ownFailure(result, text) : failed(plan, text, data, inVain)
 }
 
-function blocksOf(content: JsonValue | undefined): readonly JsonObject[] {
-  return Array.isArray(content) ? content.filter(isJsonObject) : []
+/** What cannot be told apart from something else, or is unsafe, is handed on as the JSON it was. */
+function outputOf(structured: JsonValue | undefined, text: string): JsonObject {
+  if (structured === undefined) return { output: text }
+  return isPlain(structured)
+    ? { output: structured }
+    : { output: JSON.stringify(structured), encoding: 'json' }
+}
+
+function plainOrText(value: JsonValue): JsonValue {
+  return isPlain(value) ? value : JSON.stringify(value)
+}
+
+function textsOf(blocks: readonly JsonValue[]): readonly string[] {
+  return blocks.flatMap((block) =>
+    isJsonObject(block) && block['type'] === 'text' && typeof block['text'] === 'string'
+      ? [block['text']]
+      : [],
+  )
+}
+
+/** One plain text is the output itself, or tells in JSON what the output does. */
+function saysMore(blocks: readonly JsonValue[], structured: JsonValue | undefined): boolean {
+  const [only, ...others] = blocks
+  if (only === undefined) return false
+  const text = plainText(only)
+  if (text === null || others.length > 0) return true
+  if (structured === undefined || text === structured) return false
+  const told = parsePlain(text)
+  return told === undefined || !isPlain(structured) || canonicalJson(told) !== canonicalJson(structured)
+}
+
+/** Null for a block that is anything else, or says more than its text. */
+function plainText(block: JsonValue): string | null {
+  if (!isJsonObject(block) || block['type'] !== 'text' || Object.keys(block).length > 2) return null
+  return typeof block['text'] === 'string' ? block['text'] : null
 }
 
 function isPlain(value: JsonValue): boolean {
@@ -36,14 +72,25 @@ const SAID_CHARACTERS = 1500
 /** What a server of ours may say beyond that it failed. */
 const CODES: readonly ErrorCode[] = ['CONFLICT', 'MESSAGE_TOO_LARGE', 'INVALID_PARAMETERS']
 
-/** A server that is shipped has words and codes of its own; of others it is only told what they say. */
-function failed({ item, items }: Plan, { _meta: meta }: JsonObject, text: string): KiwiError {
-  const isOurs = items[1]?.space === 'builtin'
-  const own = isOurs && isObject(meta) && isObject(meta['kiwi/error']) ? meta['kiwi/error'] : {}
-  const said = text.slice(0, SAID_CHARACTERS)
-  const message = isOurs ? said : `Cannot run "${item.id}": it says ${JSON.stringify(said)}`
+/** A server that is shipped has words and codes of its own. */
+function ownFailure({ _meta: meta }: JsonObject, text: string): KiwiError {
+  const own = isObject(meta) && isObject(meta['kiwi/error']) ? meta['kiwi/error'] : {}
   const { hint, code } = own
-  return new KiwiError(CODES.find((known) => known === code) ?? 'TOOL_FAILED', message, {
-    hint: typeof hint === 'string' ? hint : 'Correct the parameters and send the call again',
+  return new KiwiError(
+    CODES.find((known) => known === code) ?? 'TOOL_FAILED',
+    text.slice(0, SAID_CHARACTERS),
+    { hint: typeof hint === 'string' ? hint : CORRECT },
+  )
+}
+
+const CORRECT = 'Correct the parameters and send the call again'
+
+/** Of others it is only told what they say: no hint of theirs is ours. */
+function failed({ item }: Plan, text: string, partial: JsonObject, inVain: readonly string[]): KiwiError {
+  const said = JSON.stringify(text.slice(0, SAID_CHARACTERS))
+  return new KiwiError('TOOL_FAILED', `Cannot run "${item.id}": it says ${said}`, {
+    hint: CORRECT,
+    partial,
+    ...(inVain.length === 0 ? {} : { details: { asked_in_vain: inVain } }),
   })
 }

@@ -4,7 +4,7 @@ import { deepFreeze, sha256 } from '../shared/json.ts'
 import type { ItemType } from '../shared/tool-type.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
-import { versionNotFound } from '../spaces/lookup.ts'
+import { versionNotFound } from '../spaces/not-found.ts'
 import type { Compiled } from './compile-plan.ts'
 import { compilePlan } from './compile-plan.ts'
 import { createCurrent } from './current.ts'
@@ -68,7 +68,8 @@ export function openResolver(schemas: Schemas, { judge }: Pick<Judge, 'judge'>):
     const links = deepFreeze(toLinks(items))
     const chain = Object.freeze(links.map(({ tool_id }) => tool_id))
     const content = await compile(items)
-    const trust = await judge(items, lookup.projectPath)
+    const { effect } = content
+    const trust = await judge(items, lookup.projectPath, effect.kind === 'mcp' ? effect : undefined)
     return Object.freeze({ ...content, item, items, links, chain, trust, warnings: item.warnings })
   }
 

@@ -1,12 +1,10 @@
 import { isOpen } from '../config/environment.ts'
-import type { JsonValue } from '../shared/json.ts'
-import { isJsonObject } from '../shared/json.ts'
 import type { Segment, Template, Tree } from '../shared/template.ts'
-import { compileTemplate, textOf } from '../shared/template.ts'
-import type { Manifest } from '../spaces/manifest.ts'
+import { compileTemplate } from '../shared/template.ts'
 import type { CommandTemplate } from './command-template.ts'
 import type { Plan } from './plan.ts'
 import type { AuthTemplate, RequestTemplate } from './request-template.ts'
+import type { ServerTemplate } from './server-template.ts'
 
 /** Where a value stands in a call. */
 export type Place =
@@ -47,10 +45,7 @@ export function withDeclared<T extends CommandParts>(command: T, declared: reado
 }
 
 /** Where the templates of a plan name variables: what a person is shown before a yes. */
-export function secretPlaces({
-  item,
-  effect,
-}: Pick<Plan, 'item' | 'effect'>): ReadonlyMap<string, readonly Place[]> {
+export function secretPlaces({ effect }: Pick<Plan, 'effect'>): ReadonlyMap<string, readonly Place[]> {
   const places = new Map<string, Set<Place>>()
   const note = (place: Place, segments: readonly Segment[]): void => {
     for (const segment of segments) {
@@ -60,8 +55,7 @@ export function secretPlaces({
   }
   if (effect.kind === 'subprocess') noteCommand(effect.command, note)
   if (effect.kind === 'http_client') noteRequest(effect.request, note)
-  // A server is not run by itself, and still started with an environment.
-  if (effect.kind === 'none') noteServer(item.manifest, note)
+  if (effect.kind === 'mcp') noteServer(effect.server, note)
   return new Map([...places].map(([name, found]) => [name, [...found]]))
 }
 
@@ -77,22 +71,9 @@ function noteCommand({ command, args, env, cwd, input }: CommandParts, note: Not
   note('input', input?.segments ?? [])
 }
 
-function template(value: JsonValue | undefined): Template {
-  return compileTemplate(textOf(value ?? ''), new Set())
-}
-
-function noteServer({ config, secrets }: Manifest, note: Note): void {
-  const { command, args, env, cwd } = config
-  const started = {
-    command: template(command),
-    args: (Array.isArray(args) ? args : []).map((arg: JsonValue) => template(arg)),
-    env: Object.entries(isJsonObject(env) ? env : {}).map(
-      ([name, value]) => [name, template(value)] as const,
-    ),
-    cwd: template(cwd),
-    input: null,
-  }
-  noteCommand(withDeclared(started, secrets), note)
+function noteServer(server: ServerTemplate, note: Note): void {
+  if (server.kind === 'stdio') noteCommand(server.command, note)
+  else noteRequest(server.request, note)
 }
 
 function noteRequest({ url, headers, auth, body }: RequestTemplate, note: Note): void {

@@ -2,7 +2,9 @@ import type { Clock } from '../shared/clock.ts'
 import type { KiwiError } from '../shared/errors.ts'
 import type { Item } from '../spaces/item.ts'
 import { isTrustedProject } from '../spaces/trusted-project.ts'
-import type { Store } from '../store/store.ts'
+import type { Launch, Store } from '../store/store.ts'
+import type { JudgedUpstream } from './judge-upstream.ts'
+import { judgeUpstream } from './judge-upstream.ts'
 import type { Refuse } from './trust-refusals.ts'
 import { refusalOf, untrustedProject } from './trust-refusals.ts'
 import type { Verified, Verify } from './verify.ts'
@@ -14,10 +16,10 @@ export const VOUCHED = 2
 type Level = 0 | 1 | 2 | 3 | 4
 
 /** How far one link of a chain is trusted, and why. */
-interface LinkTrust {
+export interface LinkTrust {
   readonly item: Item
   readonly level: Level
-  /** Null for what is shipped. */
+  /** Null for what is shipped, and for a person's own list of servers. */
   readonly signature: Verified | null
   /** Says why it may not take part in what is being done; null when it may. */
   readonly refuse: Refuse | null
@@ -34,10 +36,13 @@ export interface Trust {
   readonly warnings: readonly string[]
   /** Whether what the project brings beside its items, such as a library, may run with them. */
   readonly isProjectTrusted: boolean
+  /** How a server of the project is started, where that is to be kept once it is. */
+  readonly launch: Pick<Launch, 'project' | 'server' | 'identity'> | null
 }
 
 export interface Judge {
-  judge(items: readonly Item[], projectPath: string | null): Promise<Trust>
+  /** `upstream`: where the chain ends in one, what is called there. */
+  judge(items: readonly Item[], projectPath: string | null, upstream?: JudgedUpstream): Promise<Trust>
   /** Whether a person lets the items of this project run. */
   isTrusted(projectPath: string): Promise<boolean>
 }
@@ -54,7 +59,7 @@ export function openJudge({ verify, store, clock, userSpace }: JudgeMeans): Judg
     isTrustedProject(projectPath, userSpace, () => store.trust.projects())
   return {
     isTrusted,
-    async judge(items, projectPath) {
+    async judge(items, projectPath, upstream) {
       const [leaf] = items
       if (leaf === undefined) throw new TypeError('a chain without links was to be judged')
       const isOfProject = items.some(({ space }) => space === 'project')
@@ -62,6 +67,15 @@ export function openJudge({ verify, store, clock, userSpace }: JudgeMeans): Judg
       const now = clock.now()
       const judgeLink = async (item: Item, executors: readonly Item[]): Promise<LinkTrust> => {
         if (item.space === 'builtin') return { item, level: 4, signature: null, refuse: null }
+        // Only a person writes this file, and no tool does.
+        if (item.form === 'entry' && item.space === 'user')
+          return { item, level: 3, signature: null, refuse: null }
+        const [server, ...below] = executors
+        // What a server lists is worth what the server is, which says itself what stands against it.
+        if (item.space === 'mcp' && server !== undefined) {
+          const { level } = await judgeLink(server, below)
+          return { item, level, signature: null, refuse: null }
+        }
         const ids = executors.map(({ id }) => id)
         const signature = await verify(item, ids)
         const untrusted = item.space === 'project' && !isProjectTrusted ? projectPath : null
@@ -74,11 +88,16 @@ export function openJudge({ verify, store, clock, userSpace }: JudgeMeans): Judg
         return { item, level: levelOf(signature), signature, refuse }
       }
       const links = await Promise.all(items.map((item, at) => judgeLink(item, items.slice(at + 1))))
+      const refusal = links.find(({ refuse }) => refuse !== null)?.refuse?.('run') ?? null
+      const standing =
+        refusal !== null || upstream === undefined
+          ? { refusal, launch: null }
+          : await judgeUpstream(links, upstream, projectPath, store)
       const noted = links.find(({ signature }) => signature?.state === 'unsigned')
       return {
         level: links.reduce<Level>((lowest, link) => (link.level < lowest ? link.level : lowest), 4),
         links,
-        refusal: links.find(({ refuse }) => refuse !== null)?.refuse?.('run') ?? null,
+        ...standing,
         unsigned:
           links.find(({ signature }) => signature !== null && signature.state !== 'signed')?.item ?? null,
         warnings: noted === undefined ? [] : [`"${noted.item.id}" is not signed: runs with the least trust`],

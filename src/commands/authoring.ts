@@ -68,15 +68,18 @@ export function addAuthoring({ inProject, ends }: Program): void {
 
 /** The command that takes over items from elsewhere. */
 export function addImport({ inProject, ends }: Program): void {
-  inProject('import', 'take over items from an older or other folder')
+  inProject('import', 'take over items from an older or other folder, or the MCP servers of other clients')
     .argument(
       '[path]',
-      'an .ai folder or one that holds it, ~/.script-kiwi and the like, a skill, or one file',
+      'an .ai folder or one that holds it, ~/.script-kiwi and the like, a skill, one file, or mcp',
     )
+    .argument('[files...]', 'behind mcp: configs of other clients; none looks where they keep them')
     .option('--to <space>', 'user or project', 'user')
     .option('--dry-run', 'show what would be imported, write nothing')
     .option('--undo <batch>', 'take an import back')
     .option('--yes', 'take it back without asking')
     .option('--list', 'show the imports so far')
-    .action(async (path, options) => ends((await import('./import.ts')).importCommand(path, options)))
+    .action(async (path, files, options) =>
+      ends((await import('./import.ts')).importCommand(path, files, options)),
+    )
 }

@@ -3,7 +3,9 @@ import { KiwiError } from '../shared/errors.ts'
 import type { Reply } from '../shared/reply.ts'
 import type { Batch } from '../spaces/import/batch.ts'
 import { BatchShape, STATES, readBatches } from '../spaces/import/batch.ts'
+import { isClientConfig } from '../spaces/import/client-config.ts'
 import { canAsk, isAgreed } from './ask.ts'
+import { showServers } from './import-servers.ts'
 import type { Terminal } from './terminal.ts'
 import { openTerminal, printReply, printable, table } from './terminal.ts'
 import type { CommonOptions, Session } from './with-kiwi.ts'
@@ -17,21 +19,37 @@ interface ImportOptions extends CommonOptions {
   readonly yes?: boolean
 }
 
-/** `kiwi import <path>`, `kiwi import --undo <batch>`, `kiwi import --list` */
-export function importCommand(path: string | undefined, options: ImportOptions): Promise<number> {
+/** `kiwi import <path>`, `kiwi import mcp [file…]`, `kiwi import --undo <batch>`, `kiwi import --list` */
+export function importCommand(
+  path: string | undefined,
+  files: readonly string[],
+  options: ImportOptions,
+): Promise<number> {
   return withKiwi(options, async (session) => {
     if (options.list === true) return listImports(session, options)
     if (options.undo !== undefined) return undoImport(session, options.undo, options)
+    const configs = configsIn(path, files)
     const reply = await session.act({
-      wish: () => ({ kind: 'import', path: readPath(path), to: readTo(options.to) }),
+      wish: () =>
+        configs === null
+          ? { kind: 'import', path: readPath(path), to: readTo(options.to) }
+          : { kind: 'import_servers', files: configs, to: readTo(options.to) },
       operation: 'import',
-      subject: readPath(path),
+      subject: configs === null ? readPath(path) : configs.join(' ') || 'mcp',
       isDryRun: options.dryRun === true,
     })
     return printReply(reply, options.json === true, (data, terminal) =>
       showImport(BatchShape.parse(data), reply.status === 'dry_run', terminal),
     )
   })
+}
+
+/** The configs of other clients that are meant; null for anything else. */
+function configsIn(path: string | undefined, files: readonly string[]): readonly string[] | null {
+  if (path === 'mcp') return files
+  if (files.length > 0)
+    throw new KiwiError('INVALID_PARAMETERS', `Cannot import "${path}": one path at a time`)
+  return path !== undefined && isClientConfig(path) ? [path] : null
 }
 
 function readPath(path: string | undefined): string {
@@ -57,6 +75,7 @@ function showImport(batch: Batch, isDryRun: boolean, terminal: Terminal): void {
   const { totals, items, history } = batch
   const would = isDryRun ? 'Would import' : 'Imported'
   terminal.out(`${would} from ${printable(batch.source)} to ${printable(batch.root)}`)
+  if (batch.layout === 'mcp') return showServers(batch, isDryRun, terminal)
   const counts = STATES.filter((state) => totals[state] > 0).map((state) => [
     '',
     state,

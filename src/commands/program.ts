@@ -7,6 +7,7 @@ import { addAnswering } from './answering.ts'
 import { addAudit } from './audit-options.ts'
 import { addAuthoring, addImport } from './authoring.ts'
 import { addSecrets } from './secrets.ts'
+import { addServers } from './server-commands.ts'
 import { printReply } from './terminal.ts'
 
 /** Reads the command line and runs one command. Returns the exit code: see the table of errors. */
@@ -80,7 +81,11 @@ function createProgram(ends: (run: Promise<number>) => Promise<void>): Command {
   command('serve', 'listen for clients over HTTP on this machine')
     .option('--port <number>', 'port to listen on (7717)', wholeNumber('--port'))
     .option('--no-auth', 'let every program on this machine call it')
+    .option('--passthrough <server>', 'show this one server whole in place of the four tools')
     .action(async (options) => ends((await import('./serve.ts')).serveCommand(options)))
+  command('stdio', 'speak MCP on standard input and output, as kiwi without a command does')
+    .option('--passthrough <server>', 'show this one server whole in place of the four tools')
+    .action(async (options) => ends((await import('./stdio.ts')).stdio(options).then(() => 0)))
   inProject('search', 'find items in all spaces')
     .argument('[words...]', 'what it does; modifiers such as type:bash or in:project')
     .option('--limit <number>', 'how many results (10)', wholeNumber('--limit'))
@@ -104,17 +109,19 @@ function createProgram(ends: (run: Promise<number>) => Promise<void>): Command {
     .action(async (id, pairs, options) => ends((await import('./run.ts')).runCommand(id, pairs, options)))
   addAuthoring({ inProject, ends })
   addImport({ inProject, ends })
+  addServers({ inProject, ends })
   addSecrets({ inProject, ends })
   inProject('sign', 'vouch for items with your own key')
     .argument('<ids...>', 'ids, or patterns such as "*" or "web/**"')
     .option('--type <item_type>', 'tool, directive, knowledge or mcp', 'tool')
     .option('--location <space>', 'project, user or registry')
     .action(async (ids, options) => ends((await import('./sign.ts')).signCommand(ids, options)))
-  inProject('trust', 'let the items of this project run')
+  inProject('trust', 'let the items of this project run, or what is new or changed of a server')
+    .argument('[name]', 'a server, or one of its tools: server.tool')
     .option('--yes', 'without asking')
     .option('--revoke', 'let them run no longer')
     .option('--list', 'show the projects that are trusted')
-    .action(async (options) => ends((await import('./trust.ts')).trustCommand(options)))
+    .action(async (name, options) => ends((await import('./trust.ts')).trustCommand(name, options)))
   inProject('init', 'make the .ai folder of this project, and trust it')
     .option('--yes', 'without asking about items that are already there')
     .action(async (options) => ends((await import('./init.ts')).initCommand(options)))

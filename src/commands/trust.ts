@@ -3,6 +3,7 @@ import { isTrustedProject } from '../spaces/trusted-project.ts'
 import { canAsk, isAgreed } from './ask.ts'
 import { projectItems, showProjectItems } from './project-items.ts'
 import { openTerminal, printReply, printable, table } from './terminal.ts'
+import { trustServer } from './trust-server.ts'
 import type { CommonOptions, Session } from './with-kiwi.ts'
 import { withKiwi } from './with-kiwi.ts'
 
@@ -12,9 +13,13 @@ interface TrustOptions extends CommonOptions {
   readonly list?: boolean
 }
 
-/** `kiwi trust`: what a project brings runs only once a person said so. */
-export function trustCommand(options: TrustOptions): Promise<number> {
+/** `kiwi trust`: what a project brings runs only once a person said so; with a name, what a server or its tool is now. */
+export function trustCommand(name: string | undefined, options: TrustOptions): Promise<number> {
   return withKiwi(options, async (session) => {
+    if (name !== undefined) {
+      if (options.revoke === true || options.list === true) throw nameless(name)
+      return trustServer(session, name, options)
+    }
     if (options.list === true) return list(session, options.json === true)
     if (options.revoke !== true && !(await isConfirmed(session, options.yes === true))) return refused()
     const reply = await session.trust(options.revoke === true)
@@ -22,6 +27,12 @@ export function trustCommand(options: TrustOptions): Promise<number> {
       const word = options.revoke === true ? 'No longer trusted' : 'Trusted'
       terminal.out(`${word}: ${printable(session.project)}`)
     })
+  })
+}
+
+function nameless(name: string): KiwiError {
+  return new KiwiError('INVALID_PARAMETERS', `Cannot read "${name}": --revoke and --list take no name`, {
+    hint: 'They are about projects: kiwi trust --revoke --project FOLDER; a server is switched off with kiwi remove',
   })
 }
 

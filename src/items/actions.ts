@@ -10,11 +10,11 @@ const ACTIONS = {
   tool: ['run', ...AUTHORING, 'undo'],
   directive: ['run', 'finish', ...AUTHORING],
   knowledge: ['run', ...AUTHORING],
-  mcp: AUTHORING,
+  mcp: ['run', 'discover', ...AUTHORING],
   thread: AUTHORING,
 } as const satisfies Record<Kind, readonly Action[]>
 
-type Action = 'run' | 'finish' | 'undo' | (typeof AUTHORING)[number]
+type Action = 'run' | 'discover' | 'finish' | 'undo' | (typeof AUTHORING)[number]
 
 export function readAction(kind: Kind, given: string): Action {
   const wanted = given === 'call' ? 'run' : given

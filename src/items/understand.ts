@@ -33,7 +33,11 @@ export async function understand(order: Order): Promise<Wish> {
     const target = isGlob(itemId) ? { pattern: itemId } : parseItemRef(itemId, version)
     return { kind: 'sign', target, itemType, ...readSign(itemId, parameters) }
   }
-  if (action === 'run') return { kind: 'run', ref: parseItemRef(itemId, version), itemType, parameters }
+  if (action === 'run' && kind === 'mcp' && !itemId.includes('.')) throw noToolNamed(itemId)
+  if (action === 'run') {
+    const runs = kind === 'mcp' ? 'tool' : itemType
+    return { kind: 'run', ref: parseItemRef(itemId, version), itemType: runs, parameters }
+  }
   // Whoever makes a version may say which beside the id; it is never one that is there.
   const isMade = action === 'update' || action === 'publish'
   const ref = parseItemRef(itemId, isMade ? undefined : version)
@@ -50,9 +54,28 @@ export async function understand(order: Order): Promise<Wish> {
       return { kind: 'update', ref, itemType, ...readUpdate(itemId, made) }
     case 'publish':
       return { kind: 'publish', ref, itemType, ...readPublish(itemId, made) }
+    case 'discover':
+      return { kind: 'discover', ref, location: readLocation(itemId, parameters) }
     case 'delete':
       return { kind: 'delete', ref, itemType, ...readDelete(itemId, parameters) }
   }
+}
+
+/** Where what a server has is written. */
+function readLocation(itemId: string, { location = 'project', ...unknown }: JsonObject): 'project' | 'user' {
+  const [strange] = Object.keys(unknown)
+  if (strange !== undefined)
+    throw wrong(`Cannot discover "${itemId}": there is no parameter "${strange}"`, [], [strange])
+  if (location === 'project' || location === 'user') return location
+  throw wrong(`Cannot discover "${itemId}": location is none of project, user`, [], ['location'])
+}
+
+function noToolNamed(server: string): KiwiError {
+  return new KiwiError('INVALID_PARAMETERS', `Cannot call "${server}": "tool" is missing`, {
+    hint: `Name one of its tools: parameters {"tool": "<name>", ...}, or item_id "${server}.<name>"`,
+    fix: { call: 'load', arguments: { item_type: 'mcp', item_id: server } },
+    details: { missing: ['tool'], invalid: [] },
+  })
 }
 
 function isPast(action: string): action is 'undo' | 'finish' {

@@ -1,13 +1,14 @@
 import type { Performed } from '../chain/perform.ts'
 import type { ItemRef } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
-import type { Report, Watch } from '../shared/progress.ts'
+import type { Report, Talk, Watch } from '../shared/progress.ts'
 import type { Redact } from '../shared/redact.ts'
 import type { Status } from '../shared/reply.ts'
 import type { ItemType } from '../shared/tool-type.ts'
 import type { Change } from '../spaces/change-item.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
+import type { ServerEntry } from '../spaces/server-entry.ts'
 import type { WrittenItem } from '../spaces/written-item.ts'
 import type { Claim } from '../store/approvals.ts'
 import type { SpaceName } from '../store/store.ts'
@@ -28,7 +29,7 @@ export interface Caller {
 }
 
 /** A request as it came in: enough to record it, whatever becomes of it. */
-export interface Ticket {
+export interface Ticket extends Talk {
   readonly callId: string
   /** `execute.run`, `load.copy`, `search`. */
   readonly operation: string
@@ -65,6 +66,8 @@ export type Wish =
       /** The content hash it must still have. */
       readonly expectedHash: string | null
     }
+  /** One item for each tool that a server has. */
+  | { readonly kind: 'discover'; readonly ref: ItemRef; readonly location: 'project' | 'user' }
   | {
       readonly kind: 'publish'
       readonly ref: ItemRef
@@ -91,6 +94,16 @@ export type Wish =
     }
   | { readonly kind: 'import'; readonly path: string; readonly to: 'project' | 'user' }
   | { readonly kind: 'undo_import'; readonly batch: string }
+  /** Servers of the configs of other clients; none named: where these keep them. */
+  | { readonly kind: 'import_servers'; readonly files: readonly string[]; readonly to: 'project' | 'user' }
+  | {
+      readonly kind: 'add_server'
+      readonly name: string
+      readonly entry: ServerEntry
+      readonly to: 'project' | 'user'
+    }
+  /** Null: wherever it is named. */
+  | { readonly kind: 'remove_server'; readonly name: string; readonly from: 'project' | 'user' | null }
   /** A call, or all calls of a run or session. */
   | { readonly kind: 'undo'; readonly id: string }
   | {
@@ -102,6 +115,13 @@ export type Wish =
       readonly category: string | null
     }
   | { readonly kind: 'trust'; readonly project: string; readonly isRevoked: boolean }
+  | {
+      readonly kind: 'trust_server'
+      /** `server`, or `server.tool`. */
+      readonly name: string
+      /** What the person was shown; null before that. */
+      readonly seen: { readonly identity: string; readonly pins: readonly string[] } | null
+    }
   /** Of one call the journal forgets what it was made with. */
   | { readonly kind: 'erase'; readonly callId: string }
   /** Null: it is taken out of the vault. */
@@ -119,6 +139,20 @@ export type Wish =
     }
   | { readonly kind: 'revoke_grant'; readonly tool: string; readonly name: string | null }
   | { readonly kind: 'decide'; readonly answer: Answer }
+  /** A request of a client that sees one server whole. */
+  | { readonly kind: 'relay'; readonly order: RelayOrder }
+
+/** A request to a server, to be passed on as it is. */
+export interface RelayOrder {
+  readonly server: ItemRef
+  /** Null: what the server says of itself. */
+  readonly method: string | null
+  readonly params: JsonObject
+  /** The client speaks the older era: so is the server spoken to, over a connection of this session alone. */
+  readonly isOlder: boolean
+  /** What the server wants to know is a part of its answer, and the client sends the request again. */
+  readonly passesInput: boolean
+}
 
 /** What a person says about a call that waits for them. */
 export interface Answer {
@@ -199,6 +233,8 @@ export interface Work {
   readonly preview: (isWhole?: boolean) => JsonObject
   readonly warnings: readonly string[]
   readonly perform: (watch?: Watch) => Promise<Performed>
+  /** What it found that a person may want to know later, for the record of its end. */
+  readonly found?: () => JsonObject
 }
 
 /** How what a call changes can be taken back. */

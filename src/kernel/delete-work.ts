@@ -5,10 +5,11 @@ import type { ItemType } from '../shared/tool-type.ts'
 import { itemTypeOf } from '../shared/tool-type.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
-import { notFound } from '../spaces/lookup.ts'
+import { notFound } from '../spaces/not-found.ts'
 import { removeItem } from '../spaces/write.ts'
 import type { VersionSummary } from '../store/store.ts'
 import { assertMeant } from './assert-meant.ts'
+import { assertOwnFile } from './assert-own-file.ts'
 import type { Link, Ticket, Wish, Work } from './call.ts'
 import { itemWrites } from './item-writes.ts'
 import type { Means } from './means.ts'
@@ -126,6 +127,7 @@ async function targetOf(
   }
   if (item === null) throw notFound(ref, asked)
   assertMeant('delete', item, asked, ticket)
+  assertOwnFile('delete', item)
   const { id, manifest, path, contentHash, form } = item
   if (item.space === 'builtin') {
     throw new KiwiError('BUILTIN_PROTECTED', `Cannot delete "${id}": it is shipped with Kiwi`)

@@ -6,7 +6,7 @@ import type { Lookup } from '../spaces/lookup.ts'
 import type { Ticket, Wish, Work } from './call.ts'
 import { itemDemand } from './item-demand.ts'
 import type { Means } from './means.ts'
-import { serverName } from './policy/groups.ts'
+import { serverName } from '../shared/groups.ts'
 import { ruleWords } from './policy/rule-words.ts'
 import { linksOf, trustedPlan } from './run-work.ts'
 import type { PreparedRun } from './runs.ts'
@@ -98,6 +98,7 @@ async function knownServers(lookup: Lookup, { store }: Means): Promise<readonly 
     toolTypes: [],
     category: null,
     tags: [],
+    server: null,
     sortBy: 'name',
     limit: MOST_SERVERS,
   })

@@ -7,6 +7,8 @@ import type { Call, Outcome } from './call.ts'
 import { checkpoint } from './checkpoint.ts'
 import { commit } from './commit.ts'
 import { endings } from './endings.ts'
+import { guardTalk } from './guard-talk.ts'
+import { holderOf } from './holder.ts'
 import type { Means } from './means.ts'
 import { permission } from './permission.ts'
 import { decide } from './policy/decide.ts'
@@ -32,16 +34,23 @@ const STAGES: readonly Stage[] = [
 
 /** The one door to side effects. */
 export function gate(call: Call, means: Means): Promise<Outcome> {
-  const perform: Next = () => performWork(call)
+  const perform: Next = () => performWork(call, means)
   return STAGES.reduceRight<Next>((next, stage) => () => stage(call, next, means), perform)()
 }
 
-async function performWork({ work, ticket, warnings, seen, policy }: Call): Promise<Outcome> {
+async function performWork(call: Call, means: Means): Promise<Outcome> {
+  const { work, ticket, warnings, seen, policy } = call
   if (work === null) throw new TypeError('a call without work came through the gate')
   /** By the same layers that judged the call: nobody is asked once it runs. */
   const mayRead = (path: string): boolean =>
     decide(policy?.layers ?? [], [{ op: 'read', path, isChosen: true }], null).effect === 'allow'
-  const { data, warnings: found } = await work.perform({ ...ticket, seen, mayRead })
+  const { data, warnings: found } = await work.perform({
+    ...ticket,
+    ...guardTalk(call, means),
+    session: holderOf(call),
+    seen,
+    mayRead,
+  })
   return {
     status: work.status ?? 'success',
     data,

@@ -89,7 +89,7 @@ async function askedFor(
   const places = secretPlaces(plan)
   for (const name of names) assertAsked(plan, name)
   const values = await secrets.valuesOf(new Set(names))
-  const host = plan.effect.kind === 'http_client' ? literalHost(plan.effect.request.url) : null
+  const host = hostOf(plan.effect)
   return names.map((name) => {
     const value = values.get(name)
     if (value !== undefined) assertSecretValue(name, value)
@@ -105,9 +105,16 @@ async function askedFor(
   })
 }
 
+/** The host that the manifest of a request, or of a server at an address, writes out. */
+export function hostOf(effect: Plan['effect']): string | null {
+  const asks = effect.kind === 'mcp' ? effect.server : effect
+  return 'request' in asks ? literalHost(asks.request.url) : null
+}
+
 function assertAsked({ item, secrets, effect }: Plan, name: string): void {
   if (name === EVERYTHING) {
-    if (effect.kind === 'subprocess' && effect.command.inheritEnv) return
+    const asks = effect.kind === 'mcp' ? effect.server : effect
+    if ('command' in asks && asks.command.inheritEnv) return
     throw notAsked(item.id, 'all variables', 'its manifest does not say "inherit_env: true"')
   }
   assertSecretName(name)

@@ -14,6 +14,7 @@ import type { Redact } from '../shared/redact.ts'
 import type { PackageTable } from '../spaces/imports.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
+import { openDefinitionScan } from '../spaces/definitions/scan-definition.ts'
 import { openSecretPatterns } from '../spaces/secret-patterns.ts'
 import { openOwnKey } from '../spaces/signing-key.ts'
 import type { Store } from '../store/store.ts'
@@ -26,6 +27,8 @@ import { followedJournal } from './followed-journal.ts'
 import { gate } from './gate.ts'
 import { openHeads } from './heads.ts'
 import { openMirror } from './journal-mirror.ts'
+import type { BoundListings } from './listings.ts'
+import { boundListings, openListings } from './listings.ts'
 import { settleLostCalls } from './lost-calls.ts'
 import type { Means } from './means.ts'
 import { newCall } from './new-call.ts'
@@ -61,6 +64,11 @@ export interface Kernel {
   admit(ticket: Ticket, understand: () => Promise<Understood>): Promise<Outcome>
   /** The same for a question: `understand` gives what answers it, and the answer changes nothing. */
   read(ticket: Ticket, understand: () => () => Promise<Performed>): Promise<Outcome>
+  /** What servers list, asked for on behalf of a call, in its project. */
+  listingsFor(
+    ticket: Ticket,
+    workplace: Pick<Understood, 'lookup' | 'sessionProject'>,
+  ): Promise<BoundListings>
   /** A folder as the project of an agent's session; null for one that is none. */
   projectOf(folder: string | null): string | null
   /** The links an item would run through, how far each is trusted, and the hash a grant for it is bound to. */
@@ -81,6 +89,10 @@ export interface Kernel {
   resultPage(callId: string, offset: number, limit: number): Promise<Page>
   /** What programs can be held by here. */
   sandbox(): Promise<Awaited<ReturnType<Chain['sandbox']>>>
+  /** Hears what servers tell beside their answers. Gives back how to hear no more. */
+  readonly onNotice: Chain['onNotice']
+  /** A client that had a connection to a server for itself is gone. */
+  readonly release: Chain['release']
   /** What is in the vault, without the values, and where its key is. */
   readonly secrets: Vault['list']
   /** Takes every secret that this process knows out of what it says. */
@@ -125,6 +137,7 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
   const { policyOf, runs } = openJudging({ config, store, clock, builtinFolder }, argvPolicies, own)
   const approver = openApprover(config.approverKey)
   const notices = openNotices({ approver, chain, clock, log, pass: (ticket, work) => pass(ticket, work) })
+  const listings = openListings({ clock, pass: (ticket, work) => pass(ticket, work) })
   const means: Means = {
     chain,
     store: { ...store, journal: followedJournal(store.journal, followers) },
@@ -139,11 +152,14 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
     approver,
     notify: (question, to) => notices.notify(question, to),
     userSpace,
+    home: config.home,
     own: ownPaths(own),
     signer: openSigner(ownKey, clock),
     undo: config.undo,
     packageTable,
     secretPatterns: openSecretPatterns(builtinFolder),
+    scanDefinitions: openDefinitionScan(builtinFolder),
+    listings,
   }
   const workplaces = openWorkplaces(config, chain.judge)
   const pass = async (ticket: Ticket, workOutHere: Call['workOut']): Promise<Outcome> => {
@@ -164,6 +180,14 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
         return workOut(understood, ticket, { ...means, policyOf: (path) => policyOf(path, sessionProject) })
       }),
     read: (ticket, understand) => pass(ticket, async () => readArrival(ticket, understand())),
+    async listingsFor(ticket, { lookup, sessionProject }) {
+      const isAgent = ticket.caller.kind === 'agent'
+      if (isAgent) await workplaces.assertOpen(lookup.projectPath, sessionProject)
+      const bound = isAgent
+        ? { ...means, policyOf: (path: string | null) => policyOf(path, sessionProject) }
+        : means
+      return boundListings(listings, { ticket, lookup, means: bound })
+    },
     projectOf: (folder) => workplaces.projectOf(folder),
     chainOf: (item, lookup) => shownChain(chain, item, lookup),
     openRun: (order) => runs.open(order),
@@ -174,6 +198,8 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
     questions: openQuestions(means),
     resultPage: (callId, offset, limit) => results.page(callId, offset, limit),
     sandbox: async () => chain.sandbox(),
+    onNotice: (listener) => chain.onNotice(listener),
+    release: (key) => chain.release(key),
     secrets: () => secrets.vault.list(),
     redact: secrets.redact,
     preload: (lookup) => chain.resolver.preload(lookup),
@@ -181,6 +207,7 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
     verifyJournal: () => verifyWithHeads({ journal: store.journal, file: config.heads, ownKey }),
     async close() {
       await notices.drain()
+      await listings.close()
       await chain.close()
       outputs.close()
       await Promise.all(followers.map((follower) => follower.close()))

@@ -3,12 +3,14 @@ import type { Chain } from '../chain/chain.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Log } from '../shared/log.ts'
 import type { PackageTable } from '../spaces/imports.ts'
+import type { Scan } from '../spaces/definitions/scan-definition.ts'
 import type { SecretPatterns } from '../spaces/secret-patterns.ts'
 import type { Approval } from '../store/approvals.ts'
 import type { Store } from '../store/store.ts'
 import type { Secrets } from '../store/vault/secrets.ts'
 import type { Approver } from './approver.ts'
 import type { OwnPaths } from './line-demands.ts'
+import type { Listings } from './listings.ts'
 import type { Notice, PolicyOf } from './policy/policy.ts'
 import type { Outputs } from './outputs.ts'
 import type { Results } from './results.ts'
@@ -33,10 +35,16 @@ export interface Means {
   readonly notify: (question: Approval, notices: readonly Notice[]) => void
   readonly streaks: Streaks
   readonly userSpace: string
+  /** Of the person. */
+  readonly home: string
   /** What of the file system is Kiwi's own. */
   readonly own: OwnPaths
   readonly signer: Signer
   readonly undo: Config['undo']
   readonly packageTable: PackageTable
   readonly secretPatterns: SecretPatterns
+  /** Looks at the definitions of one listing. */
+  readonly scanDefinitions: () => Promise<Scan>
+  /** Null where nothing may be started: a dry run lists nothing. */
+  readonly listings: Listings | null
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
+import { registryFile } from '../spaces/server-registry.ts'
 import type { OwnPaths } from './line-demands.ts'
 import { realPathOfNearest } from './policy/expand-path.ts'
 import type { OwnFiles } from './policy/machine-layer.ts'
@@ -20,6 +21,7 @@ export function ownFiles(config: Config, builtinFolder: string): OwnFiles {
       approverKey,
       ...secrets,
       join(userSpace, 'config', 'agent_harness.yaml'),
+      registryFile(userSpace),
       config.machineHarness,
     ],
     neverRead: [...kept, token, key, approverKey, ...secrets],
@@ -27,12 +29,13 @@ export function ownFiles(config: Config, builtinFolder: string): OwnFiles {
   }
 }
 
-const HARNESS = /(?:^|\/)\.ai\/config\/agent_harness\.yaml$/
+/** What decides about a project, wherever it lies. */
+const DECIDING = /(?:^|\/)\.ai\/config\/(?:agent_harness|mcp_registry)\.yaml$/
 
 /** The same as a question about one path, links followed. */
 export function ownPaths({ neverRead, neverWritten }: OwnFiles): OwnPaths {
   const isWritten = isIn(neverWritten)
-  return { isNeverRead: isIn(neverRead), isNeverWritten: (path) => HARNESS.test(path) || isWritten(path) }
+  return { isNeverRead: isIn(neverRead), isNeverWritten: (path) => DECIDING.test(path) || isWritten(path) }
 }
 
 function isIn(paths: readonly string[]): (path: string) => boolean {

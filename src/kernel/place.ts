@@ -12,7 +12,12 @@ import type { Means } from './means.ts'
 type Root = Pick<ItemWrite, 'root' | 'within'>
 
 /** Where a file space lies, and what no link may lead out of. */
-function rootOf(id: string, location: 'project' | 'user', { projectPath }: Lookup, means: Means): Root {
+export function rootOf(
+  id: string,
+  location: 'project' | 'user',
+  { projectPath }: Lookup,
+  means: Means,
+): Root {
   if (location === 'user') return { root: means.userSpace, within: null }
   if (projectPath !== null) return { root: join(projectPath, '.ai'), within: projectPath }
   throw new KiwiError('PROJECT_PATH_REQUIRED', `Cannot write "${id}": no project folder is known`)

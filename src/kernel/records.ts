@@ -87,6 +87,7 @@ export function outcomeRecord(
       duration_ms: durationMs,
       ...(isError ? failureOf(end, call.redact, call.work) : resultOf(end, call.work)),
       ...(undo === undefined ? {} : { undo }),
+      ...call.work?.found?.(),
     },
   }
 }
@@ -144,6 +145,7 @@ function mirroredIn(work: Work | null): string {
 const STATUSES: Partial<Record<ErrorCode, string>> = {
   CONTENT_MODIFIED: 'denied',
   UNTRUSTED: 'denied',
+  QUARANTINED: 'denied',
   VALIDATION_FAILED: 'denied',
   DEPENDENCY_REFUSED: 'denied',
   PERMISSION_DENIED: 'denied',

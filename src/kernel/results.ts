@@ -2,6 +2,7 @@ import { open, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
+import { isJsonObject } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { makeFolder } from '../shared/make-folder.ts'
 import type { Page } from '../shared/page.ts'
@@ -17,6 +18,8 @@ export interface Results {
 }
 
 const PREVIEW_CHARACTERS = 2000
+/** Of a result in a reply; all of them are in what is kept. */
+const MOST_BLOCKS = 20
 /** What a program said besides its result: the end of it tells most. */
 const TAIL_CHARACTERS = 8 * 1024
 export const RESULT_PREFIX = 'result:'
@@ -25,15 +28,25 @@ export function openResults(cache: string): Results {
   const folder = join(cache, 'results')
   return {
     async fit(callId, itemId, data) {
-      const { output = null, stdout, stderr } = data
-      const text = typeof output === 'string' ? output : JSON.stringify(output)
+      const { output = null, stdout, stderr, content, _meta: meta } = data
+      // Blocks of an MCP server are as much of its result as what is first of it.
+      const beside = {
+        ...(content === undefined ? {} : { content }),
+        ...(meta === undefined ? {} : { _meta: meta }),
+      }
+      const hasMore = Object.keys(beside).length > 0
+      const text =
+        typeof output === 'string' && !hasMore
+          ? output
+          : JSON.stringify(hasMore ? { output, ...beside } : output)
       const isSmall = Buffer.byteLength(text) <= LIMITS.resultBytes
       if (isSmall && lengthOf(stdout) <= TAIL_CHARACTERS && lengthOf(stderr) <= TAIL_CHARACTERS) return data
       const { stdout: _stdout, ...kept } = data
       return {
         ...kept,
         ...(typeof stderr === 'string' ? { stderr: tailOf(stderr) } : {}),
-        ...(isSmall ? {} : await spill(folder, callId, itemId, text)),
+        ...(isSmall ? {} : { ...outline(beside), ...(await spill(folder, callId, itemId, text)) }),
+        ...(!isSmall && hasMore ? { output: previewOf(output) } : {}),
       }
     },
     async fitAnswer(callId, itemId, data) {
@@ -67,6 +80,39 @@ export function pageArguments(itemId: string, callId: string, offset = 0): JsonO
 
 function lengthOf(text: JsonValue | undefined): number {
   return typeof text === 'string' ? text.length : 0
+}
+
+/** What else there is, without what is large in it. */
+function outline(beside: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(beside).map(([key, value]) => [
+      key,
+      Array.isArray(value) ? shortBlocks(value) : short(value),
+    ]),
+  )
+}
+
+function shortBlocks(blocks: readonly JsonValue[]): JsonValue {
+  const shown = blocks.slice(0, MOST_BLOCKS).map(short)
+  return bytesOf(shown) > LIMITS.resultBytes ? [] : shown
+}
+
+/** Half a picture is none: of what is large only its kind and size are told. */
+function short(value: JsonValue): JsonValue {
+  const bytes = bytesOf(value)
+  if (bytes <= PREVIEW_CHARACTERS) return value
+  const { type, mimeType } = isJsonObject(value) ? value : {}
+  return {
+    ...(typeof type === 'string' ? { type } : {}),
+    ...(typeof mimeType === 'string' ? { mimeType } : {}),
+    truncated: true,
+    bytes,
+  }
+}
+
+function previewOf(output: JsonValue): JsonValue {
+  const text = typeof output === 'string' ? output : JSON.stringify(output)
+  return text.length <= PREVIEW_CHARACTERS ? output : text.slice(0, PREVIEW_CHARACTERS)
 }
 
 function tailOf(text: string): string {

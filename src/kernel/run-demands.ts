@@ -1,3 +1,4 @@
+import type { CommandDraft } from '../chain/draft-command.ts'
 import type { Draft } from '../chain/draft.ts'
 import type { Plan } from '../chain/plan.ts'
 import { VOUCHED } from '../chain/trust.ts'
@@ -13,32 +14,50 @@ export function runDemands({ plan, effect }: Draft, own: OwnPaths): readonly Dem
   switch (effect.kind) {
     case 'content':
       return tools
-    case 'mcp':
-    case 'subprocess': {
-      const started = effect.kind === 'mcp' ? effect.server : effect
-      const { command, args } = started.command
-      // Of what nobody vouches for, the program is as good as the code it is given.
-      const trait = isVouched ? {} : { isChosen: true, runsCode: true }
-      const builders = new Set(started.environment?.builder?.programs)
-      builders.delete(command)
-      return [
-        ...tools,
-        ...[...builders].map((program): Demand => ({ op: 'exec', program, ...trait })),
-        { op: 'exec', program: command, argv: [command, ...args], ...trait },
-        ...(isVouched ? [] : gitDemands(started.git)),
-        ...started.paths.map(({ use, path }): Demand => ({ op: use, path, isChosen: true })),
-        // What it starts is the better reason to give, so that stands first.
-        ...(isVouched ? [] : shellDemands(tools)),
-      ]
+    case 'mcp': {
+      const { server } = effect
+      return server.kind === 'stdio'
+        ? startDemands(server.command, tools, isVouched)
+        : [...tools, netDemand(plan, server.request, isVouched)]
     }
+    case 'subprocess':
+      return startDemands(effect, tools, isVouched)
     case 'line':
       return [...tools, ...lineDemands(effect, own), ...shellDemands(tools)]
-    case 'http_client': {
-      const { host } = new URL(effect.request.url)
-      const isChosen = !isVouched || !isLiteralHost(plan, host)
-      return [...tools, { op: 'net', host, method: effect.request.method, ...(isChosen ? { isChosen } : {}) }]
-    }
+    case 'http_client':
+      return [...tools, netDemand(plan, effect.request, isVouched)]
   }
+}
+
+function startDemands(
+  { command: started, environment, git, paths }: CommandDraft,
+  tools: readonly Demand[],
+  isVouched: boolean,
+): readonly Demand[] {
+  const { command, args } = started
+  // Of what nobody vouches for, the program is as good as the code it is given.
+  const trait = isVouched ? {} : { isChosen: true, runsCode: true }
+  const builders = new Set(environment?.builder?.programs)
+  builders.delete(command)
+  return [
+    ...tools,
+    ...[...builders].map((program): Demand => ({ op: 'exec', program, ...trait })),
+    { op: 'exec', program: command, argv: [command, ...args], ...trait },
+    ...(isVouched ? [] : gitDemands(git)),
+    ...paths.map(({ use, path }): Demand => ({ op: use, path, isChosen: true })),
+    // What it starts is the better reason to give, so that stands first.
+    ...(isVouched ? [] : shellDemands(tools)),
+  ]
+}
+
+function netDemand(
+  plan: Plan,
+  { url, method }: { readonly url: string; readonly method: string },
+  isVouched: boolean,
+): Demand {
+  const { host } = new URL(url)
+  const isChosen = !isVouched || !isLiteralHost(plan, host)
+  return { op: 'net', host, method, ...(isChosen ? { isChosen } : {}) }
 }
 
 /** Whatever a tool is called: one that starts what was chosen is the shell, and held to what is said of it. */

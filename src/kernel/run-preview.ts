@@ -1,4 +1,5 @@
 import type { Draft } from '../chain/draft.ts'
+import type { UpstreamDraft } from '../chain/draft-upstream.ts'
 import type { EnvironmentDraft } from '../chain/environment-draft.ts'
 import type { LineDraft } from '../chain/shell/draft-line.ts'
 import { TRUST_NAMES } from '../chain/trust.ts'
@@ -37,6 +38,11 @@ function linePreview({ line, commands }: LineDraft, isWhole: boolean): JsonObjec
   return { commands: given, ...(started.flat().length === given.flat().length ? {} : FIXED) }
 }
 
+/** The host is enough to judge by; an address may hold what is nobody's business. */
+function reached(server: UpstreamDraft['server']): JsonObject {
+  return server.kind === 'stdio' ? {} : { host: new URL(server.request.url).host }
+}
+
 function effectPreview(effect: Draft['effect'], redact: Draft['redact'], isWhole: boolean): JsonObject {
   switch (effect.kind) {
     case 'content':
@@ -55,7 +61,9 @@ function effectPreview(effect: Draft['effect'], redact: Draft['redact'], isWhole
       }
     }
     case 'mcp':
-      return { would_call: { server: effect.served.item.id, tool: effect.toolName } }
+      return {
+        would_call: { server: effect.served.item.id, tool: effect.toolName, ...reached(effect.server) },
+      }
     case 'line':
       return { would_run: { ...linePreview(effect, isWhole), cwd: effect.folder.path } }
     case 'http_client': {

@@ -11,6 +11,7 @@ import type { Lookup } from '../spaces/lookup.ts'
 import type { Link, Ticket, Wish, Work } from './call.ts'
 import { checkpointHint } from './checkpoint-hint.ts'
 import { heldPaths } from './held-paths.ts'
+import { listedPlan } from './listed-plan.ts'
 import type { Means } from './means.ts'
 import { rawOffer } from './policy/decide.ts'
 import type { Policy } from './policy/policy.ts'
@@ -31,12 +32,13 @@ export async function runWork(
   means: Means,
 ): Promise<Work> {
   const { chain, results } = means
-  const { plan, spaceRoot, policy, warnings: noted } = await trustedPlan(wish, lookup, means)
+  const { plan, spaceRoot, policy, warnings: noted } = await trustedPlan(wish, lookup, means, ticket)
   const { projectPath } = lookup
   const fit = (data: JsonObject): Promise<JsonObject> => results.fit(ticket.callId, plan.item.id, data)
   const drafted = await chain.draft(plan, {
     callId: ticket.callId,
     principal: ticket.caller.principal,
+    session: ticket.caller.session,
     parameters: wish.parameters,
     projectPath,
     spaceRoot,
@@ -118,9 +120,12 @@ async function onPaths(
 export async function trustedPlan(
   { ref, itemType }: Pick<Extract<Wish, { kind: 'run' }>, 'ref' | 'itemType'>,
   lookup: Lookup,
-  { chain, policyOf }: Means,
+  means: Means,
+  ticket?: Ticket,
 ): Promise<TrustedPlan> {
-  const kept = await chain.resolver.current(ref, lookup, itemType)
+  const { chain, policyOf } = means
+  const resolve = async (): Promise<Plan> => chain.resolver.current(ref, lookup, itemType)
+  const { plan: kept, warnings } = await listedPlan(ref, resolve, { lookup, means, ticket })
   if (kept.trust.refusal !== null) lookup.freshen(true)
   const plan = kept.trust.refusal === null ? kept : await chain.resolver.current(ref, lookup, itemType)
   const { refusal, unsigned } = plan.trust
@@ -133,14 +138,17 @@ export async function trustedPlan(
   const spaceRoot = rootOf(plan.item, lookup)
   const isLibraryTrusted = plan.trust.isProjectTrusted && signatureRequiredBy === null
   if (isLibraryTrusted || spaceRoot === null || !(await chain.hasLibrary(plan.items, spaceRoot))) {
-    return { plan, spaceRoot, policy, warnings: [] }
+    return { plan, spaceRoot, policy, warnings }
   }
   const why = plan.trust.isProjectTrusted ? 'nobody signs it' : 'nobody has trusted the project'
   return {
     plan,
     spaceRoot: null,
     policy,
-    warnings: [`the library "${spaceRoot}/tools/lib" and modules beside it are left out: ${why}`],
+    warnings: [
+      ...warnings,
+      `the library "${spaceRoot}/tools/lib" and modules beside it are left out: ${why}`,
+    ],
   }
 }
 

@@ -4,7 +4,8 @@ import { itemTypeOf } from '../shared/tool-type.ts'
 import type { Fault } from '../spaces/file-space.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
-import { notFound } from '../spaces/lookup.ts'
+import { notFound } from '../spaces/not-found.ts'
+import { assertOwnFile } from './assert-own-file.ts'
 import type { Wish } from './call.ts'
 
 interface Targets {
@@ -22,6 +23,7 @@ export async function signTargets(
     const ref = category === null ? target : { ...target, category }
     const item = await lookup.find(ref, itemType, location ?? undefined)
     if (item === null) throw notFound(ref, itemType)
+    assertOwnFile('sign', item)
     return { items: [item], faults: [] }
   }
   const { pattern } = target
@@ -33,7 +35,8 @@ export async function signTargets(
     })
   }
   const { items, faults } = await space.read([...space.stamps().keys()])
-  const fits = ({ id, manifest }: Item): boolean =>
+  const fits = ({ id, manifest, form }: Item): boolean =>
+    form !== 'entry' &&
     itemTypeOf(manifest.tool_type) === itemType &&
     (category === null || manifest.category === category) &&
     (fitsGlob(pattern, id) || fitsGlob(pattern, `${manifest.category ?? ''}/${id}`))

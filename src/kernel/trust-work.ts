@@ -4,6 +4,7 @@ import { realPathOf } from '../spaces/disk.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
+import { launchesOf } from './trust-server-work.ts'
 
 /** A person lets the items of a project run, or no longer. It is one decision, on record, for the folder itself. */
 export async function trustWork(
@@ -39,7 +40,16 @@ export async function trustWork(
     async perform() {
       const trusted_at = new Date(clock.now()).toISOString()
       if (isRevoked) await store.trust.revokeProject(path)
-      else await store.trust.trustProject({ path, trusted_at, trusted_by: caller.principal })
+      else {
+        await store.trust.trustProject({ path, trusted_at, trusted_by: caller.principal })
+        for (const launch of await launchesOf(lookup))
+          await store.trust.trustLaunch({
+            project: path,
+            ...launch,
+            kept_at: trusted_at,
+            kept_by: caller.principal,
+          })
+      }
       lookup.freshen(true)
       return {
         data: { output: `${isRevoked ? 'No longer trusted' : 'Trusted'}: ${path}`, project: path },

@@ -41,9 +41,10 @@ export async function undoImportWork(
     chain: [],
     demands: [
       { op: 'tool', id: 'kiwi-mcp', action: 'import' },
-      ...[...new Set(items.map(({ to }) => to.split('/')[0] ?? ''))].map(
-        (type) => ({ op: 'write', path: join(batch.root, type) }) as const,
-      ),
+      // Lists of servers are a person's to write, and no tool's: no rule is asked about them.
+      ...[...new Set(items.map(({ to }) => to.split('/')[0] ?? ''))]
+        .filter((type) => type !== 'config')
+        .map((type) => ({ op: 'write', path: join(batch.root, type) }) as const),
     ],
     isRepeatable: false,
     isReadOnly: false,

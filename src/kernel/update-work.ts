@@ -8,11 +8,12 @@ import type { Change } from '../spaces/change-item.ts'
 import { changeWritten, isSameWritten, withVersion } from '../spaces/change-item.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
-import { notFound } from '../spaces/lookup.ts'
+import { notFound } from '../spaces/not-found.ts'
 import { targetOf } from '../spaces/write.ts'
 import type { WrittenItem } from '../spaces/written-item.ts'
 import { writtenOf } from '../spaces/written-item.ts'
 import { assertMeant } from './assert-meant.ts'
+import { assertOwnFile } from './assert-own-file.ts'
 import type { Authored } from './author.ts'
 import { author } from './author.ts'
 import type { Location, Ticket, Wish, Work } from './call.ts'
@@ -131,6 +132,7 @@ export async function changeable(
     const item = await lookup.find(ref, itemType, location ?? undefined)
     if (item === null) throw notFound(ref, itemType)
     assertMeant(action, item, itemType, ticket)
+    assertOwnFile(action, item)
     return item
   }, lookup)
   const { id, space, form, filePaths } = standing.item

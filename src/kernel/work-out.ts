@@ -4,17 +4,22 @@ import { copyWork } from './copy-work.ts'
 import { createWork } from './create-work.ts'
 import { decideWork } from './decide-work.ts'
 import { deleteWork } from './delete-work.ts'
+import { discoverWork } from './discover-work.ts'
 import { directiveWork, finishWork } from './directive-work.ts'
 import { eraseWork } from './erase-work.ts'
 import { grantWork, revokeGrantWork } from './grant-work.ts'
+import { importServersWork } from './import-servers-work.ts'
 import { importWork } from './import-work.ts'
 import type { Means } from './means.ts'
+import { relayWork } from './relay-work.ts'
 import { publishWork } from './publish-work.ts'
 import { rollbackWork } from './rollback-work.ts'
 import { runWork } from './run-work.ts'
 import { secretWork } from './secret-work.ts'
+import { addServerWork, removeServerWork } from './server-work.ts'
 import { undoImportWork } from './undo-import-work.ts'
 import { signWork } from './sign-work.ts'
+import { trustServerWork } from './trust-server-work.ts'
 import { trustWork } from './trust-work.ts'
 import { undoWork } from './undo-work.ts'
 import { updateWork } from './update-work.ts'
@@ -22,7 +27,8 @@ import { updateWork } from './update-work.ts'
 /** From what a request means to what it would do. */
 export async function workOut(understood: Understood, ticket: Ticket, means: Means): Promise<Arrival> {
   const { lookup, isDryRun } = understood
-  return { work: await workOf(understood, ticket, means), projectPath: lookup.projectPath, isDryRun }
+  const bound = isDryRun ? { ...means, listings: null } : means
+  return { work: await workOf(understood, ticket, bound), projectPath: lookup.projectPath, isDryRun }
 }
 
 function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Promise<Work> {
@@ -36,6 +42,8 @@ function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Pro
       return createWork(wish, lookup, ticket, means)
     case 'update':
       return updateWork(wish, lookup, ticket, means)
+    case 'discover':
+      return discoverWork(wish, lookup, ticket, means)
     case 'publish':
       return publishWork(wish, lookup, ticket, means)
     case 'delete':
@@ -46,6 +54,8 @@ function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Pro
       return signWork(wish, lookup, ticket, means)
     case 'undo':
       return undoWork(wish, lookup, ticket, means)
+    case 'relay':
+      return relayWork(wish, lookup, ticket, means)
   }
 }
 
@@ -54,7 +64,11 @@ const PERSONS = [
   'rollback',
   'import',
   'undo_import',
+  'import_servers',
+  'add_server',
+  'remove_server',
   'trust',
+  'trust_server',
   'decide',
   'secret',
   'grant',
@@ -75,8 +89,16 @@ function workOfPerson(wish: PersonsWish, lookup: Lookup, ticket: Ticket, means: 
       return importWork(wish, lookup, ticket, means)
     case 'undo_import':
       return undoImportWork(wish, lookup, ticket, means)
+    case 'import_servers':
+      return importServersWork(wish, lookup, ticket, means)
+    case 'add_server':
+      return addServerWork(wish, lookup, ticket, means)
+    case 'remove_server':
+      return removeServerWork(wish, lookup, ticket, means)
     case 'trust':
       return trustWork(wish, lookup, ticket, means)
+    case 'trust_server':
+      return trustServerWork(wish, lookup, ticket, means)
     case 'decide':
       return decideWork(wish, lookup, ticket, means)
     case 'secret':

@@ -2,7 +2,7 @@ import type { ItemRef } from '../shared/ids.ts'
 import type { ItemType } from '../shared/tool-type.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
-import { versionNotFound } from '../spaces/lookup.ts'
+import { versionNotFound } from '../spaces/not-found.ts'
 import type { SpaceName } from '../store/store.ts'
 
 /** The item as it is on disk now: what is missing or changed may have been saved a moment ago. */

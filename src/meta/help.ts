@@ -83,9 +83,9 @@ async function aboutTopic(topic: string, lookup: Lookup, { store }: MetaCall): P
   const [content] = (await item?.files()) ?? []
   const text = content === undefined ? '' : Buffer.from(content.content).toString('utf8').trim()
   if (topic !== 'overview') return { topic, text, topics }
-  await lookup.syncIndex()
-  const items = await store.count(lookup.roots)
-  const servers = await itemIds({ spaces: SPACES, roots: lookup.roots, itemTypes: ['mcp'] }, store)
+  const { places } = await lookup.syncIndex()
+  const items = await store.count(places)
+  const servers = await itemIds({ spaces: SPACES, roots: places, itemTypes: ['mcp'] }, store)
   return { topic, text: `${text}\n\nTopics: ${topics.join(', ')}.`, topics, items, servers }
 }
 
@@ -101,6 +101,7 @@ async function itemIds(query: Partial<SearchQuery>, store: MetaCall['store']): P
     toolTypes: [],
     category: null,
     tags: [],
+    server: null,
     sortBy: 'name',
     limit: MOST,
     ...query,

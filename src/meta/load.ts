@@ -3,6 +3,7 @@ import { RESULT_PREFIX, pageArguments } from '../kernel/results.ts'
 import { KiwiError, messageOf } from '../shared/errors.ts'
 import { parseItemRef } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
+import { canonicalJson } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { pageBytes, pageOf } from '../shared/page.ts'
 import { itemTypeOf } from '../shared/tool-type.ts'
@@ -12,11 +13,13 @@ import { entrypointOf } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { ChangedMeanwhile } from '../spaces/read-steadily.ts'
 import { readyCall } from '../spaces/ready-call.ts'
+import { withoutValues } from '../spaces/server-item.ts'
 import type { Arguments } from './arguments.ts'
 import { objectOf, readItemType } from './arguments.ts'
 import type { MetaCall } from './context.ts'
 import { findItem } from './find-item.ts'
 import { deniedText, judgedItem } from './judged.ts'
+import { listFirst, serverPart } from './load-server.ts'
 
 export interface Loaded {
   readonly data: JsonObject
@@ -27,9 +30,12 @@ export interface Loaded {
 export async function load(args: Arguments<'load'>, call: MetaCall): Promise<Loaded> {
   if (args.path?.startsWith(RESULT_PREFIX)) return loadResult(args, call)
   const lookup = await call.lookupAt(args.project_path)
+  const listed = await listFirst(args, lookup, call)
   const item = await find(args, lookup)
   if (args.path !== undefined) return loadFile(args, item, args.path)
-  return show(item, lookup, call)
+  const { data, warnings } = await show(item, lookup, call)
+  const more = await serverPart(item, listed.isFresh, lookup, call)
+  return { data: { ...data, ...more }, warnings: [...listed.warnings, ...warnings] }
 }
 
 /** What `load` with a destination shows, and what it asks for. */
@@ -104,8 +110,7 @@ async function show(item: Item, lookup: Lookup, { kernel, store }: MetaCall): Pr
       version: manifest.version,
       source: item.space,
       path: item.path,
-      metadata: item.raw,
-      content: isTextShown ? item.text : null,
+      ...writtenOf(item, isTextShown),
       files: files.map(({ path, content }) => ({
         path,
         bytes: content.length,
@@ -126,6 +131,13 @@ async function show(item: Item, lookup: Lookup, { kernel, store }: MetaCall): Pr
       ? warnings
       : [...warnings, 'the files are large: read each with path, offset and limit'],
   }
+}
+
+/** What its author wrote. Of a server no value that may be a secret is shown, so neither is a text that holds one. */
+function writtenOf({ manifest, raw, text }: Item, isTextShown: boolean): JsonObject {
+  const metadata = manifest.tool_type === 'mcp_server' ? withoutValues(raw) : raw
+  const isWhole = canonicalJson(metadata) === canonicalJson(raw)
+  return { metadata, content: isTextShown && isWhole ? text : null }
 }
 
 async function loadFile({ offset, limit }: Arguments<'load'>, item: Item, path: string): Promise<Loaded> {

@@ -1,6 +1,7 @@
 import { isAbsolute } from 'node:path'
-import type { Caller, Outcome, Ticket, Wish } from '../kernel/call.ts'
+import type { Caller, Outcome, RelayOrder, Ticket, Wish } from '../kernel/call.ts'
 import type { Kernel } from '../kernel/kernel.ts'
+import { asSpoken } from '../items/spoken-call.ts'
 import { understand } from '../items/understand.ts'
 import type { Clock } from '../shared/clock.ts'
 import { KiwiError } from '../shared/errors.ts'
@@ -8,7 +9,8 @@ import type { Ids } from '../shared/ids.ts'
 import { parseItemRef } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { isObject } from '../shared/json.ts'
-import type { Report } from '../shared/progress.ts'
+import type { Report, Talk } from '../shared/progress.ts'
+import { talkOf } from '../shared/progress.ts'
 import type { Redact } from '../shared/redact.ts'
 import type { Reply } from '../shared/reply.ts'
 import { textOf } from '../shared/template.ts'
@@ -25,7 +27,7 @@ import { cleanReply, errorReply, outcomeReply, successReply } from './reply.ts'
 import { search } from './search.ts'
 
 /** Who calls over which connection. */
-export interface Client extends Caller {
+export interface Client extends Caller, Talk {
   /** The folder to work in when a call names none; null when there is none to be had. */
   readonly defaultProject: () => Promise<string | null>
   /** Hears what a call is busy with, when whoever calls wants to know. */
@@ -41,8 +43,19 @@ export interface Meta {
   trust(projectPath: string, isRevoked: boolean, client: Client): Promise<Reply>
   /** A person's too: what an item was in an earlier version becomes its latest again. */
   rollback(projectPath: string, order: RollbackOrder, client: Client): Promise<Reply>
+  /** A request of a client that sees one server whole: what the server answers is the data, as it came. */
+  relay(request: RelayRequest, client: Client, signal?: AbortSignal): Promise<Reply>
+  /** Hears what servers tell beside their answers. Gives back how to hear no more. */
+  readonly onNotice: Kernel['onNotice']
+  /** A client that had a connection to a server for itself is gone. */
+  readonly release: Kernel['release']
   /** What waits under this id. */
   question(approvalId: string): ReturnType<Kernel['questions']['find']>
+}
+
+export interface RelayRequest extends Omit<RelayOrder, 'server'> {
+  /** As people say it. */
+  readonly server: string
 }
 
 export interface RollbackOrder {
@@ -105,7 +118,8 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
     }
   }
   return {
-    async call(name, args, client, signal) {
+    async call(name, given, client, signal) {
+      const args = name === 'execute' ? asSpoken(given) : given
       const ticket = ticketOf({ callId: ids(), name, args, client, signal, redact: kernel.redact })
       const stamp = stampOf(ticket)
       const lookupAt = async (projectPath: string | undefined): Promise<Lookup> =>
@@ -132,6 +146,33 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
         client,
       ),
     question: (approvalId) => kernel.questions.find(approvalId),
+    onNotice: (listener) => kernel.onNotice(listener),
+    release: (key) => kernel.release(key),
+    async relay({ server, ...order }, client, signal) {
+      const { method, params } = order
+      const { _meta: _, arguments: given, ...others } = params
+      const tool = method === 'tools/call' && typeof params['name'] === 'string' ? `.${params['name']}` : ''
+      const ticket: Ticket = {
+        callId: ids(),
+        operation: `mcp.${(method ?? 'describe').slice(0, 64)}`,
+        subject: textOf(kernel.redact(server + tool)).slice(0, 256),
+        parameters: method === 'tools/call' ? given : others,
+        caller: callerOf(client),
+        ...(signal === undefined ? {} : { signal }),
+        ...talkOf(client),
+      }
+      const stamp = stampOf(ticket)
+      try {
+        const outcome = await kernel.admit(ticket, async () => ({
+          wish: { kind: 'relay', order: { ...order, server: parseItemRef(server) } },
+          ...(await workplace(undefined, client, kernel, spaces)),
+          isDryRun: false,
+        }))
+        return clean(outcomeReply(outcome, stamp()))
+      } catch (error) {
+        return clean(errorReply(error, stamp()))
+      }
+    },
     rollback: (projectPath, { itemType, itemId, version, isDryRun }, client) =>
       act(
         {
@@ -276,6 +317,7 @@ function ticketOf(given: {
       : {}),
     ...(signal === undefined ? {} : { signal }),
     ...(client.report === undefined ? {} : { report: client.report }),
+    ...talkOf(client),
   }
 }
 

@@ -7,7 +7,9 @@ import type { ItemType, ToolType } from '../shared/tool-type.ts'
 import { ITEM_TYPES, itemTypeOf } from '../shared/tool-type.ts'
 import { MCP_TYPES, parseQuery, spacesOf } from '../search/parse-query.ts'
 import type { Fault } from '../spaces/file-space.ts'
+import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
+import { inputSchema } from '../spaces/input-schema.ts'
 import { readyCall } from '../spaces/ready-call.ts'
 import type { SearchHit, SearchQuery } from '../store/store.ts'
 import { SPACES } from '../store/store.ts'
@@ -15,6 +17,8 @@ import type { Arguments } from './arguments.ts'
 import { readItemType } from './arguments.ts'
 import type { MetaCall } from './context.ts'
 import { judgedItem } from './judged.ts'
+import { refreshServers } from './refresh-servers.ts'
+import { toolOfServer } from './tool-of-server.ts'
 
 interface Found {
   readonly data: JsonObject
@@ -24,6 +28,8 @@ interface Found {
 const MOST_FAULTS = 5
 /** Hits that are held against the policy where it hides some. */
 const MOST_JUDGED = 1000
+/** Of the input schema of each result; load shows it whole. */
+const SCHEMA_BYTES = 2048
 /** Of each result; load shows the rest. */
 const DESCRIPTION_CHARACTERS = 500
 
@@ -31,17 +37,19 @@ const DESCRIPTION_CHARACTERS = 500
 export async function search(args: Arguments<'search'>, call: MetaCall): Promise<Found> {
   const { store, kernel, lookupAt } = call
   const lookup = await lookupAt(args.project_path)
-  const faults = await lookup.syncIndex()
+  const { faults, places } = await lookup.syncIndex()
   const query = parseQuery(args.query)
+  const unlisted = await refreshServers(lookup, query.server, args, call)
   const judge = await kernel.itemJudge(lookup.projectPath)
   const wanted = {
     words: query.words,
-    spaces: query.spaces ?? spacesOf(args.source) ?? SPACES,
-    roots: lookup.roots,
+    spaces: query.spaces ?? (args.source === 'mcp' ? SPACES : (spacesOf(args.source) ?? SPACES)),
+    roots: places,
     itemTypes: itemTypesOf(args),
     toolTypes: toolTypesOf(args, query.toolTypes),
     category: args.category ?? null,
     tags: [...query.tags, ...args.tags],
+    server: query.server,
     sortBy: args.sort_by,
     limit: args.limit,
   }
@@ -50,7 +58,7 @@ export async function search(args: Arguments<'search'>, call: MetaCall): Promise
     : await store.search(wanted)
   await lookup.prefetch(hits.filter(({ path }) => path === null).map(({ item_id }) => item_id))
   const results = await Promise.all(hits.map((hit) => toResult(hit, lookup)))
-  return { data: { results, total, query: args.query }, warnings: faultWarnings(faults) }
+  return { data: { results, total, query: args.query }, warnings: [...unlisted, ...faultWarnings(faults)] }
 }
 
 /** What nobody could run here is not shown, and not counted as far as it was looked at. */
@@ -88,6 +96,8 @@ function itemTypesOf({ item_type }: Arguments<'search'>): readonly ItemType[] {
 }
 
 async function toResult(hit: SearchHit, lookup: Lookup): Promise<JsonObject> {
+  const found = await foundItem(hit, hit.item_id, lookup).catch(() => null)
+  const call = found === null ? null : readyCall(found.item.manifest)
   return {
     id: hit.item_id,
     name: hit.name,
@@ -99,20 +109,36 @@ async function toResult(hit: SearchHit, lookup: Lookup): Promise<JsonObject> {
     version: hit.version,
     score: hit.score,
     why: hit.why,
-    call: await callOf(hit, hit.item_id, lookup).catch(() => null),
+    call: call === null ? null : { ...call, item_id: found?.id ?? hit.item_id },
+    ...(found === null ? {} : serverTool(found.item)),
   }
 }
 
 /** An id that several files of a space have is called by its category as well. */
-async function callOf(hit: SearchHit, id: string, lookup: Lookup): Promise<JsonObject | null> {
+async function foundItem(
+  hit: SearchHit,
+  id: string,
+  lookup: Lookup,
+): Promise<{ readonly item: Item; readonly id: string } | null> {
   try {
     const item = await lookup.find(parseItemRef(id), itemTypeOf(hit.tool_type), hit.space)
-    const call = item === null ? null : readyCall(item.manifest)
-    return call === null ? null : { ...call, item_id: id }
+    return item === null ? null : { item, id }
   } catch (error) {
     const full = error instanceof KiwiError ? candidateAt(hit.path, error) : undefined
     if (full === undefined || full === id) throw error
-    return callOf(hit, full, lookup)
+    return foundItem(hit, full, lookup)
+  }
+}
+
+/** What a tool of a server has beside the rest. */
+function serverTool(item: Item): JsonObject {
+  const which = toolOfServer(item)
+  if (which['mcp'] === undefined) return {}
+  const parameters = inputSchema(item.manifest)
+  const isShort = Buffer.byteLength(JSON.stringify(parameters)) <= SCHEMA_BYTES
+  return {
+    ...which,
+    parameters: isShort ? parameters : `over ${SCHEMA_BYTES} bytes: load "${item.id}" shows them`,
   }
 }
 

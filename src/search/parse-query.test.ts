@@ -6,7 +6,7 @@ import { SPACES } from '../store/store.ts'
 import type { Query } from './parse-query.ts'
 import { parseQuery, spacesOf, wordsOf } from './parse-query.ts'
 
-const PLAIN: Query = { words: [], spaces: null, toolTypes: [], tags: [] }
+const PLAIN: Query = { words: [], spaces: null, toolTypes: [], tags: [], server: null }
 
 describe('S4: modifiers are taken out of a query, the rest is text', () => {
   test.each<readonly [string, Partial<Query>]>([
@@ -14,7 +14,14 @@ describe('S4: modifiers are taken out of a query, the rest is text', () => {
     ['', {}],
     ['  ', {}],
     ['mcp:* migration', { words: ['migration'], toolTypes: ['mcp_server', 'mcp_tool'] }],
-    ['mcp:supabase migration', { words: ['migration', 'supabase'], toolTypes: ['mcp_server', 'mcp_tool'] }],
+    [
+      'mcp:supabase migration',
+      { words: ['migration'], toolTypes: ['mcp_server', 'mcp_tool'], server: 'supabase' },
+    ],
+    ['mcp:mcp_github', { toolTypes: ['mcp_server', 'mcp_tool'], server: 'github' }],
+    ['mcp:github_mcp', { toolTypes: ['mcp_server', 'mcp_tool'], server: 'github' }],
+    ['mcp:mcp_filesystem', { toolTypes: ['mcp_server', 'mcp_tool'], server: 'mcp_filesystem' }],
+    ['in:mcp x1', { words: ['x1'], spaces: ['mcp'] }],
     ['local:*', { spaces: ['project', 'user'] }],
     ['local:* deploy', { words: ['deploy'], spaces: ['project', 'user'] }],
     ['type:script deploy', { words: ['deploy'], toolTypes: ['script'] }],

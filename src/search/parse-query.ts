@@ -1,3 +1,4 @@
+import { serverName } from '../shared/groups.ts'
 import { LIMITS } from '../shared/limits.ts'
 import type { ToolType } from '../shared/tool-type.ts'
 import { TOOL_TYPES } from '../shared/tool-type.ts'
@@ -9,6 +10,8 @@ export interface Query {
   readonly spaces: readonly SpaceName[] | null
   readonly toolTypes: readonly ToolType[]
   readonly tags: readonly string[]
+  /** One server, as people say it; null = all. */
+  readonly server: string | null
 }
 
 /** Servers and what they offer. */
@@ -28,6 +31,7 @@ const SPACES_BY_WORD: ReadonlyMap<string, readonly SpaceName[]> = new Map([
   ['local', ['project', 'user']],
   ['builtin', ['builtin']],
   ['registry', ['builtin', 'registry']],
+  ['mcp', ['mcp']],
 ])
 
 /** Spaces that a word such as `local` or `registry` stands for; null for one that names none. */
@@ -50,10 +54,11 @@ export function parseQuery(text: string): Query {
   const kind = kindOf(given.get('type'))
   const tag = given.get('tag')
   return {
-    words: wordsOf([...rest, server === undefined || server === '*' ? '' : server].join(' ')),
+    words: wordsOf(rest.join(' ')),
     spaces: spacesOf(given.has('local') ? 'local' : (given.get('in') ?? '')),
     toolTypes: server === undefined ? kind.toolTypes : MCP_TYPES,
     tags: [...kind.tags, ...(tag === undefined ? [] : [tag])],
+    server: server === undefined || server === '*' ? null : serverName(server.replace(/_mcp$/, '')),
   }
 }
 

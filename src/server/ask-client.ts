@@ -1,17 +1,14 @@
 import { randomBytes } from 'node:crypto'
-import type { ClientCapabilities, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server'
-import {
-  CLIENT_CAPABILITIES_META_KEY,
-  createRequestStateCodec,
-  inputRequired,
-  inputResponse,
-} from '@modelcontextprotocol/server'
+import type { InputRequiredResult, ServerContext } from '@modelcontextprotocol/server'
+import { createRequestStateCodec, inputRequired, inputResponse } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { changeLines } from '../kernel/change-lines.ts'
 import { answerAct } from '../meta/answer-act.ts'
 import type { Client } from '../meta/meta.ts'
 import type { Reply } from '../shared/reply.ts'
 import type { Endpoint } from './build-server.ts'
+import type { Abilities } from './client-abilities.ts'
+import { cannotAnswer } from './client-abilities.ts'
 
 /** Below what clients wait for a tool: whoever thinks longer answers with `kiwi approve`. */
 const PATIENCE_MS = 50_000
@@ -23,21 +20,24 @@ const Filled = z.object({
   decision: z.enum(['once', 'run', 'reject']),
   reason: z.string().max(500).optional(),
 })
-const Envelope = z.looseObject({
-  [CLIENT_CAPABILITIES_META_KEY]: z
-    .looseObject({ elicitation: z.looseObject({ form: z.unknown(), url: z.unknown() }).partial().optional() })
-    .optional(),
-})
-const State = z.object({ approval_id: z.string() })
+const Carried = z
+  .object({ inputResponses: z.record(z.string(), z.json()), requestState: z.string() })
+  .partial()
+const State = z.object({ approval_id: z.string(), carried: Carried })
+
+/** What came for a server behind: it waits, sealed, while a person is asked about the call itself. */
+export type Carried = z.infer<typeof Carried>
 
 interface Occasion {
   readonly ctx: ServerContext
   readonly era: 'legacy' | 'modern'
   readonly client: Client
-  readonly capabilities: ClientCapabilities | undefined
+  readonly abilities: Abilities
 }
 
-type Asked = (call: () => Promise<Reply>) => Promise<Reply | InputRequiredResult>
+/** The call may itself end in what an upstream wants to know. */
+type Answer = Reply | InputRequiredResult
+type Asked = (call: (carried: Carried) => Promise<Answer>) => Promise<Answer>
 
 /**
  * Asks the person at the client about a call that waits for one, where the client can show a form. The answer goes the
@@ -82,7 +82,7 @@ export function createAsking(endpoint: Endpoint): (occasion: Occasion) => Asked 
     return { approval_id, form: formOf([summary, ...changes].join('\n')) }
   }
 
-  const askNow = async (occasion: Occasion, call: () => Promise<Reply>, waiting: Reply): Promise<Reply> => {
+  const askNow = async (occasion: Occasion, call: () => Promise<Answer>, waiting: Reply): Promise<Answer> => {
     const { approval_id, form } = await formFor(waiting)
     const { mcpReq } = occasion.ctx
     const answer = await mcpReq
@@ -92,21 +92,39 @@ export function createAsking(endpoint: Endpoint): (occasion: Occasion) => Asked 
     return answer !== null && (await decide(approval_id, answer, occasion)) ? call() : waiting
   }
 
-  return (occasion) => async (call) => {
+  return (occasion) => async (make) => {
     const { ctx, era } = occasion
     const { mcpReq } = ctx
     const given = inputResponse(mcpReq.inputResponses, KEY)
     const state = given.kind === 'elicit' ? await verified(codec, ctx) : null
     if (given.kind === 'elicit' && state !== null) await decide(state.approval_id, given, occasion)
+    const carried = state?.carried ?? carriedBy(ctx)
+    const call = (): Promise<Answer> => make(carried)
     const reply = await call()
-    if (reply.status !== 'approval_required' || state !== null || !canShowForm(occasion)) return reply
+    if (
+      'resultType' in reply ||
+      reply.status !== 'approval_required' ||
+      state !== null ||
+      !canShowForm(occasion)
+    )
+      return reply
     if (era === 'legacy') return askNow(occasion, call, reply)
     const { approval_id, form } = await formFor(reply)
     return inputRequired({
       inputRequests: { [KEY]: inputRequired.elicit(form) },
-      requestState: await codec.mint({ approval_id }, ctx),
+      requestState: await codec.mint({ approval_id, carried }, ctx),
     })
   }
+}
+
+function carriedBy({ mcpReq }: ServerContext): Carried {
+  const { inputResponses } = mcpReq
+  const requestState: unknown = mcpReq.requestState()
+  const { data = {} } = Carried.safeParse({
+    ...(inputResponses === undefined ? {} : { inputResponses }),
+    ...(typeof requestState === 'string' ? { requestState } : {}),
+  })
+  return data
 }
 
 interface Elicited {
@@ -125,10 +143,8 @@ async function verified(
   }
 }
 
-function canShowForm({ ctx, era, capabilities }: Occasion): boolean {
-  const { [CLIENT_CAPABILITIES_META_KEY]: declared } = Envelope.parse(ctx.mcpReq.envelope ?? {})
-  const { elicitation } = (era === 'modern' ? declared : capabilities) ?? {}
-  return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
+function canShowForm({ abilities: { capabilities } }: Occasion): boolean {
+  return cannotAnswer(capabilities, { method: 'elicitation/create', params: {} }) === null
 }
 
 type Form = Parameters<typeof inputRequired.elicit>[0]

@@ -1,18 +1,32 @@
-import type { McpServerFactory, ServerContext } from '@modelcontextprotocol/server'
+import type {
+  CallToolResult,
+  InputRequiredResult,
+  McpServerFactory,
+  ServerContext,
+} from '@modelcontextprotocol/server'
 import { ProtocolError, Server } from '@modelcontextprotocol/server'
 import type { Client, Meta } from '../meta/meta.ts'
 import { errorReply } from '../meta/reply.ts'
 import { INSTRUCTIONS, TOOLS } from '../meta/tools.ts'
-import type { Report } from '../shared/progress.ts'
+import { systemClock } from '../shared/clock.ts'
 import type { Reply } from '../shared/reply.ts'
+import type { TaskRows } from '../store/tasks.ts'
 import { createAsking } from './ask-client.ts'
+import type { CallParams } from './call-lane.ts'
+import { offerLane } from './call-lane.ts'
+import { abilitiesOf } from './client-abilities.ts'
 import { createRoot } from './client-root.ts'
+import { deferred } from './deferred.ts'
+import type { Making } from './parked-call.ts'
+import { openParkedCalls } from './parked-calls.ts'
+import { pushTalk } from './push-talk.ts'
+import { TASKS_EXTENSION, openTasks } from './tasks.ts'
 
 /** What the endpoint needs to know besides the protocol. */
 export interface Endpoint {
   readonly version: string
   /** Opened with the first call, so that listing the tools waits for nothing. */
-  readonly open: () => Promise<Meta>
+  readonly open: () => Promise<Meta & { readonly tasks: TaskRows }>
   readonly principal: string
   readonly newSession: () => string
   /** Where the server was started: the project when a client names none. */
@@ -27,11 +41,17 @@ export function buildServer(endpoint: Endpoint): McpServerFactory {
   /** Requests of the newer era stand alone; together they are one session. */
   const shared = endpoint.newSession()
   const asking = createAsking(endpoint)
+  const parked = openParkedCalls(endpoint.principal)
+  const tasks = openTasks({
+    rows: async () => (await endpoint.open()).tasks,
+    clock: systemClock,
+    ids: endpoint.newSession,
+  })
   return ({ era }) => {
     const server = new Server(
       { name: 'kiwi', version: endpoint.version },
       {
-        capabilities: { tools: {} },
+        capabilities: { tools: {}, logging: {}, extensions: { [TASKS_EXTENSION]: {} } },
         instructions: INSTRUCTIONS,
         cacheHints: { 'tools/list': { ttlMs: 3_600_000, cacheScope: 'public' } },
       },
@@ -40,52 +60,60 @@ export function buildServer(endpoint: Endpoint): McpServerFactory {
     const root = createRoot(endpoint.folder)
     server.setNotificationHandler('notifications/roots/list_changed', () => root.forget())
     const hasRoots = (): boolean => era === 'legacy' && server.getClientCapabilities()?.roots !== undefined
+    let level: string | null = null
+    server.setRequestHandler('logging/setLevel', ({ params }) => {
+      level = params.level
+      return {}
+    })
     server.setRequestHandler('tools/list', () => ({ tools: TOOLS.map((tool) => ({ ...tool })) }))
-    server.setRequestHandler('tools/call', async ({ params }, ctx) => {
+    const respond = async (params: CallParams, ctx: ServerContext): Promise<Answer> => {
       const client: Client = {
         principal: endpoint.principal,
         session,
         kind: 'agent',
         protocol: server.getNegotiatedProtocolVersion(),
         defaultProject: () => (hasRoots() ? root.of(ctx) : Promise.resolve(endpoint.folder)),
-        report: reporterOf(ctx),
       }
-      const asked = asking({ ctx, era, client, capabilities: server.getClientCapabilities() })
-      const reply = await asked(() => answer(endpoint, params, client, ctx))
-      if ('resultType' in reply) return reply
-      if (!TOOL_NAMES.has(params.name))
-        throw new ProtocolError(INVALID_PARAMS, reply.error?.message ?? 'Unknown tool', reply.error)
-      return {
-        content: [{ type: 'text' as const, text: JSON.stringify(reply, null, 2) }],
-        structuredContent: { ...reply },
-        isError: reply.status === 'error',
-      }
-    })
+      const abilities = abilitiesOf({ era, ctx, opened: server.getClientCapabilities(), level })
+      const call: Making = (talk, signal) => answer(endpoint, params, { ...client, ...talk }, signal)
+      const occasion = { ctx, params, abilities }
+      const make = (): Promise<Reply | InputRequiredResult> =>
+        era === 'modern' ? parked.make(occasion, call) : call(pushTalk(ctx, abilities), ctx.mcpReq.signal)
+      const resumed = era === 'modern' ? await parked.resume(occasion) : null
+      const reply = resumed ?? (await asking({ ctx, era, client, abilities })(make))
+      return 'resultType' in reply ? reply : resultOf(params.name, reply)
+    }
+    server.setRequestHandler('tools/call', ({ params }, ctx) =>
+      deferred({ ctx, principal: endpoint.principal, respond: (same) => respond(params, same) }, tasks),
+    )
+    if (era === 'legacy') offerLane(server, respond)
+    tasks.attach(server, endpoint.principal)
     return server
   }
 }
 
-/** Only who gave a token for it hears of progress. What cannot be told is not worth failing for. */
-function reporterOf({ mcpReq }: ServerContext): Report | undefined {
-  const { _meta: { progressToken } = {} } = mcpReq
-  if (progressToken === undefined) return undefined
-  return ({ message, seconds }) => {
-    mcpReq
-      .notify({ method: 'notifications/progress', params: { progressToken, progress: seconds, message } })
-      .catch(() => undefined)
+type Answer = CallToolResult | InputRequiredResult
+
+function resultOf(tool: string, reply: Reply): CallToolResult {
+  if (!TOOL_NAMES.has(tool))
+    throw new ProtocolError(INVALID_PARAMS, reply.error?.message ?? 'Unknown tool', reply.error)
+  return {
+    content: [{ type: 'text', text: JSON.stringify(reply, null, 2) }],
+    structuredContent: { ...reply },
+    isError: reply.status === 'error',
   }
 }
 
 /** Even a store that cannot be opened is an answer. */
 async function answer(
   endpoint: Endpoint,
-  params: { name: string; arguments?: Record<string, unknown> | undefined },
+  params: CallParams,
   client: Client,
-  ctx: ServerContext,
+  signal: AbortSignal,
 ): Promise<Reply> {
   try {
     const meta = await endpoint.open()
-    return await meta.call(params.name, params.arguments, client, ctx.mcpReq.signal)
+    return await meta.call(params.name, params.arguments, client, signal)
   } catch (error) {
     return errorReply(error, { call_id: 'unrecorded', duration_ms: 0 })
   }

@@ -1,10 +1,25 @@
+import type { McpServerFactory } from '@modelcontextprotocol/server'
+import { McpServer } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
-import type { Endpoint } from './build-server.ts'
-import { buildServer } from './build-server.ts'
+import type { CallLane } from './call-lane.ts'
+import { laneOf } from './call-lane.ts'
 import { lineTransport } from './line-transport.ts'
 
 /** Speaks the protocol on standard input and output, in whichever era the client opens. */
-export function openStdio(endpoint: Endpoint): { close(): Promise<void> } {
-  const transport = lineTransport(process.stdin, process.stdout, () => false)
-  return serveStdio(buildServer(endpoint), { transport })
+export function openStdio(build: McpServerFactory): { close(): Promise<void> } {
+  let lane: CallLane | null = null
+  const transport = lineTransport(
+    process.stdin,
+    process.stdout,
+    (message, answer) => lane?.take(message, answer) ?? false,
+  )
+  process.stdin.once('close', () => lane?.close())
+  return serveStdio(
+    async (context) => {
+      const built = await build(context)
+      if (context.era === 'legacy') lane = laneOf(built instanceof McpServer ? built.server : built)
+      return built
+    },
+    { transport },
+  )
 }

@@ -1,5 +1,21 @@
+import type { ToolType } from './tool-type.ts'
+
 /** Groups of tools that are shipped and that policies speak of by name: nobody else can be called so. */
 export const GROUPS = ['filesystem', 'shell', 'git'] as const
+
+const RESERVED: ReadonlySet<string> = new Set([...GROUPS, 'kiwi', 'kiwi-mcp', 'code'])
+
+/** The name of a server as people and policies say it: `mcp_github` is `github`; `mcp_filesystem` stays, as filesystem is ours. */
+export function serverName(id: string): string {
+  const name = id.replace(/^mcp_/, '')
+  return RESERVED.has(name) ? id : name
+}
+
+/** The server that an item is or belongs to, as people say it; null for what has none. */
+export function serverOf(toolType: ToolType, id: string, executor: string | null): string | null {
+  if (toolType === 'mcp_server') return serverName(id)
+  return toolType === 'mcp_tool' && executor !== null ? serverName(executor) : null
+}
 
 /** The group an id belongs to: its own name, or what stands before its first dot. */
 export function groupOf(id: string): (typeof GROUPS)[number] | undefined {

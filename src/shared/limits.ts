@@ -63,6 +63,10 @@ export const LIMITS = {
   /** Characters of a command line, and commands in it. */
   lineCharacters: 64 * 1024,
   lineCommands: 50,
+  /** Tools an upstream may list, bytes of their definitions, and pages they may come in. */
+  listedTools: 2000,
+  listedBytes: 4 * 1024 * 1024,
+  listedPages: 64,
   /** Words of a search query. */
   queryWords: 64,
   /** Bytes of a description in the search index. */

@@ -9,20 +9,30 @@ export interface Progress {
 
 export type Report = (progress: Progress) => void
 
+/** What an upstream and whoever calls have to say to each other while a call runs. */
+export interface Talk {
+  /** Asks whoever calls what an upstream wants to know of them; fails when they cannot be asked. */
+  readonly ask?: Ask | undefined
+  /** Passes on what an upstream tells meanwhile: its log, its progress. */
+  readonly tell?: ((notice: Notice) => void) | undefined
+  /** What can be asked of them, as they declared it: `elicitation`, `sampling`, `roots`. */
+  readonly capabilities?: JsonObject | undefined
+  /** From which level on they hear the log; left out when they do not. */
+  readonly logLevel?: string | undefined
+}
+
 /** How whoever waits for a call can end it and hear of it. */
-export interface Watch {
+export interface Watch extends Talk {
   readonly signal?: AbortSignal | undefined
   readonly report?: Report | undefined
+  /** The session or run that waits for it: what an upstream asks is passed on only where one of them can be meant. */
+  readonly session?: string | undefined
   /** The hash of each path the call may change, as it was looked at before; null for nothing there. */
   readonly seen?: ReadonlyMap<string, string | null>
   /** Each path as the call names it, and as it was judged: what the system calls it, links followed. */
   readonly paths?: ReadonlyMap<string, string>
   /** Whether something that a look into a folder finds may be read as well. */
   readonly mayRead?: (path: string) => boolean
-  /** Asks whoever calls what an upstream wants to know of them; fails when they cannot be asked. */
-  readonly ask?: Ask | undefined
-  /** Passes on what an upstream tells meanwhile: its log, its progress. */
-  readonly tell?: ((notice: Notice) => void) | undefined
 }
 
 /** `elicitation/create`, `sampling/createMessage` or `roots/list`, as the upstream named `from` sent it. */
@@ -39,4 +49,14 @@ export interface Notice {
   readonly from: string
   readonly method: string
   readonly params: JsonObject
+}
+
+/** The part of `given` that is talk. */
+export function talkOf({ ask, tell, capabilities, logLevel }: Talk): Talk {
+  return {
+    ...(ask === undefined ? {} : { ask }),
+    ...(tell === undefined ? {} : { tell }),
+    ...(capabilities === undefined ? {} : { capabilities }),
+    ...(logLevel === undefined ? {} : { logLevel }),
+  }
 }

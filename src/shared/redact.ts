@@ -108,7 +108,7 @@ function base64Looks(bytes: Buffer, shift: number): readonly string[] {
   })
 }
 
-const SECRET_KEY = /authorization|password|passwd|secret|token|api[_-]?key|cookie|credential/i
+export const SECRET_KEY = /authorization|password|passwd|secret|token|api[_-]?key|cookie|credential/i
 
 /** For `JSON.stringify`: a text, or a list of them, under a key that is named like a secret is not written out. */
 export function hideBySecretKey(key: string, value: unknown): unknown {

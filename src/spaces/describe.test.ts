@@ -54,6 +54,7 @@ describe('E2: an item as search sees it', () => {
       parameters: [{ name: 'to_address', description: 'Who gets it' }, { name: 'subject' }],
     })
     expect(await toIndexEntry(item, '/p/mail.yaml', 'stamp')).toEqual({
+      server: null,
       path: '/p/mail.yaml',
       stamp: 'stamp',
       item_id: 'mail',

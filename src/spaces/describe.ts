@@ -1,3 +1,4 @@
+import { serverOf } from '../shared/groups.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { textOf } from '../shared/template.ts'
 import type { ToolType } from '../shared/tool-type.ts'
@@ -24,6 +25,7 @@ export async function toIndexEntry(item: Item, path: string, stamp: string): Pro
     version: manifest.version,
     updated_at: item.updatedAt,
     search_text: searchText(item, isText(manifest) ? await item.files() : []),
+    server: serverOf(manifest.tool_type, item.id, manifest.executor),
   }
 }
 
@@ -51,6 +53,7 @@ export function toRepair(
     version: '0.0.0',
     updated_at: new Date(modified).toISOString(),
     search_text: { parameters: '', body: beginningOf(path, LIMITS.itemBytes) },
+    server: null,
   }
 }
 

@@ -121,7 +121,7 @@ function isEqual(one: JsonValue | undefined, other: JsonValue | undefined): bool
 }
 
 /** From the line of the key to the end of the last line of its value. */
-function linesOf(
+export function linesOf(
   { key, value }: Pair<ParsedNode, ParsedNode | null>,
   text: string,
 ): readonly [number, number] {

@@ -13,6 +13,8 @@ import type { Readings } from './readings.ts'
 import { openReadings, unlessPassing } from './readings.ts'
 import type { Entry } from './scan.ts'
 import { stampAt } from './scan.ts'
+import type { ServerRegistry } from './server-registry.ts'
+import { openServerRegistry } from './server-registry.ts'
 
 /** A space of plain files: a project's `.ai` or the user's. */
 export interface FileSpace {
@@ -43,6 +45,8 @@ export interface FileSpace {
 /** Where a file space lies. */
 interface Place extends LookedAt {
   readonly space: 'project' | 'user'
+  /** The servers that a file of the space lists; left out, nothing of other spaces is inherited. */
+  readonly servers?: ServerRegistry
 }
 
 /** A file that is no item, and why. */
@@ -58,6 +62,7 @@ const MOST_TRIES = 10
 
 export function openFileSpace(place: Place, clock: Clock): FileSpace {
   const { space, root } = place
+  const { servers = openServerRegistry({ ...place, below: null, shipped: async () => null }) } = place
   let byStem: ReadonlyMap<string, readonly Entry[]> = new Map()
   /** Items whose id is not their file's name: known only once everything was read, so read only on a miss. */
   let byDeclaredId: Promise<ReadonlyMap<string, readonly Entry[]>> | null = null
@@ -82,18 +87,28 @@ export function openFileSpace(place: Place, clock: Clock): FileSpace {
     space,
     root,
     get generation() {
-      return look.generation
+      return look.generation + servers.generation
     },
-    freshen: (now) => look.freshen(now),
-    catchUp: () => look.catchUp(),
+    freshen(now) {
+      look.freshen(now)
+      servers.freshen()
+    },
+    async catchUp() {
+      await look.catchUp()
+      await servers.read()
+    },
     isCurrent(item) {
+      if (item.form === 'entry') return servers.isCurrent(item)
       const entry = item.path === null ? undefined : look.entries.get(item.path)
       return entry !== undefined && stampAt(entry) === entry.stamp
     },
     async find(ref, itemType) {
       for (let tries = 1; ; tries++) {
         try {
-          return await findNow(ref, itemType)
+          const found = await findNow(ref, itemType)
+          // A file of its own says more than an entry among others.
+          if (found !== null || itemType !== 'mcp' || ref.category !== null) return found
+          return await servers.find(ref.name)
         } catch (error) {
           if (!(error instanceof ChangedMeanwhile) || tries >= MOST_TRIES) throw error
         }
@@ -101,13 +116,20 @@ export function openFileSpace(place: Place, clock: Clock): FileSpace {
       }
     },
     pathOf: (ref, itemType) => fileNamed(ref, itemType, byStem.get(ref.name) ?? [])?.path ?? null,
-    read: (paths) =>
-      readAll(
+    async read(paths) {
+      const { items, faults } = await readAll(
         paths.flatMap((path) => look.entries.get(path) ?? []),
         readings,
-      ),
-    stamps: () => new Map([...look.entries.values()].map(({ path, stamp }) => [path, stamp])),
-    faults: () => look.faults,
+      )
+      const listed = paths.flatMap((path) => servers.last.items.get(path) ?? [])
+      return { items: [...items, ...listed], faults }
+    },
+    stamps: () =>
+      new Map([
+        ...[...look.entries.values()].map(({ path, stamp }) => [path, stamp] as const),
+        ...[...servers.last.items].map(([path, { contentHash }]) => [path, contentHash] as const),
+      ]),
+    faults: () => [...look.faults, ...servers.last.faults],
     close: () => look.close(),
   }
 }

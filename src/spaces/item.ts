@@ -29,8 +29,8 @@ export interface Item {
   readonly files: () => Promise<readonly ItemFile[]>
 }
 
-/** A manifest by itself, a folder with one, a markdown document, a single script, or a row of the store. */
-type ItemForm = 'manifest' | 'folder' | 'document' | 'script' | 'row'
+/** A manifest by itself, a folder with one, a markdown document, a single script, an entry of a file that lists servers, or a row of the store. */
+type ItemForm = 'manifest' | 'folder' | 'document' | 'script' | 'entry' | 'row'
 
 /** The file that holds the text of a piece of knowledge. */
 export const BODY = 'content.md'

@@ -11,7 +11,8 @@ import type { NewVersion, SpaceName, Store } from '../store/store.ts'
 import { openFileSpace } from './file-space.ts'
 import type { Item } from './item.ts'
 import type { Lookup } from './lookup.ts'
-import { notFound, openLookup } from './lookup.ts'
+import { openLookup } from './lookup.ts'
+import { notFound } from './not-found.ts'
 import { MOST_SHELVED } from './shelf.ts'
 
 let place: StoreFolder
@@ -89,6 +90,8 @@ function open(): Lookup {
   return openLookup(place.folder, spaces, {
     store,
     items,
+    listings: new Map(),
+    listed: new Map(),
     reserved: () => store.registry.reserved(),
     freshen,
   })
@@ -310,7 +313,7 @@ describe('E2: the search index is made equal to the files', () => {
   const sync = async () => {
     updates.length = 0
     lookup.freshen(true)
-    return lookup.syncIndex()
+    return (await lookup.syncIndex()).faults
   }
 
   test('only what changed is written', async () => {

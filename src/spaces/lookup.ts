@@ -1,4 +1,4 @@
-import { KiwiError, messageOf } from '../shared/errors.ts'
+import { messageOf } from '../shared/errors.ts'
 import type { ItemRef } from '../shared/ids.ts'
 import { ItemName } from '../shared/ids.ts'
 import { isJsonObject } from '../shared/json.ts'
@@ -9,7 +9,10 @@ import { SPACES } from '../store/store.ts'
 import { toIndexEntry, toRepair } from './describe.ts'
 import type { Fault, FileSpace } from './file-space.ts'
 import { findAmong } from './find-among.ts'
+import { createServers } from './find-servers.ts'
 import type { Item } from './item.ts'
+import type { Indexed, Listed, Server } from './listed.ts'
+import { openListed } from './listed.ts'
 import type { Shelf } from './shelf.ts'
 import { prefetch } from './shelf.ts'
 
@@ -40,9 +43,15 @@ export interface Lookup {
   versions(name: ItemName): Promise<readonly string[]>
   /** Brings these ids and their executors from the store into memory, in one query. */
   prefetch(names: readonly string[]): Promise<void>
-  /** Looks at the files and makes the search index equal to them. Returns what could not be read. */
-  syncIndex(): Promise<readonly Fault[]>
+  /** Looks at the files and makes the search index equal to them and to what servers list. */
+  syncIndex(): Promise<Indexed>
   readonly roots: readonly IndexedSpace[]
+  /** Every server that is switched on and not shipped, as far as the index knows. */
+  servers(): Promise<readonly Server[]>
+  /** The server that a name, or the one in front of its first dot, stands for. */
+  readonly serverFor: Listed['serverFor']
+  /** When and how a server was last asked what it has, by the key of it; null when it never was. */
+  readonly listing: Listed['listing']
 }
 
 interface Broken {
@@ -63,11 +72,25 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
     generation += 1
   }
   const sync = createSync(spaces, shelf)
+  const roots = spaces.map(({ space, root }) => ({ space, root }))
+  const among = (
+    refs: readonly ItemRef[],
+    itemTypes: readonly ItemType[],
+    source?: SpaceName,
+  ): Promise<Item | null> => findAmong(spaces, shelf, { refs, itemTypes, source })
+  const listed = openListed(shelf, {
+    findServer: (name) => among(spellings({ name, category: null, version: null }, 'mcp'), ['mcp']),
+    findFile: (name) => among([{ name, category: null, version: null }], ['tool']),
+  })
+  const servers = createServers({ roots, shelf, listed, generation: () => generation })
 
   return {
     projectPath,
     spaces,
-    roots: spaces.map(({ space, root }) => ({ space, root })),
+    roots,
+    servers,
+    serverFor: (name) => listed.serverFor(name),
+    listing: (key) => listed.listing(key),
     get generation() {
       return generation
     },
@@ -78,14 +101,12 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
     },
     async find(ref, itemType, source) {
       const itemTypes = itemType === 'tool' ? TOOL_IN_THE_WIDE_SENSE : [itemType]
-      const find = (refs: readonly ItemRef[]): Promise<Item | null> =>
-        findAmong(spaces, shelf, { refs, itemTypes, source })
-      const item = await find(spellings(ref, itemType))
+      const item = await among(spellings(ref, itemType), itemTypes, source)
       if (item !== null || itemType !== 'tool') return item
-      const other = await otherName(ref, (name) =>
-        findAmong(spaces, shelf, { refs: [{ ...ref, name, version: null }], itemTypes: ['mcp'] }),
-      )
-      return other === null ? null : find([other])
+      const other = await otherName(ref, (name) => among([{ ...ref, name, version: null }], ['mcp']))
+      const found = other === null ? null : await among([other], itemTypes, source)
+      if (found !== null) return found
+      return source === undefined || source === 'mcp' ? listed.find(ref) : null
     },
     standing: (name, itemType, source) =>
       findAmong(spaces, shelf, {
@@ -95,6 +116,9 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
       }),
     async executorOf({ manifest: { executor }, space: own }) {
       if (executor === null) return null
+      // What a server lists stands on that server, wherever it lies.
+      if (own === 'mcp')
+        return among([{ name: ItemName.parse(executor), category: null, version: null }], ['mcp'])
       const below = spaces.filter(({ space }) => SPACES.indexOf(space) >= SPACES.indexOf(own))
       const refs = [{ name: executor, category: null, version: null }]
       return findAmong(below, shelf, { refs, itemTypes: TOOL_IN_THE_WIDE_SENSE })
@@ -111,7 +135,9 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
     async syncIndex() {
       for (const space of spaces) await space.catchUp()
       freshen()
-      return sync()
+      const faults = await sync()
+      const upstreams = await listed.sync(await servers())
+      return { faults: [...faults, ...upstreams.faults], places: [...roots, ...upstreams.places] }
     },
   }
 }
@@ -157,7 +183,7 @@ const TOOL_IN_THE_WIDE_SENSE: readonly ItemType[] = ['tool', 'directive', 'mcp',
 const NOT_DOCUMENTS: readonly ItemType[] = ['tool', 'directive', 'mcp']
 
 /** A space that did not change since it was last looked at is not looked at again. */
-function createSync(spaces: readonly FileSpace[], shelf: Shelf): Lookup['syncIndex'] {
+function createSync(spaces: readonly FileSpace[], shelf: Shelf): () => Promise<readonly Fault[]> {
   const synced = new Map<FileSpace, { generation: number; faults: readonly Fault[] }>()
   return async () => {
     const faults: Fault[] = []
@@ -222,39 +248,4 @@ async function update(
   } catch (error) {
     return [{ path: place.root, reason: `What is new in "${place.root}" is not found: ${messageOf(error)}` }]
   }
-}
-
-/** The same, with the versions there are of what exists under another one. */
-export async function versionNotFound(
-  ref: ItemRef,
-  itemType: ItemType,
-  lookup: Pick<Lookup, 'find' | 'versions'>,
-): Promise<KiwiError> {
-  const there = ref.version === null ? null : await lookup.find({ ...ref, version: null }, itemType)
-  if (there === null) return notFound(ref, itemType)
-  const versions = [...new Set([...(await lookup.versions(ref.name)), there.manifest.version])]
-  const { message, details } = notFound(ref, itemType)
-  return new KiwiError('NOT_FOUND', message, {
-    hint: `It has ${versions.slice(0, MOST_NAMED).join(', ')}${versions.length > MOST_NAMED ? ' and others' : ''}`,
-    fix: {
-      call: 'load',
-      arguments: {
-        item_type: itemType,
-        item_id: ref.category === null ? ref.name : `${ref.category}/${ref.name}`,
-      },
-    },
-    details: { ...details, versions },
-  })
-}
-
-const MOST_NAMED = 10
-
-export function notFound(ref: ItemRef, itemType: ItemType): KiwiError {
-  const named = ref.category === null ? ref.name : `${ref.category}/${ref.name}`
-  const asked = ref.version === null ? named : `${named}@${ref.version}`
-  return new KiwiError('NOT_FOUND', `Cannot find ${itemType} "${asked}"`, {
-    hint: 'Search for it: the id may be spelled differently, or it may be in another project',
-    fix: { call: 'search', arguments: { query: ref.name.replaceAll(/[_.-]+/g, ' ') } },
-    details: { item_type: itemType, item_id: asked },
-  })
 }

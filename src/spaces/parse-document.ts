@@ -1,7 +1,7 @@
 import type { Document, LineCounter, Node } from 'yaml'
 import { KiwiError } from '../shared/errors.ts'
-import type { JsonObject } from '../shared/json.ts'
-import { assertPlain, isObject, isUnsafeKey } from '../shared/json.ts'
+import type { JsonObject, JsonValue } from '../shared/json.ts'
+import { assertPlain, isJsonObject, isUnsafeKey } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { textOf } from '../shared/template.ts'
 
@@ -11,19 +11,26 @@ export async function parseDocument(text: string, where: string): Promise<JsonOb
 }
 
 /** A document, and where in its text a value stands. */
-interface Located {
-  readonly value: JsonObject
+interface Located<T extends JsonValue = JsonObject> {
+  readonly value: T
   /** The place of a key or entry; of the nearest thing around it when it is not there. */
   readonly at: (path: readonly PropertyKey[]) => Position
 }
 
-interface Position {
+export interface Position {
   readonly line: number
   readonly column: number
 }
 
 /** The same, for whoever has to say where something is wrong. */
 export async function parseLocated(text: string, where: string): Promise<Located> {
+  const { value, at } = await parseValue(text, where)
+  if (!isJsonObject(value)) throw parseError(where, 'it is not a mapping of keys to values')
+  return { value, at }
+}
+
+/** The same for what may be anything, such as a list. */
+export async function parseValue(text: string, where: string): Promise<Located<JsonValue>> {
   if (Buffer.byteLength(text) > LIMITS.itemBytes) {
     throw new KiwiError(
       'MESSAGE_TOO_LARGE',
@@ -37,10 +44,9 @@ export async function parseLocated(text: string, where: string): Promise<Located
     throw parseError(where, `${fault.reason} (line ${line}, column ${col})`)
   }
   const value: unknown = document.toJS({ maxAliasCount: 0 })
-  if (!isObject(value)) throw parseError(where, 'it is not a mapping of keys to values')
   assertPlain(value, `"${where}"`, 'PARSE_ERROR')
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the core schema yields JSON values only
-  return { value: value as JsonObject, at: await locate(document, lines) }
+  return { value: value as JsonValue, at: await locate(document, lines) }
 }
 
 async function locate(document: Document, lines: LineCounter): Promise<Located['at']> {
@@ -134,4 +140,11 @@ async function findFault(document: Document): Promise<DocumentFault | null> {
 
 function parseError(where: string, reason: string): KiwiError {
   return new KiwiError('PARSE_ERROR', `Cannot read "${where}": ${reason}`)
+}
+
+/** Where a fault of reading says it is; the beginning when it does not say. */
+export function positionIn(error: unknown): Position {
+  const [, line = 1, column = 1] =
+    error instanceof KiwiError ? (/\(line (\d+), column (\d+)\)$/.exec(error.message) ?? []) : []
+  return { line: Number(line), column: Number(column) }
 }

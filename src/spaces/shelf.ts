@@ -1,5 +1,6 @@
 import type { ItemRef } from '../shared/ids.ts'
 import { ItemName } from '../shared/ids.ts'
+import type { Listing } from '../store/catalog.ts'
 import type { Store, StoredVersion } from '../store/store.ts'
 import type { Item } from './item.ts'
 import { readManifest } from './manifest.ts'
@@ -12,6 +13,9 @@ export interface Shelf {
   readonly store: Store
   readonly reserved: () => Promise<ReadonlySet<string>>
   readonly items: Map<string, Item | null>
+  /** What upstreams list, by what it is kept under. */
+  readonly listings: Map<string, Listing | null>
+  readonly listed: Map<string, Item | null>
   /** Empties the shelf when the registry changed, and says how often it did; a patient one has just looked. */
   readonly freshen: (isPatient?: boolean) => number
 }
@@ -31,6 +35,23 @@ export async function prefetch(shelf: Shelf, names: readonly string[]): Promise<
     if (items.size <= MOST_SHELVED) break
     items.delete(oldest)
   }
+}
+
+/** What is kept, or read and kept then, unless the store changed meanwhile. */
+export async function shelve<T>(
+  shelf: Shelf,
+  kept: Map<string, T>,
+  key: string,
+  read: () => Promise<T>,
+): Promise<T> {
+  const before = shelf.freshen()
+  const known = kept.get(key)
+  if (known !== undefined) return known
+  const made = await read()
+  if (shelf.freshen() !== before) return made
+  if (kept.size >= MOST_SHELVED) kept.clear()
+  kept.set(key, made)
+  return made
 }
 
 /** What an id means in the store, or null. */

@@ -10,11 +10,11 @@ export function signedTextOf({ text, raw }: Item, files: readonly ItemFile[]): s
   return carrier === undefined ? null : decode(carrier.content)
 }
 
-/** The name of the file that carries the lines: it decides how a comment is written. Null in the registry. */
+/** The name of the file that carries the lines: it decides how a comment is written. Null in the registry, and for an entry among others. */
 export function signedFileName({ path, form, raw: { _file } }: Item): string | null {
   if (typeof _file === 'string') return _file
+  if (form === 'row' || form === 'entry') return null
   if (path !== null) return basename(path)
-  if (form === 'row') return null
   return form === 'document' ? BODY : 'tool.yaml'
 }
 

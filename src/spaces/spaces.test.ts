@@ -98,7 +98,7 @@ describe('S11: the project path', () => {
     mkdirSync(join(place.folder, 'empty'))
     const lookup = spaces.at(join(place.folder, 'empty'))
     expect(await spaceOf(lookup, 'bash_runtime')).toBe('builtin')
-    expect(await lookup.syncIndex()).toEqual([])
+    expect((await lookup.syncIndex()).faults).toEqual([])
   })
 
   test('spellings of one folder are one project', () => {

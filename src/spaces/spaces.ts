@@ -2,14 +2,19 @@ import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Clock } from '../shared/clock.ts'
 import { KiwiError } from '../shared/errors.ts'
+import { ItemName } from '../shared/ids.ts'
 import type { Log } from '../shared/log.ts'
 import type { Store } from '../store/store.ts'
 import type { FileSpace } from './file-space.ts'
 import { openFileSpace } from './file-space.ts'
+import type { Item } from './item.ts'
 import type { Lookup } from './lookup.ts'
 import { openLookup } from './lookup.ts'
 import { seed } from './seed.ts'
+import type { ServerRegistry } from './server-registry.ts'
+import { openServerRegistry } from './server-registry.ts'
 import type { Shelf } from './shelf.ts'
+import { findShelved } from './shelf.ts'
 
 /** The spaces of every project this process serves. */
 export interface Spaces {
@@ -27,18 +32,38 @@ interface SpacesMeans {
   readonly watchLog?: Log | undefined
 }
 
+interface Place {
+  readonly space: FileSpace['space']
+  readonly root: string
+  /** The folder that no link may lead out of. */
+  readonly within: string | null
+}
+
 /** A server that saw many projects keeps only those used last. */
 const MOST_PROJECTS = 64
 
 export async function openSpaces(means: SpacesMeans): Promise<Spaces> {
   const { store, clock, userSpace, watchLog } = means
   await seed(store, means.builtinFolder)
-  const open = (space: FileSpace['space'], root: string, within: string | null): FileSpace => {
-    const onFault = (reason: string): void => watchLog?.warn('watch.off', { folder: root, reason })
-    return openFileSpace({ space, root, within, onWatchFault: watchLog && onFault }, clock)
-  }
-  const user = open('user', userSpace, null)
   const shelf = openShelf(store, clock)
+  const shipped = async (id: string): Promise<Item | null> => {
+    const name = ItemName.safeParse(id)
+    const found = name.success
+      ? await findShelved(shelf, { name: name.data, category: null, version: null })
+      : null
+    return found?.space === 'builtin' && found.manifest.tool_type === 'mcp_server' ? found : null
+  }
+  const open = (servers: ServerRegistry, { space, root, within }: Place): FileSpace => {
+    const onFault = (reason: string): void => watchLog?.warn('watch.off', { folder: root, reason })
+    return openFileSpace({ space, root, within, servers, onWatchFault: watchLog && onFault }, clock)
+  }
+  const userPlace: Place = { space: 'user', root: userSpace, within: null }
+  const userServers = openServerRegistry({ ...userPlace, below: null, shipped })
+  const user = open(userServers, userPlace)
+  const openProject = (folder: string): FileSpace => {
+    const place: Place = { space: 'project', root: join(folder, '.ai'), within: folder }
+    return open(openServerRegistry({ ...place, below: userServers, shipped }), place)
+  }
   const lookups = new Map<string, Lookup>()
   return {
     at(projectPath) {
@@ -56,7 +81,7 @@ export async function openSpaces(means: SpacesMeans): Promise<Spaces> {
           `Cannot use "${folder.slice(0, 256)}" as the project: it is not a folder`,
         )
       }
-      const own = folder === null ? [] : [open('project', join(folder, '.ai'), folder)]
+      const own = folder === null ? [] : [openProject(folder)]
       const lookup = openLookup(folder, [...own, user], shelf)
       lookups.set(key, lookup)
       const [oldest] = lookups
@@ -87,12 +112,16 @@ const FRESH_MS = 100
 
 function openShelf(store: Store, clock: Clock): Shelf {
   const items: Shelf['items'] = new Map()
+  const listings: Shelf['listings'] = new Map()
+  const listed: Shelf['listed'] = new Map()
   let reserved: Promise<ReadonlySet<string>> | null = null
   let generation = store.generation()
   let lookedAt = clock.monotonic()
   return {
     store,
     items,
+    listings,
+    listed,
     reserved() {
       reserved ??= store.registry.reserved().catch((error: unknown) => {
         reserved = null
@@ -107,7 +136,7 @@ function openShelf(store: Store, clock: Clock): Shelf {
       if (now !== generation) {
         generation = now
         reserved = null
-        items.clear()
+        for (const kept of [items, listings, listed]) kept.clear()
       }
       return now
     },

@@ -39,7 +39,11 @@ export interface CatalogTool {
 /** What is known of upstreams without asking them. Every write grows the generation of the store. */
 export interface Catalog {
   listing(key: string): Promise<Listing | null>
+  /** Another one when anything but the time of the listing has changed; null when there is none. */
+  revision(key: string): Promise<string | null>
   tools(key: string): Promise<readonly CatalogTool[]>
+  /** The names of those it lists. */
+  names(key: string): Promise<readonly string[]>
   tool(key: string, name: string): Promise<CatalogTool | null>
   /** A listing with all its tools, in place of the one before, in one transaction. */
   put(listing: Listing, tools: readonly CatalogTool[]): Promise<void>

@@ -1,9 +1,11 @@
 import type { JsonObject } from '../shared/json.ts'
 import type { ItemType, ToolType } from '../shared/tool-type.ts'
+import type { Catalog } from './catalog.ts'
 import type { Grants } from './grants.ts'
 import type { Runs } from './runs.ts'
 import type { Approvals, Claim } from './approvals.ts'
 import type { Limits } from './limits.ts'
+import type { TaskRows } from './tasks.ts'
 import type { UndoLog } from './undo.ts'
 
 /**
@@ -20,6 +22,8 @@ export interface Store {
   readonly limits: Limits
   readonly undo: UndoLog
   readonly grants: Grants
+  readonly catalog: Catalog
+  readonly tasks: TaskRows
   /** Why nothing can be written here, or null. A store that cannot be written still answers what it can. */
   readonly readOnlyReason: string | null
   /** A number that grows when the registry or what is trusted changed, in this process or another. Cheap enough for every call. */
@@ -39,10 +43,20 @@ export interface StoreView {
   readonly trustedProjects: Trust['projects']
   readonly grants: Grants['read']
   readonly standing: UndoLog['standing']
+  readonly listed: Catalog['tools']
   readonly readOnlyReason: string | null
 }
 
-export function viewOf({ registry, index, trust, journal, grants, undo, readOnlyReason }: Store): StoreView {
+export function viewOf({
+  registry,
+  index,
+  trust,
+  journal,
+  grants,
+  undo,
+  catalog,
+  readOnlyReason,
+}: Store): StoreView {
   return {
     versions: (toolId) => registry.versions(toolId),
     search: (query) => index.search(query),
@@ -52,6 +66,7 @@ export function viewOf({ registry, index, trust, journal, grants, undo, readOnly
     trustedProjects: () => trust.projects(),
     grants: (tool) => grants.read(tool),
     standing: (limit) => undo.standing(limit),
+    listed: (key) => catalog.tools(key),
     readOnlyReason,
   }
 }
@@ -160,8 +175,8 @@ export interface Registry {
   files(toolId: string, version: string): Promise<readonly ItemFile[]>
 }
 
-/** Where an item lives. Looked up in this order; the registry is the store itself. */
-export const SPACES = ['project', 'user', 'builtin', 'registry'] as const
+/** Where an item lives. Looked up in this order; the registry is the store itself, `mcp` what upstreams list. */
+export const SPACES = ['project', 'user', 'builtin', 'registry', 'mcp'] as const
 export type SpaceName = (typeof SPACES)[number]
 
 /** What search knows of one item in a file space. Registry items are indexed when they are published. */
@@ -178,11 +193,13 @@ export interface IndexEntry {
   readonly version: string
   readonly updated_at: string
   readonly search_text: SearchText
+  /** The server it is or belongs to, as people say it. */
+  readonly server: string | null
 }
 
-/** A file space: its name and the absolute folder it reads. */
+/** A file space and the absolute folder it reads, or an upstream and the key of what it lists. */
 export interface IndexedSpace {
-  readonly space: 'project' | 'user'
+  readonly space: 'project' | 'user' | 'mcp'
   readonly root: string
 }
 
@@ -190,13 +207,15 @@ export interface SearchQuery {
   /** Words to find; none lists everything that fits the filters. */
   readonly words: readonly string[]
   readonly spaces: readonly SpaceName[]
-  /** Roots of the file spaces that may be searched. */
+  /** Roots of the file spaces and upstreams that may be searched. */
   readonly roots: readonly IndexedSpace[]
   readonly itemTypes: readonly ItemType[]
   readonly toolTypes: readonly ToolType[]
   /** A category also covers what is below it: `a` finds `a/b`. */
   readonly category: string | null
   readonly tags: readonly string[]
+  /** One server and its tools; null = all. */
+  readonly server: string | null
   readonly sortBy: 'score' | 'name' | 'updated' | 'downloads'
   readonly limit: number
 }
@@ -221,6 +240,10 @@ export interface SearchIndex {
   known(space: IndexedSpace): Promise<ReadonlyMap<string, string>>
   /** Puts entries in place of those with the same path, and drops paths, in one transaction. */
   update(space: IndexedSpace, put: readonly IndexEntry[], drop: readonly string[]): Promise<void>
+  /** The stamp that the entries of a space have in common; null when there are none. */
+  stampOf(space: IndexedSpace): Promise<string | null>
+  /** Puts entries in place of all that are there, in one transaction. */
+  replace(space: IndexedSpace, entries: readonly IndexEntry[]): Promise<void>
   /**
    * Ranked hits and how many there are in all. An item that a nearer space also has (in the order of SPACES) is
    * left out, unless only its own space is searched.
@@ -249,13 +272,32 @@ interface StoredSignature {
   readonly fingerprint: string
 }
 
+/** How a server of a project is started or reached. */
+export interface Launch {
+  /** The folder with every link followed. */
+  readonly project: string
+  /** The id of the server item. */
+  readonly server: string
+  /** Hash of its command or address. */
+  readonly identity: string
+  readonly kept_at: string
+  /** Who trusted it, or whose call started it first. */
+  readonly kept_by: string
+}
+
 /** Every write of it grows the generation, so that other processes see it. */
 export interface Trust {
   projects(): Promise<readonly TrustedProject[]>
   /** The same again changes nothing. */
   trustProject(project: TrustedProject): Promise<void>
-  /** One that is not there changes nothing. */
+  /** With all that is kept of its servers. One that is not there changes nothing. */
   revokeProject(path: string): Promise<void>
+  /** How this server was started when it was trusted, or first; null for one that was neither. */
+  launch(project: string, server: string): Promise<string | null>
+  /** The first start of a server: what is kept of it already stays. Nothing that was decided changes with it, so the generation does not grow. */
+  keepLaunch(launch: Launch): Promise<void>
+  /** A person's word, in place of what is kept. */
+  trustLaunch(launch: Launch): Promise<void>
   signature(place: string): Promise<StoredSignature | null>
   /** In place of the one that stood there. */
   sign(signature: StoredSignature): Promise<void>

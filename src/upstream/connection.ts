@@ -1,123 +1,117 @@
-import type { ProcessSession } from '../primitives/subprocess/process-session.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
-import { VERSION } from '../shared/version.ts'
-import type { Patience } from './pending.ts'
-import { cancelled, openPending } from './pending.ts'
-import type { Message } from './read-message.ts'
-import { readMessage } from './read-message.ts'
+import { isJsonObject } from '../shared/json.ts'
+import { paramsOf } from './era.ts'
+import type { Terms } from './negotiate.ts'
+import { discover, negotiate } from './negotiate.ts'
+import type { Deliver } from './notices.ts'
+import type { Peer } from './peer.ts'
+import { openPeer } from './peer.ts'
+import type { Description, UpstreamRequest } from './upstream.ts'
+import type { Wire } from './wire.ts'
 
-/** A request on its way to an upstream. */
-export interface UpstreamRequest extends Patience {
-  readonly method: string
-  readonly params: JsonObject
-}
-
-/** One upstream that is up: any number of requests at once, told apart by their numbers. */
+/** One upstream that is up, and known. */
 export interface Connection {
-  /** Fails with CANCELLED, TIMEOUT, TOOL_FAILED, MESSAGE_TOO_LARGE, UPSTREAM_UNAVAILABLE or OUTCOME_UNKNOWN. */
+  readonly description: Description
   request(request: UpstreamRequest): Promise<JsonObject>
-  /** False from the moment on that nothing can be asked any more. */
+  notify(method: string, params: JsonObject): void
+  /** Whether a refusal came because it is of another era than was taken for granted. */
+  isMisjudged(error: unknown): Promise<boolean>
   readonly isOpen: boolean
+  readonly waiting: number
+  readonly skipped: number
+  readonly ended: Promise<void>
+  readonly gone: Promise<string>
   close(): Promise<void>
 }
 
-const PROTOCOL_VERSION = '2025-11-25'
-const SAID_CHARACTERS = 500
-const METHOD_NOT_FOUND = -32601
-
-/** Speaks the handshake; an upstream that does not answer it in time is ended. `id` is how people know it. */
-export async function connect(id: string, session: ProcessSession, startupMs: number): Promise<Connection> {
-  const connection = speak(id, session)
+/** `id` is how people know the upstream. One that cannot be spoken to is ended. */
+export async function connect(id: string, wire: Wire, terms: Terms, onNotice: Deliver): Promise<Connection> {
+  const peer = openPeer(id, wire, onNotice)
+  const { signal } = terms
+  const stop = (): void => void peer.close()
+  signal.addEventListener('abort', stop, { once: true })
   try {
-    const params = {
-      protocolVersion: PROTOCOL_VERSION,
-      capabilities: {},
-      clientInfo: { name: 'kiwi-mcp', version: VERSION },
-    }
-    await connection.request({ method: 'initialize', params, timeoutMs: startupMs, isRepeatable: true })
-    await connection.notify('notifications/initialized')
-    return connection
+    if (signal.aborted) throw closingError(id)
+    const description = await negotiate(peer, terms)
+    wire.agree(description.protocol)
+    if (description.era === 'legacy') peer.tell({ method: 'notifications/initialized' })
+    else listen(peer, description)
+    return connectionOf(peer, description, description === terms.prior)
   } catch (error) {
-    await connection.close()
-    if (!(error instanceof KiwiError) || error.code !== 'TIMEOUT') throw error
-    const { skipped } = connection
-    const noise = skipped === 0 ? '' : `; it wrote ${skipped} lines that are no messages`
-    throw new KiwiError(
-      'UPSTREAM_UNAVAILABLE',
-      `Cannot start "${id}": it does not answer${noise}${lastSaid(session)}`,
-      { cause: error },
-    )
+    await peer.close()
+    throw whyNot(peer, error)
+  } finally {
+    signal.removeEventListener('abort', stop)
   }
 }
 
-interface Speaking extends Connection {
-  notify(method: string): Promise<void>
-  /** Lines that were no messages, and answers that nobody waited for. */
-  readonly skipped: number
+export function closingError(id: string): KiwiError {
+  return new KiwiError('UPSTREAM_UNAVAILABLE', `Cannot use "${id}": Kiwi is closing`)
 }
 
-function speak(id: string, session: ProcessSession): Speaking {
-  const pending = openPending(id)
-  let skipped = 0
-  let isOpen = true
+/** What was wrong with a request that opens is wrong with the upstream. */
+function whyNot({ id, skipped, lastSaid }: Peer, error: unknown): unknown {
+  if (!(error instanceof KiwiError)) return error
+  const extras = { cause: error, retryable: false }
+  if (error.code === 'TOOL_FAILED') return new KiwiError('UPSTREAM_UNAVAILABLE', error.message, extras)
+  if (error.code !== 'TIMEOUT') return error
+  const noise = skipped === 0 ? '' : `; it wrote ${skipped} lines that are no messages`
+  return new KiwiError(
+    'UPSTREAM_UNAVAILABLE',
+    `Cannot start "${id}": it does not answer${noise}${lastSaid()}`,
+    {
+      ...extras,
+      hint: 'Check its command or address, and give it more time with startup_timeout if it needs that',
+    },
+  )
+}
 
-  const send = (message: JsonObject): Promise<void> =>
-    session.send(JSON.stringify({ jsonrpc: '2.0', ...message }))
-  /** What is only told need not arrive. */
-  const tell = (message: JsonObject): void => void send(message).catch(() => {})
-
-  const take = (message: Message | null): void => {
-    if (message?.kind === 'notice') return
-    if (message?.kind === 'request') {
-      const error = { code: METHOD_NOT_FOUND, message: 'Kiwi does not answer this' }
-      tell({ id: message.id, ...(message.method === 'ping' ? { result: {} } : { error }) })
-      return
-    }
-    if (message === null || !pending.settle(message)) skipped += 1
-  }
-
-  const read = async (): Promise<void> => {
-    for await (const line of session.lines) take(readMessage(line))
-    isOpen = false
-    // One that closes its output and lives on is of no more use.
-    const { failure, signal, return_code } = await session.close()
-    const end = failure === null ? `it ended with ${signal ?? `code ${return_code}`}` : TOO_MUCH
-    pending.loseAll(end + lastSaid(session), failure !== null)
-  }
-  const reading = read()
-
+function connectionOf(peer: Peer, description: Description, isAssumed: boolean): Connection {
+  const { era } = description
+  let isProven = !isAssumed || era === 'legacy'
   return {
+    description,
+    async request(request) {
+      const result = await peer.request(request, era)
+      isProven = true
+      return result
+    },
+    notify: (method, params) => peer.tell({ method, params }),
+    async isMisjudged(error) {
+      if (isProven || !(error instanceof KiwiError) || error.code !== 'TOOL_FAILED') return false
+      isProven = await isModern(peer)
+      return !isProven
+    },
     get isOpen() {
-      return isOpen
+      return peer.isOpen
+    },
+    get waiting() {
+      return peer.waiting
     },
     get skipped() {
-      return skipped
+      return peer.skipped
     },
-    notify: (method) => send({ method }),
-    async request({ method, params, ...patience }) {
-      if (patience.signal?.aborted === true) throw cancelled(id)
-      const { number, answer, fail } = pending.wait(patience, (requestId, reason) =>
-        tell({ method: 'notifications/cancelled', params: { requestId, reason } }),
-      )
-      // What could not be written was not asked.
-      send({ id: number, method, params }).catch((error: unknown) =>
-        fail(new KiwiError('UPSTREAM_UNAVAILABLE', `Cannot use "${id}": it has ended`, { cause: error })),
-      )
-      return answer
-    },
-    async close() {
-      isOpen = false
-      await session.close()
-      await reading
-    },
+    ended: peer.ended,
+    gone: peer.gone,
+    close: () => peer.close(),
   }
 }
 
-const TOO_MUCH = 'it sent more at once than is taken'
+const PROBE_MS = 5000
 
-/** The end of what it wrote beside its messages tells most. */
-function lastSaid(session: ProcessSession): string {
-  const line = session.stderr().trimEnd().split('\n').at(-1) ?? ''
-  return line === '' ? '' : `: ${line.slice(0, SAID_CHARACTERS)}`
+async function isModern(peer: Peer): Promise<boolean> {
+  try {
+    return (await discover(peer, PROBE_MS)) !== null
+  } catch {
+    return false
+  }
+}
+
+/** An upstream of the newer era tells of changes only where it was asked to. No request of ours has the number 0. */
+function listen(peer: Peer, { era, capabilities: { tools } }: Description): void {
+  if (!isJsonObject(tools) || tools['listChanged'] !== true) return
+  const wanted = { notifications: { toolsListChanged: true } }
+  const request = { method: 'subscriptions/listen', params: wanted, timeoutMs: 0, isRepeatable: true }
+  peer.tell({ id: 0, method: request.method, params: paramsOf(era, request, 0) })
 }

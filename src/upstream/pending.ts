@@ -1,102 +1,122 @@
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
-import type { Message } from './read-message.ts'
-
-/** How long an answer is waited for, and what its failing to come means. */
-export interface Patience {
-  readonly timeoutMs: number
-  /** When nobody knows whether it was done, it may be sent again. */
-  readonly isRepeatable: boolean
-  readonly signal?: AbortSignal | undefined
-}
+import type { Expiring } from './deadlines.ts'
+import { openDeadlines } from './deadlines.ts'
+import type { Answer, RpcError } from './read-message.ts'
+import type { UpstreamRequest } from './upstream.ts'
 
 /** The requests that wait for an answer, by their numbers. */
 export interface Pending {
-  /** `onGiveUp` hears that nobody waits any more. */
-  wait(patience: Patience, onGiveUp: (number: number, reason: string) => void): Waiting
+  readonly size: number
+  /** `letGo` hears that nobody waits any more. */
+  add(request: UpstreamRequest, letGo: (reason: string) => void): InFlight
+  get(number: number): InFlight | undefined
+  /** The oldest first. */
+  all(): Iterable<InFlight>
   /** False for an answer that nobody waits for. */
   settle(answer: Answer): boolean
   /** The upstream is gone, and with it every answer. */
   loseAll(why: string, isTooLarge: boolean): void
 }
 
-type Answer = Extract<Message, { kind: 'result' | 'error' }>
-
-interface Waiting {
+/** One request that waits. */
+export interface InFlight {
   readonly number: number
+  readonly request: UpstreamRequest
   readonly answer: Promise<JsonObject>
   readonly fail: (error: KiwiError) => void
+  /** Called when it is over, however it ended. */
+  onEnd: (() => void) | null
+  /** Questions of the upstream that whoever waits for it has not answered yet. */
+  asking: number
 }
 
 /** More would only wait. */
 const MOST_WAITING = 1000
-const SAID_CHARACTERS = 500
-
 /** `id` is how people know the upstream. */
 export function openPending(id: string): Pending {
   const waiting = new Map<number, Entry>()
+  const deadlines = openDeadlines(() => waiting.values())
   let last = 0
   return {
-    wait({ timeoutMs, isRepeatable, signal }, onGiveUp) {
+    get size() {
+      return waiting.size
+    },
+    get: (number) => waiting.get(number),
+    all: () => waiting.values(),
+    add(request, letGo) {
       if (waiting.size >= MOST_WAITING)
         throw new KiwiError('OVERLOADED', `Cannot use "${id}": too many calls wait for it`)
+      const { signal, timeoutMs, isRepeatable } = request
       const number = ++last
-      const { promise, resolve, reject } = withResolvers()
+      let settle = NOBODY
+      const answer = new Promise<JsonObject>((resolve, reject) => {
+        settle = { resolve, reject }
+      })
       const end = (): void => {
-        clearTimeout(timer)
         signal?.removeEventListener('abort', cancel)
         waiting.delete(number)
+        entry.onEnd?.()
+      }
+      const succeed = (result: JsonObject): void => {
+        end()
+        settle.resolve(result)
       }
       const fail = (error: KiwiError): void => {
         end()
-        reject(error)
+        settle.reject(error)
       }
       const giveUp = (error: KiwiError, reason: string): void => {
         fail(error)
-        onGiveUp(number, reason)
+        letGo(reason)
       }
       const cancel = (): void => giveUp(cancelled(id), 'cancelled')
-      const timer = setTimeout(() => giveUp(tooLate(id, timeoutMs, isRepeatable), 'timeout'), timeoutMs)
-      signal?.addEventListener('abort', cancel)
-      const succeed = (result: JsonObject): void => {
-        end()
-        resolve(result)
+      const expire = (): void => {
+        // While somebody is asked, it is not the upstream that takes so long.
+        if (entry.asking > 0) entry.deadline = deadlines.in(timeoutMs)
+        else giveUp(tooLate(id, timeoutMs, isRepeatable), 'timeout')
       }
-      waiting.set(number, { succeed, fail, isRepeatable })
-      return { number, answer: promise, fail }
+      signal?.addEventListener('abort', cancel)
+      const deadline = deadlines.in(timeoutMs)
+      const entry: Entry = {
+        number,
+        request,
+        answer,
+        succeed,
+        fail,
+        deadline,
+        expire,
+        onEnd: null,
+        asking: 0,
+      }
+      waiting.set(number, entry)
+      return entry
     },
     settle(answer) {
       const asked = waiting.get(answer.id)
       if (asked === undefined) return false
       if (answer.kind === 'result') asked.succeed(answer.result)
-      else asked.fail(new KiwiError('TOOL_FAILED', `Cannot use "${id}": it says ${shown(answer.message)}`))
+      else asked.fail(answer.error === 'too_deep' ? tooDeep(id) : refused(id, answer.error))
       return true
     },
     loseAll(why, isTooLarge) {
-      for (const { fail, isRepeatable } of waiting.values()) fail(lost(id, why, isRepeatable, isTooLarge))
+      for (const { request, fail } of waiting.values())
+        fail(lost(id, { why, isTooLarge, isRepeatable: request.isRepeatable }))
     },
   }
 }
 
-interface Entry {
+interface Entry extends InFlight, Expiring {
+  deadline: number
   readonly succeed: (result: JsonObject) => void
-  readonly fail: (error: KiwiError) => void
-  readonly isRepeatable: boolean
 }
 
-interface Resolvers {
-  readonly promise: Promise<JsonObject>
+interface Settle {
   readonly resolve: (result: JsonObject) => void
   readonly reject: (error: KiwiError) => void
 }
 
-function withResolvers(): Resolvers {
-  let settle: Omit<Resolvers, 'promise'> = { resolve: () => {}, reject: () => {} }
-  const promise = new Promise<JsonObject>((resolve, reject) => {
-    settle = { resolve, reject }
-  })
-  return { promise, ...settle }
-}
+const NOBODY: Settle = { resolve() {}, reject() {} }
 
 export function cancelled(id: string): KiwiError {
   return new KiwiError('CANCELLED', `Cannot use "${id}": the call was cancelled`)
@@ -112,7 +132,14 @@ function tooLate(id: string, timeoutMs: number, isRepeatable: boolean): KiwiErro
   )
 }
 
-function lost(id: string, why: string, isRepeatable: boolean, isTooLarge: boolean): KiwiError {
+interface Loss {
+  readonly why: string
+  readonly isTooLarge: boolean
+  readonly isRepeatable: boolean
+}
+
+/** Whoever asked for something that may have been done is not told to do it again. */
+export function lost(id: string, { why, isTooLarge, isRepeatable }: Loss): KiwiError {
   const code = isRepeatable ? (isTooLarge ? 'MESSAGE_TOO_LARGE' : 'UPSTREAM_UNAVAILABLE') : 'OUTCOME_UNKNOWN'
   return new KiwiError(
     code,
@@ -121,6 +148,16 @@ function lost(id: string, why: string, isRepeatable: boolean, isTooLarge: boolea
   )
 }
 
-function shown(said: string): string {
-  return JSON.stringify(said.slice(0, SAID_CHARACTERS))
+function tooDeep(id: string): KiwiError {
+  return new KiwiError('TOO_DEEP', `Cannot use "${id}": its answer is nested too deep`)
+}
+
+const SAID_CHARACTERS = 500
+
+/** What it refused with goes along whole, for whoever passes it on. */
+function refused(id: string, error: RpcError): KiwiError {
+  const said = JSON.stringify(error.message.slice(0, SAID_CHARACTERS))
+  return new KiwiError('TOOL_FAILED', `Cannot use "${id}": it says ${said}`, {
+    details: { rpc_error: error },
+  })
 }

@@ -10,19 +10,19 @@ describe('a line of an upstream', () => {
     ],
     [
       { jsonrpc: '2.0', id: 1, error: { code: -1, message: 'no' } },
-      { kind: 'error', id: 1, code: -1, message: 'no' },
+      { kind: 'error', id: 1, error: { code: -1, message: 'no' } },
     ],
     [
       { jsonrpc: '2.0', id: 1, error: {} },
-      { kind: 'error', id: 1, code: 0, message: '' },
+      { kind: 'error', id: 1, error: { code: 0, message: '' } },
     ],
     [
       { jsonrpc: '2.0', id: 'x', method: 'ping' },
-      { kind: 'request', id: 'x', method: 'ping' },
+      { kind: 'request', id: 'x', method: 'ping', params: {} },
     ],
     [
-      { jsonrpc: '2.0', method: 'notifications/x' },
-      { kind: 'notice', method: 'notifications/x' },
+      { jsonrpc: '2.0', method: 'notifications/x', params: { a: 1 } },
+      { kind: 'notice', method: 'notifications/x', params: { a: 1 } },
     ],
     [{ jsonrpc: '2.0', id: {}, method: 'ping' }, null],
     [{ jsonrpc: '2.0', id: 'text', result: {} }, null],
@@ -32,6 +32,34 @@ describe('a line of an upstream', () => {
     [[], null],
   ])('%j is %j', (message, read) => {
     expect(readMessage(JSON.stringify(message))).toEqual(read)
+  })
+
+  test.each([
+    [
+      'an answer fails',
+      (deep: string) => `{"jsonrpc":"2.0","id":1,"result":{"a":${deep}}}`,
+      { kind: 'error', id: 1, error: 'too_deep' },
+    ],
+    ['a notice is none', (deep: string) => `{"jsonrpc":"2.0","method":"x","params":{"a":${deep}}}`, null],
+    [
+      'a request is none',
+      (deep: string) => `{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":${deep}}}`,
+      null,
+    ],
+  ])('nested too deep, %s; depth itself costs nothing', (_, line, read) => {
+    for (const levels of [100, 100_000]) {
+      expect(readMessage(line('['.repeat(levels) + ']'.repeat(levels)))).toEqual(read)
+    }
+    expect(readMessage(line('['.repeat(60) + ']'.repeat(60)))).not.toEqual(read)
+  })
+
+  test('keys that reach a prototype stay keys', () => {
+    const message = readMessage(
+      '{"jsonrpc":"2.0","id":1,"result":{"__proto__":{"polluted":1},"constructor":{}}}',
+    )
+    expect(message).toMatchObject({ kind: 'result', id: 1 })
+    expect(Reflect.get({}, 'polluted')).toBeUndefined()
+    expect(readMessage('{"__proto__":{"jsonrpc":"2.0","id":1,"result":{}}}')).toBeNull()
   })
 
   test('whatever it is, it is a message or none, and never a failure', () => {

@@ -1,121 +1,114 @@
-import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { field } from '../../test/fixtures/field.ts'
-import { childEnvironment, readEnvironment } from '../config/environment.ts'
-import type { Subprocess } from '../primitives/subprocess/subprocess.ts'
-import { openSubprocess } from '../primitives/subprocess/subprocess.ts'
-import { systemClock } from '../shared/clock.ts'
+import { isAlive } from '../../test/fixtures/probe.ts'
+import type { TempUpstreams } from '../../test/fixtures/temp-upstreams.ts'
+import { openTempUpstreams } from '../../test/fixtures/temp-upstreams.ts'
 import type { JsonObject } from '../shared/json.ts'
-import type { UpstreamRequest } from './connection.ts'
-import type { Upstream, Upstreams } from './upstreams.ts'
-import { openUpstreams } from './upstreams.ts'
+import type { UpstreamNotice } from './upstream.ts'
 
-const SERVER = fileURLToPath(new URL('../../test/fixtures/upstream.mjs', import.meta.url))
-
-let subprocess: Subprocess
-let upstreams: Upstreams
-let starts = 0
+let temp: TempUpstreams
 beforeEach(() => {
-  subprocess = openSubprocess({ clock: systemClock })
-  upstreams = openUpstreams(subprocess)
-  starts = 0
+  temp = openTempUpstreams()
 })
-afterEach(async () => {
-  await upstreams.close()
-  await subprocess.close()
-})
+afterEach(() => temp.close())
 
-const upstream = (mode = 'good', more: Partial<Upstream> = {}): Upstream => ({
-  id: mode,
-  key: mode,
-  startupMs: 5000,
-  program: async () => {
-    starts += 1
-    const env = childEnvironment(readEnvironment())
-    return { command: process.execPath, args: [SERVER, mode], env, cwd: '/' }
-  },
-  ...more,
-})
-const call = (
-  name: string,
-  args: JsonObject = {},
-  more: Partial<UpstreamRequest> & { mode?: string } = {},
-): Promise<JsonObject> => {
-  const { mode, ...request } = more
-  const params = { name, arguments: args }
-  return upstreams.request(upstream(mode), {
-    method: 'tools/call',
-    params,
-    timeoutMs: 20_000,
-    isRepeatable: true,
-    ...request,
-  })
-}
 const textOf = (result: JsonObject): unknown => field(result, 'content', 0, 'text')
-const told = async (key: string, mode?: string): Promise<unknown> =>
-  field(await call('told', {}, mode === undefined ? {} : { mode }), 'structuredContent', key)
+const request = {
+  method: 'tools/call',
+  params: { name: 'echo', arguments: { word: 'w' } },
+  timeoutMs: 20_000,
+}
+const repeatable = { ...request, isRepeatable: true }
 
-describe('one connection', () => {
-  test('many calls at once start one server, and each gets its own answer', async () => {
+describe('M3: one connection', () => {
+  test('M3: 50 calls at once start one server, and each gets its own answer', async () => {
     const words = Array.from({ length: 50 }, (_, at) => `word-${at}`)
-    const answers = await Promise.all(words.map(async (word) => String(textOf(await call('echo', { word })))))
+    const answers = await Promise.all(
+      words.map(async (word) => String(textOf(await temp.call('echo', { word })))),
+    )
     expect(answers.map((answer) => answer.split(' ')[1])).toEqual(words)
     expect(new Set(answers.map((answer) => answer.split(' ')[0])).size).toBe(1)
-    expect(starts).toBe(1)
+    expect(temp.starts).toBe(1)
   })
 
   test('a slow call does not hold up the ones behind it', async () => {
     const order: string[] = []
     await Promise.all([
-      call('later', { word: 'slow', ms: 300 }).then(() => order.push('slow')),
-      call('later', { word: 'fast', ms: 0 }).then(() => order.push('fast')),
+      temp.call('later', { word: 'slow', ms: 300 }).then(() => order.push('slow')),
+      temp.call('later', { word: 'fast', ms: 0 }).then(() => order.push('fast')),
     ])
     expect(order).toEqual(['fast', 'slow'])
   })
 
   test('other keys have servers of their own', async () => {
-    const other = upstreams.request(upstream('good', { key: 'other' }), {
-      method: 'tools/call',
-      params: { name: 'echo', arguments: { word: 'w' } },
-      timeoutMs: 20_000,
-      isRepeatable: true,
-    })
-    expect(textOf(await other)).not.toBe(textOf(await call('echo', { word: 'w' })))
-  })
-
-  test('lines that are no messages, answers to nothing and answers given twice are skipped', async () => {
-    expect(textOf(await call('echo', { word: 'a' }, { mode: 'noisy' }))).toMatch(/ a$/)
-    expect(textOf(await call('echo', { word: 'b' }, { mode: 'noisy' }))).toMatch(/ b$/)
-  })
-
-  test('a server may ask whether we are there; what else it asks is refused', async () => {
-    await call('echo', { word: 'a' }, { mode: 'noisy' })
-    expect(await told('answered', 'noisy')).toEqual([
-      { id: 'ours', result: {} },
-      { id: 'more', error: { code: -32601, message: 'Kiwi does not answer this' } },
+    const other = await temp.upstreams.request(temp.upstream('good', { key: 'other' }), repeatable)
+    expect(textOf(other)).not.toBe(textOf(await temp.call('echo', { word: 'w' })))
+    expect(temp.upstreams.status().map(({ key, state }) => [key, state])).toEqual([
+      ['other', 'open'],
+      ['good', 'open'],
     ])
   })
 
-  test('what it refuses is told with its own words', async () => {
-    await expect(call('unknown')).rejects.toMatchObject({
+  test('lines that are no messages, answers to nothing and answers given twice are skipped', async () => {
+    expect(textOf(await temp.call('echo', { word: 'a' }, { mode: 'noisy' }))).toMatch(/ a$/)
+    expect(textOf(await temp.call('echo', { word: 'b' }, { mode: 'noisy' }))).toMatch(/ b$/)
+  })
+
+  test('what it refuses is told with its own words, and whole for whoever passes it on', async () => {
+    await expect(temp.call('unknown')).rejects.toMatchObject({
       code: 'TOOL_FAILED',
       message: 'Cannot use "good": it says "Unknown tool"',
+      details: { rpc_error: { code: -32602, message: 'Unknown tool' } },
     })
+  })
+
+  test('M3: a server that nobody uses is closed, and started again when it is needed', async () => {
+    const brief = temp.upstream('good', { keepAliveMs: 30 })
+    const first = Number(String(textOf(await temp.upstreams.request(brief, repeatable))).split(' ')[0])
+    await expect.poll(() => isAlive(first), { timeout: 10_000 }).toBe(false)
+    expect(temp.upstreams.status()).toMatchObject([{ state: 'closed', restarts: 0 }])
+    expect(await temp.pid()).not.toBe(first)
+    expect(temp.upstreams.status()).toMatchObject([{ state: 'open', restarts: 0 }])
+  })
+
+  test('M3: one that somebody waits for is not idle', async () => {
+    const brief = temp.upstream('good', { keepAliveMs: 30 })
+    const params = { name: 'later', arguments: { word: 'w', ms: 400 } }
+    expect(textOf(await temp.upstreams.request(brief, { ...repeatable, params }))).toBe('w')
+    expect(temp.starts).toBe(1)
+  })
+
+  test('M3: one that nobody will use again is closed, and forgotten', async () => {
+    const pid = await temp.pid()
+    await temp.upstreams.release('good')
+    expect(isAlive(pid)).toBe(false)
+    expect(temp.upstreams.status()).toEqual([])
+  })
+
+  test('M3: closing ends every server, one that is being started too', async () => {
+    const pid = await temp.pid()
+    const starting = temp.call('echo', {}, { mode: 'deaf' })
+    await Promise.all([
+      expect(starting).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' }),
+      temp.upstreams.close(),
+    ])
+    expect(isAlive(pid)).toBe(false)
+    await expect(temp.call('echo')).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' })
   })
 })
 
 describe('N16: a call that is given up', () => {
   test('by time: the server is told, and the connection goes on', async () => {
-    await expect(call('never', {}, { timeoutMs: 50 })).rejects.toMatchObject({
+    await expect(temp.call('never', {}, { timeoutMs: 50 })).rejects.toMatchObject({
       code: 'TIMEOUT',
       retryable: true,
     })
-    expect(await told('cancelled')).toEqual([{ requestId: 2, reason: 'timeout' }])
-    expect(starts).toBe(1)
+    expect(await temp.told('cancelled')).toMatchObject([{ reason: 'timeout' }])
+    expect(temp.starts).toBe(1)
   })
 
   test('by time, when it may have changed something, does not invite a second time', async () => {
-    await expect(call('never', {}, { timeoutMs: 50, isRepeatable: false })).rejects.toMatchObject({
+    await expect(temp.call('never', {}, { timeoutMs: 50, isRepeatable: false })).rejects.toMatchObject({
       code: 'TIMEOUT',
       retryable: false,
     })
@@ -123,96 +116,95 @@ describe('N16: a call that is given up', () => {
 
   test('by its caller: at once, while it is started too', async () => {
     const opening = new AbortController()
-    const early = call('never', {}, { signal: opening.signal })
+    const early = temp.call('never', {}, { signal: opening.signal })
     opening.abort()
     await expect(early).rejects.toMatchObject({ code: 'CANCELLED' })
     const open = new AbortController()
-    await call('echo', { word: 'up' })
-    const late = call('never', {}, { signal: open.signal })
+    await temp.call('echo', { word: 'up' })
+    const late = temp.call('never', {}, { signal: open.signal })
     setTimeout(() => open.abort(), 20)
     await expect(late).rejects.toMatchObject({ code: 'CANCELLED' })
-    expect(await told('cancelled')).toMatchObject([{ reason: 'cancelled' }])
-    await expect(call('echo', {}, { signal: AbortSignal.abort() })).rejects.toMatchObject({
+    expect(await temp.told('cancelled')).toMatchObject([{ reason: 'cancelled' }])
+    await expect(temp.call('echo', {}, { signal: AbortSignal.abort() })).rejects.toMatchObject({
       code: 'CANCELLED',
     })
-    expect(starts).toBe(1)
+    expect(temp.starts).toBe(1)
   })
 })
 
-describe('a server that is lost', () => {
-  test('takes its calls with it: unknown where something may have changed; the next call starts it anew', async () => {
-    await call('echo', { word: 'up' })
-    const [reading, changing, dying] = await Promise.allSettled([
-      call('never'),
-      call('never', {}, { isRepeatable: false }),
-      call('die'),
+describe('M5: a server that is lost', () => {
+  test('M5: what may have changed something is not sent again; what only reads is', async () => {
+    const first = await temp.pid()
+    const reading = temp.call('later', { word: 'read', ms: 500 })
+    const changing = temp.call('never', {}, { isRepeatable: false })
+    const both = Promise.allSettled([reading, changing])
+    process.kill(first, 'SIGKILL')
+    const [read, changed] = await both
+    expect(read).toMatchObject({ value: { content: [{ text: 'read' }] } })
+    expect(changed).toMatchObject({
+      reason: { code: 'OUTCOME_UNKNOWN', message: 'Cannot use "good": it ended with SIGKILL' },
+    })
+    expect(temp.starts).toBe(2)
+  })
+
+  test('M5: a call that always takes it down is sent three times, and fails', async () => {
+    await temp.pid()
+    await expect(temp.call('die')).rejects.toMatchObject({
+      code: 'UPSTREAM_UNAVAILABLE',
+      message: 'Cannot use "good": it ended with code 7',
+    })
+    expect(temp.starts).toBe(3)
+    expect(textOf(await temp.call('echo', { word: 'again' }))).toMatch(/ again$/)
+  })
+
+  test('M5: one that dies before the first request is read is tried again', async () => {
+    let count = 0
+    const { open } = temp.upstream('good')
+    const dying = temp.upstream('dies')
+    const flaky = temp.upstream('good', { open: () => (count++ < 2 ? dying.open() : open()) })
+    const changing = { ...request, isRepeatable: false }
+    expect(textOf(await temp.upstreams.request(flaky, changing))).toMatch(/ w$/)
+  })
+
+  test('M5: who listens hears that it is up again', async () => {
+    const heard: UpstreamNotice[] = []
+    const silence = temp.upstreams.onNotice((notice) => heard.push(notice))
+    const pid = await temp.pid()
+    process.kill(pid, 'SIGKILL')
+    await expect.poll(() => temp.upstreams.status()[0]?.state).toBe('closed')
+    expect(await temp.pid()).not.toBe(pid)
+    expect(heard).toEqual([{ key: 'good', id: 'good', method: 'kiwi/restarted', params: {} }])
+    expect(temp.upstreams.status()).toEqual([
+      { key: 'good', id: 'good', state: 'open', restarts: 1, lastError: 'it ended with SIGKILL' },
     ])
-    expect(reading).toMatchObject({ reason: { code: 'UPSTREAM_UNAVAILABLE', retryable: true } })
-    expect(changing).toMatchObject({ reason: { code: 'OUTCOME_UNKNOWN' } })
-    expect(dying).toMatchObject({ reason: { message: 'Cannot use "good": it ended with code 7' } })
-    expect(textOf(await call('echo', { word: 'again' }))).toMatch(/ again$/)
-    expect(starts).toBe(2)
+    silence()
   })
 
   test('by a message that is too large', async () => {
-    await expect(call('huge')).rejects.toMatchObject({ code: 'MESSAGE_TOO_LARGE' })
-    expect(textOf(await call('echo', { word: 'again' }))).toMatch(/ again$/)
+    await expect(temp.call('huge')).rejects.toMatchObject({ code: 'MESSAGE_TOO_LARGE' })
+    expect(textOf(await temp.call('echo', { word: 'again' }))).toMatch(/ again$/)
   })
 
   test('by closing its output', async () => {
-    await expect(call('quiet')).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' })
-    expect(textOf(await call('echo', { word: 'again' }))).toMatch(/ again$/)
-  })
-
-  test('while it starts: told with the reason, and tried anew by the next call', async () => {
-    await expect(call('echo', {}, { mode: 'dies' })).rejects.toMatchObject({
-      code: 'UPSTREAM_UNAVAILABLE',
-      message: 'Cannot use "dies": it ended with code 3',
-    })
-    await expect(call('echo', {}, { mode: 'dies' })).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' })
-    expect(starts).toBe(2)
+    await expect(temp.call('quiet')).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' })
+    expect(textOf(await temp.call('echo', { word: 'again' }))).toMatch(/ again$/)
   })
 
   test('that never answers is ended after its time to start', async () => {
-    const deaf = upstream('deaf', { startupMs: 300 })
-    const request = { method: 'tools/call', params: {}, timeoutMs: 5000, isRepeatable: true }
-    await expect(upstreams.request(deaf, request)).rejects.toMatchObject({
+    const deaf = temp.upstream('deaf', { startupMs: 300 })
+    await expect(temp.upstreams.request(deaf, repeatable)).rejects.toMatchObject({
       code: 'UPSTREAM_UNAVAILABLE',
       message: 'Cannot start "deaf": it does not answer',
     })
+    expect(temp.starts).toBe(1)
   })
 
-  test('that cannot be started says why', async () => {
-    const none = upstream('none', {
-      program: async () => ({ command: '/no/such/program', args: [], env: {}, cwd: '/' }),
-    })
-    const request = { method: 'tools/call', params: {}, timeoutMs: 5000, isRepeatable: true }
-    await expect(upstreams.request(none, request)).rejects.toMatchObject({
+  test('that cannot be started says why, at once', async () => {
+    const none = temp.program('none', [], {}, '/no/such/program')
+    await expect(temp.upstreams.request(none, repeatable)).rejects.toMatchObject({
       code: 'UPSTREAM_UNAVAILABLE',
       message: expect.stringContaining('/no/such/program'),
     })
+    expect(temp.starts).toBe(1)
   })
 })
-
-test('a server that nobody uses is closed, and started again when it is needed', async () => {
-  await upstreams.close()
-  upstreams = openUpstreams(subprocess, 30)
-  const first = String(textOf(await call('echo', { word: 'a' }))).split(' ')[0]
-  await expect.poll(() => isAlive(Number(first)), { timeout: 10_000 }).toBe(false)
-  expect(String(textOf(await call('echo', { word: 'a' }))).split(' ')[0]).not.toBe(first)
-})
-
-test('closing ends every server', async () => {
-  const pid = Number(String(textOf(await call('echo', { word: 'a' }))).split(' ')[0])
-  await upstreams.close()
-  expect(isAlive(pid)).toBe(false)
-})
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
-}

@@ -1,135 +1,116 @@
-import type { SessionCommand } from '../primitives/subprocess/process-session.ts'
-import type { Subprocess } from '../primitives/subprocess/subprocess.ts'
-import { KiwiError } from '../shared/errors.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Clock } from '../shared/clock.ts'
+import { systemClock } from '../shared/clock.ts'
 import type { JsonObject } from '../shared/json.ts'
-import type { Connection, UpstreamRequest } from './connection.ts'
-import { connect } from './connection.ts'
+import type { Connection } from './connection.ts'
+import { closingError } from './connection.ts'
 import { cancelled } from './pending.ts'
-
-/** An MCP server that Kiwi is a client of, as one caller sees it. */
-export interface Upstream {
-  /** How people know it. */
-  readonly id: string
-  /** Equal keys share one connection. */
-  readonly key: string
-  readonly startupMs: number
-  /** What is started when there is no connection yet. */
-  readonly program: () => Promise<SessionCommand>
-}
+import type { Place } from './place.ts'
+import { openPlaces } from './places.ts'
+import { isPassing, spread } from './starter.ts'
+import type { Description, Upstream, UpstreamNotice, UpstreamRequest, UpstreamStatus } from './upstream.ts'
 
 /** Connections to upstreams: opened by the first call, shared, opened anew when one is lost, closed when idle. */
 export interface Upstreams {
+  /** The result as it came, `input_required` and `task` too. */
   request(upstream: Upstream, request: UpstreamRequest): Promise<JsonObject>
+  /** What it says of itself. Connects. */
+  describe(upstream: Upstream, signal?: AbortSignal): Promise<Description>
+  /** Tells one that is up; nobody else has to know. */
+  notify(upstream: Upstream, method: string, params: JsonObject): void
+  /** Each thing of one upstream comes at most once a second. Gives back how to hear no more. */
+  onNotice(listener: (notice: UpstreamNotice) => void): () => void
+  /** Closes the connection of a key that nobody will use again. */
+  release(key: string): Promise<void>
+  /** Those that are up, and those that were. */
+  status(): readonly UpstreamStatus[]
   close(): Promise<void>
 }
 
-const IDLE_MS = 5 * 60 * 1000
-/** Beyond it those that nobody uses are closed first. */
-const MOST_CONNECTIONS = 32
+export interface UpstreamsOptions {
+  readonly clock?: Clock
+  /** What is waited before the second and the third attempt; one and two seconds unless given. */
+  readonly waitsMs?: readonly number[]
+}
 
-export function openUpstreams(subprocess: Subprocess, idleMs = IDLE_MS): Upstreams {
-  const places = new Map<string, Place>()
-  const closing = new Set<Promise<void>>()
+const WAITS_MS = [1000, 2000]
 
-  /** Whoever asks first starts it, and all others wait for the same start. */
-  const place = (upstream: Upstream): Place => {
-    const known = places.get(upstream.key)
-    if (known !== undefined && known.isUsable()) return known
-    const made = createPlace(open(upstream))
-    places.set(upstream.key, made)
-    return made
-  }
+export function openUpstreams({ clock = systemClock, waitsMs = WAITS_MS }: UpstreamsOptions = {}): Upstreams {
+  const listeners = new Set<(notice: UpstreamNotice) => void>()
+  const closing = new AbortController()
+  const places = openPlaces({
+    clock,
+    waitsMs,
+    closing: closing.signal,
+    onNotice: (notice) => {
+      for (const listener of listeners) listener(notice)
+    },
+  })
 
-  const open = async ({ id, startupMs, program }: Upstream): Promise<Connection> => {
-    const opened = await subprocess.open(await program())
-    if (opened.session !== null) return connect(id, opened.session, startupMs)
-    const { failure, stderr } = opened
-    const code = failure === 'overloaded' ? 'OVERLOADED' : 'UPSTREAM_UNAVAILABLE'
-    throw new KiwiError(code, `Cannot start "${id}": ${stderr}`)
-  }
-
-  const drop = (key: string, dropped: Place): void => {
-    if (dropped.users > 0) return
-    if (places.get(key) === dropped) places.delete(key)
-    const closed = dropped.close().finally(() => closing.delete(closed))
-    closing.add(closed)
-  }
-
-  const makeRoom = (): void => {
-    if (places.size <= MOST_CONNECTIONS) return
-    const idle = [...places].filter(([, { users }]) => users === 0)
-    for (const [key, unused] of idle.slice(0, places.size - MOST_CONNECTIONS)) drop(key, unused)
+  const connectionTo = async (
+    upstream: Upstream,
+    place: Place,
+    signal?: AbortSignal,
+  ): Promise<Connection> => {
+    if (closing.signal.aborted) throw closingError(upstream.id)
+    if (signal?.aborted === true) throw cancelled(upstream.id)
+    const opening = place.connect(upstream)
+    places.makeRoom()
+    return unlessCancelled(opening, upstream.id, signal)
   }
 
   return {
     async request(upstream, request) {
-      const used = place(upstream)
-      used.enter()
-      makeRoom()
-      try {
-        const connection = await unlessCancelled(used.connection, upstream.id, request.signal)
-        return await connection.request(request)
-      } finally {
-        // The last that was used stands last.
-        if (places.get(upstream.key) === used) {
-          places.delete(upstream.key)
-          places.set(upstream.key, used)
+      const place = places.of(upstream)
+      let startedAt = 0
+      for (let attempt = 0; ; attempt++) {
+        const connection = place.open ?? (await connectionTo(upstream, place, request.signal))
+        place.touch()
+        try {
+          if (attempt > 0) return await connection.request(inTheRest(request, clock.monotonic() - startedAt))
+          startedAt = clock.monotonic()
+          return await connection.request(request)
+        } catch (error) {
+          if (await connection.isMisjudged(error)) await place.forget(connection)
+          else if (!isPassing(error) || attempt >= waitsMs.length) throw error
+          // One that is gone is opened at once; one that is there and takes nothing gets a moment.
+          else if (connection.isOpen) await wait(spread(waitsMs[attempt] ?? 0), request.signal)
+        } finally {
+          place.touch()
         }
-        used.leave(idleMs, () => drop(upstream.key, used))
       }
     },
+    async describe(upstream, signal) {
+      const place = places.of(upstream)
+      return (place.open ?? (await connectionTo(upstream, place, signal))).description
+    },
+    notify: ({ key }, method, params) => places.known(key)?.open?.notify(method, params),
+    onNotice(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    release: (key) => places.release(key),
+    status: () => places.all().map(({ key, id, place }) => ({ key, id, ...place.status() })),
     async close() {
-      await Promise.all([...Array.from(places.values(), (each) => each.close()), ...closing])
-      places.clear()
+      closing.abort()
+      await places.close()
     },
   }
 }
 
-/** One connection, being opened or open, and who uses it. */
-interface Place {
-  readonly connection: Promise<Connection>
-  readonly users: number
-  /** Whether it can be asked, or will be. */
-  isUsable(): boolean
-  enter(): void
-  leave(idleMs: number, onIdle: () => void): void
-  close(): Promise<void>
+/** Sending it again takes no more time than it was given. */
+function inTheRest(request: UpstreamRequest, spentMs: number): UpstreamRequest {
+  return { ...request, timeoutMs: Math.max(request.timeoutMs - spentMs, 1) }
 }
 
-function createPlace(connection: Promise<Connection>): Place {
-  let users = 0
-  let timer: NodeJS.Timeout | undefined
-  let state: 'opening' | 'failed' | Connection = 'opening'
-  const settle = async (): Promise<void> => {
-    state = await connection.catch(() => 'failed' as const)
-  }
-  void settle()
-  return {
-    connection,
-    get users() {
-      return users
-    },
-    isUsable: () => (typeof state === 'string' ? state === 'opening' : state.isOpen),
-    enter() {
-      clearTimeout(timer)
-      users += 1
-    },
-    leave(idleMs, onIdle) {
-      users -= 1
-      if (users === 0) timer = setTimeout(onIdle, idleMs).unref()
-    },
-    async close() {
-      clearTimeout(timer)
-      const opened = await connection.catch(() => null)
-      await opened?.close()
-    },
-  }
+/** Whoever cancels hears of it from what comes next. */
+async function wait(ms: number, signal?: AbortSignal): Promise<void> {
+  await delay(ms, undefined, signal === undefined ? {} : { signal }).catch(() => {})
 }
 
 /** The start goes on for the others. */
 async function unlessCancelled<T>(opening: Promise<T>, id: string, signal?: AbortSignal): Promise<T> {
   if (signal === undefined) return opening
-  if (signal.aborted) throw cancelled(id)
   return new Promise((resolve, reject) => {
     const cancel = (): void => reject(cancelled(id))
     signal.addEventListener('abort', cancel, { once: true })

@@ -25,6 +25,31 @@ export const trustCases: Cases = {
     expect(store.generation()).toBeGreaterThan(trusted)
   },
 
+  async 'N17: how a server of a project is started is kept from its first start until a person says otherwise'(
+    bed,
+  ) {
+    const [store, other] = [await bed.open(), await bed.open()]
+    const first = {
+      project: PROJECT.path,
+      server: 'mcp_a',
+      identity: 'a'.repeat(64),
+      kept_at: PROJECT.trusted_at,
+      kept_by: 'agent',
+    }
+    const changed = { ...first, identity: 'b'.repeat(64) }
+    expect(await store.trust.launch(PROJECT.path, 'mcp_a')).toBeNull()
+    await store.trust.keepLaunch(first)
+    await other.trust.keepLaunch(changed)
+    expect(await other.trust.launch(PROJECT.path, 'mcp_a')).toBe(first.identity)
+    const start = other.generation()
+    await store.trust.trustLaunch(changed)
+    expect(other.generation()).toBeGreaterThan(start)
+    expect(await other.trust.launch(PROJECT.path, 'mcp_a')).toBe(changed.identity)
+    expect(await other.trust.launch('/another', 'mcp_a')).toBeNull()
+    await store.trust.revokeProject(PROJECT.path)
+    expect(await other.trust.launch(PROJECT.path, 'mcp_a')).toBeNull()
+  },
+
   async 'N12: a signature without a line is kept by its place, the latest only'(bed) {
     const [store, other] = [await bed.open(), await bed.open()]
     const start = other.generation()

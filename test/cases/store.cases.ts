@@ -1,5 +1,6 @@
 import { describe, test } from 'vitest'
 import { approvalCases } from './store-approvals.cases.ts'
+import { catalogCases } from './store-catalog.cases.ts'
 import type { StoreBed } from './store-bed.ts'
 import { exclusiveCases } from './store-exclusive.cases.ts'
 import { budgetCases, windowCases } from './store-limits.cases.ts'
@@ -9,6 +10,7 @@ import { latestCases, refusalCases, resolveCases, roundTripCases } from './store
 import { indexCases, rankCases, reachCases } from './store-search.cases.ts'
 import { runCases } from './store-runs.cases.ts'
 import { protectionCases, seedCases } from './store-seed.cases.ts'
+import { taskCases } from './store-tasks.cases.ts'
 import { trustCases } from './store-trust.cases.ts'
 import { undoCases } from './store-undo.cases.ts'
 
@@ -34,6 +36,8 @@ export function storeCases(name: string, makeBed: () => Promise<StoreBed>): void
     ...budgetCases,
     ...undoCases,
     ...grantCases,
+    ...taskCases,
+    ...catalogCases,
   }
   describe(name, () => {
     for (const [title, run] of Object.entries(cases)) {

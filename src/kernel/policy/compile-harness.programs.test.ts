@@ -72,7 +72,6 @@ describe('FS-10: what decides what runs later', () => {
   test.each([
     '.git/hooks/pre-commit',
     '.git/config',
-    '.ai/config/mcp_registry.yaml',
     'package.json',
     'packages/a/package.json',
     '.vscode/tasks.json',

@@ -7,7 +7,7 @@ import { expandPath } from './expand-path.ts'
 import { fileOperation } from './groups.ts'
 import { KEEPERS } from './missing-grant.ts'
 import type { Effect, LayerData, Match, Operation, Rule } from './rule.ts'
-import { OPERATIONS } from './rule.ts'
+import { OPERATIONS, SAMPLE } from './rule.ts'
 import { matchesOf } from './written-rule.ts'
 
 /** Where what a file says is meant. */
@@ -168,7 +168,13 @@ function limitRules(written: Written): readonly Rule[] {
       ? [limit('shell.runs_code', 'exec', { kind: 'runs_code' }, 'ask')]
       : []),
     ...writtenRules(written, ({ effect }) => effect !== 'allow'),
+    // Granted by name only, so it counts where everything else is open, too.
+    ...writtenRules(written, (rule) => rule.effect === 'allow' && namesSampling(rule)),
   ]
+}
+
+function namesSampling(rule: WrittenRule): boolean {
+  return rule.op === 'tool' && rule.match.actions?.includes(SAMPLE) === true
 }
 
 /** `require_approval`: names of tools, of operations, and for the shell of programs. */

@@ -1,8 +1,6 @@
 import { GROUPS } from '../../shared/groups.ts'
 import { globFault } from './glob.ts'
 
-const RESERVED: ReadonlySet<string> = new Set([...GROUPS, 'kiwi', 'kiwi-mcp', 'code'])
-
 /** What is done with files, by the right it needs. */
 export const FILE_OPERATIONS = {
   read: ['read', 'list', 'stat', 'search'],
@@ -26,12 +24,6 @@ const FILE_SPELLINGS: ReadonlyMap<string, string> = new Map([
 
 export function fileOperation(name: string): string {
   return FILE_SPELLINGS.get(name) ?? name
-}
-
-/** The name of a server as a policy says it: `mcp_github` is `github`; `mcp_filesystem` stays, as filesystem is ours. */
-export function serverName(executor: string): string {
-  const name = executor.replace(/^mcp_/, '')
-  return RESERVED.has(name) ? executor : name
 }
 
 /** Why no server or group can have this name, or null. */

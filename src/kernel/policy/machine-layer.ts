@@ -12,10 +12,11 @@ export interface OwnFiles {
   readonly programs: readonly string[]
 }
 
-/** The file itself, the name it is looked for by mistake, and the folders that it would go with. */
+/** The files themselves, the name one is looked for by mistake, and the folders that they would go with. */
 const POLICY_FILES = [
   '**/.ai/config/agent_harness.yaml',
   '**/.ai/config/agent_harness.yml',
+  '**/.ai/config/mcp_registry.yaml',
   '**/.ai/config',
   '**/.ai',
 ]

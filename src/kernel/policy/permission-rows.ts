@@ -1,10 +1,12 @@
 import type { PathContext } from './expand-path.ts'
 import { expandPath, pathFault } from './expand-path.ts'
 import { globFault } from './glob.ts'
-import { FILE_OPERATIONS, fileOperation, serverFault, serverName } from './groups.ts'
+import { serverName } from '../../shared/groups.ts'
+import { FILE_OPERATIONS, fileOperation, serverFault } from './groups.ts'
 import type { PermissionElement } from './permission-element.ts'
 import { listOf } from './permission-element.ts'
 import type { Match, Operation } from './rule.ts'
+import { SAMPLE } from './rule.ts'
 
 /** What one written form grants. */
 interface Grant {
@@ -220,17 +222,33 @@ function executeRow(element: PermissionElement, resource: string, context: RowCo
       return kiwiUse(actions)
     case 'registry':
       return kiwiUse((actions ?? []).map((action) => ({ read: 'load', write: 'publish' })[action] ?? action))
+    case 'sampling':
+      return sampling(listOf(element, 'name', 'server', 'servers'))
     case 'spawn':
       return { grants: [{ op: 'spawn', match: { kind: 'any' } }] }
     case 'http':
       return network(listOf(element, 'domains', 'hosts', 'endpoint'), actions)
-    default: {
-      const server = resource.replace(/^mcp:/, '')
-      const isKnown =
-        resource.startsWith('mcp:') || context.servers.has(serverName(server)) || server === 'git'
-      if (!isKnown) return { unmapped: 'there is no such resource or server' }
-      return serverTools(server, listOf(element, 'action', 'actions', 'tools'))
-    }
+    default:
+      return namedServer(element, resource, context)
+  }
+}
+
+/** A server by its own name. */
+function namedServer(element: PermissionElement, resource: string, context: RowContext): Granted {
+  const server = resource.replace(/^mcp:/, '')
+  const isKnown = resource.startsWith('mcp:') || context.servers.has(serverName(server)) || server === 'git'
+  if (!isKnown) return { unmapped: 'there is no such resource or server' }
+  return serverTools(server, listOf(element, 'action', 'actions', 'tools'))
+}
+
+/** Which servers may use the client's model. */
+function sampling(names: readonly string[] | null): Granted {
+  if (names === null) return { unmapped: 'it names no server' }
+  const servers = names.map(serverName)
+  const fault = servers.map((server) => serverFault(server)).find((found) => found !== null)
+  if (fault !== undefined) return { unmapped: `its name ${fault}` }
+  return {
+    grants: servers.map((server) => ({ op: 'tool', match: { kind: 'tool', server, actions: [SAMPLE] } })),
   }
 }
 

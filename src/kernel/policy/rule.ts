@@ -46,6 +46,9 @@ export type Operation = Demand['op']
 
 export const OPERATIONS = ['tool', 'exec', 'net', 'read', 'write', 'spawn'] as const
 
+/** The action of an upstream that uses the model of whoever calls: it is granted by name, and never by a rule for all actions. */
+export const SAMPLE = 'sample'
+
 export type Effect = 'deny' | 'ask' | 'allow'
 
 /** What a rule speaks of, by operation: plain data, so that the layers of a run can be kept. */

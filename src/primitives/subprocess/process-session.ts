@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream'
 import { KiwiError } from '../../shared/errors.ts'
 import type { Program } from './command.ts'
 import type { KillTree } from './kill-tree.ts'
@@ -92,6 +93,12 @@ interface Sender {
   end(): void
 }
 
+const WRITTEN = Promise.resolve()
+
+function broken(command: string): KiwiError {
+  return new KiwiError('INVALID_PARAMETERS', `Cannot write to "${command}": the line holds a line break`)
+}
+
 function createSender({ stdin }: Child, command: string): Sender {
   let isOver = false
   const waiting: (() => void)[] = []
@@ -103,20 +110,33 @@ function createSender({ stdin }: Child, command: string): Sender {
     isOver = true
     wakeAll()
   })
+  /** The first goes out at once, what else is written in the same turn together. */
+  let isGathering = false
+  const gather = (input: Writable): void => {
+    if (isGathering) return
+    isGathering = true
+    input.cork()
+    queueMicrotask(() => {
+      isGathering = false
+      input.uncork()
+    })
+  }
+  const whenTaken = async (): Promise<void> => {
+    await new Promise<void>((resolve) => {
+      waiting.push(resolve)
+    })
+    if (isOver) throw gone()
+  }
   const gone = (): KiwiError =>
     new KiwiError('UPSTREAM_UNAVAILABLE', `Cannot write to "${command}": it has ended`)
 
   return {
-    async send(line) {
-      if (line.includes('\n')) {
-        throw new KiwiError('INVALID_PARAMETERS', `Cannot write to "${command}": the line holds a line break`)
-      }
-      if (isOver || stdin === null || !stdin.writable) throw gone()
-      if (stdin.write(`${line}\n`)) return
-      await new Promise<void>((resolve) => {
-        waiting.push(resolve)
-      })
-      if (isOver) throw gone()
+    send(line) {
+      if (line.includes('\n')) return Promise.reject(broken(command))
+      if (isOver || stdin === null || !stdin.writable) return Promise.reject(gone())
+      const isTaken = stdin.write(`${line}\n`)
+      gather(stdin)
+      return isTaken ? WRITTEN : whenTaken()
     },
     end() {
       isOver = true

@@ -10,7 +10,7 @@ export const STATES = ['imported', 'updated', 'unchanged', 'conflict', 'needs_re
 /** A place in a space, and nowhere else: whoever wrote the record, it leads to no other file. */
 const PlaceInSpace = z
   .string()
-  .regex(/^(?:tools|directives|knowledge)(?:\/[^/]+)*$/)
+  .regex(/^(?:(?:tools|directives|knowledge)(?:\/[^/]+)*|config\/mcp_registry\.yaml)$/)
   .refine((path) => !path.split('/').includes('..'), 'leads out of the space')
 
 const BatchItem = z.object({
@@ -38,6 +38,20 @@ const BatchItem = z.object({
 /** One line of the report. */
 export type BatchItem = Readonly<z.infer<typeof BatchItem>>
 
+const ServerLine = z.object({
+  name: z.string(),
+  from: z.string(),
+  state: z.enum(STATES),
+  reason: z.string().nullable(),
+  /** Secrets that went to the vault. */
+  kept: z.array(z.string()).readonly(),
+  /** Secrets that its client would have asked for. */
+  asked: z.array(z.string()).readonly(),
+  /** Secrets it needs and nobody has set. */
+  unset: z.array(z.string()).readonly(),
+  notes: z.array(z.string()).readonly(),
+})
+
 export const BatchShape = z.object({
   batch: z.string(),
   time: z.string(),
@@ -52,6 +66,8 @@ export const BatchShape = z.object({
   proposed_secrets: z.array(z.string()).readonly(),
   /** Folders that were made for it, outermost first. */
   folders: z.array(PlaceInSpace).readonly(),
+  /** Servers of other clients, by what became of each. */
+  servers: z.array(ServerLine).readonly().default([]),
   undone_at: z.string().nullable(),
 })
 /** What an import did, as it is kept and printed. */

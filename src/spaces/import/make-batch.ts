@@ -27,6 +27,7 @@ export function makeBatch(
     history: { ...found.history },
     proposed_secrets: found.secrets,
     folders: foldersToMake(about.root, items),
+    servers: [],
     undone_at: null,
   }
 }

@@ -112,7 +112,7 @@ const NOT_SHADOWED = `NOT EXISTS (
 
 /** Few different texts whatever is asked, since each is compiled once and kept. */
 function filtersOf(query: SearchQuery, match: string | null): { conditions: string[]; values: SqlValue[] } {
-  const { itemTypes, toolTypes, category, tags } = query
+  const { itemTypes, toolTypes, category, tags, server } = query
   const conditions: string[] = []
   const values: SqlValue[] = []
   if (match !== null) {
@@ -131,6 +131,10 @@ function filtersOf(query: SearchQuery, match: string | null): { conditions: stri
   if (category !== null) {
     conditions.push("substr(i.category || '/', 1, length(?)) = ?")
     values.push(`${category}/`, `${category}/`)
+  }
+  if (server !== null) {
+    conditions.push('i.server = ?')
+    values.push(server)
   }
   if (tags.length > 0) {
     conditions.push(`NOT EXISTS (

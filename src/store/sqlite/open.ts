@@ -5,6 +5,7 @@ import type { Log } from '../../shared/log.ts'
 import type { Store } from '../store.ts'
 import { createAppender } from './append.ts'
 import { createApprovals } from './approvals.ts'
+import { createCatalog } from './catalog.ts'
 import type { Connection } from './connection.ts'
 import { createConnection } from './connection.ts'
 import { openDatabase } from './driver.ts'
@@ -21,6 +22,7 @@ import { createRegistry } from './registry.ts'
 import { createSearchIndex } from './search-index.ts'
 import { createSearchRows } from './search-rows.ts'
 import { createRuns } from './runs.ts'
+import { createTasks } from './tasks.ts'
 import { createTrust } from './trust.ts'
 import { createUndo } from './undo.ts'
 import { createVersions } from './versions.ts'
@@ -92,7 +94,7 @@ async function openReadOnly(file: string, reason: string, options: SqliteOptions
     options.log?.warn('store.read_only', { file, reason, is_read: isRead })
     const store = assemble(connection, options, said)
     const { append, erase, noteHead, publish, remove, exclusively, ...more } = refuseWrites(file, said)
-    const { runs, approvals, limits, undo, grants, ...trust } = more
+    const { runs, approvals, limits, undo, grants, catalog, ...trust } = more
     return {
       ...store,
       exclusively,
@@ -104,6 +106,7 @@ async function openReadOnly(file: string, reason: string, options: SqliteOptions
       limits: { ...store.limits, ...limits },
       undo: { ...store.undo, ...undo },
       grants: { ...store.grants, ...grants },
+      catalog: { ...store.catalog, ...catalog },
     }
   } catch (error) {
     await connection.close()
@@ -140,6 +143,8 @@ function assemble(connection: Connection, options: SqliteOptions, readOnlyReason
     limits: createLimits(connection),
     undo: createUndo(connection),
     grants: createGrants(connection),
+    catalog: createCatalog(connection, generation),
+    tasks: createTasks(connection, clock),
     readOnlyReason,
     generation: () => generation.current(),
     async exclusively(work) {

@@ -1,6 +1,7 @@
 import { pathToFileURL } from 'node:url'
 import { KiwiError } from '../../shared/errors.ts'
 import type { Approvals } from '../approvals.ts'
+import type { Catalog } from '../catalog.ts'
 import type { Limits } from '../limits.ts'
 import type { Grants } from '../grants.ts'
 import type { Journal, Registry, Store, Trust } from '../store.ts'
@@ -57,9 +58,12 @@ INSERT INTO main.tool_versions SELECT * FROM file.tool_versions;
 INSERT INTO main.blobs SELECT * FROM file.blobs;
 INSERT INTO main.tool_version_files SELECT * FROM file.tool_version_files;
 INSERT INTO main.trusted_projects SELECT * FROM file.trusted_projects;
+INSERT INTO main.launches SELECT * FROM file.launches;
 INSERT INTO main.signatures SELECT * FROM file.signatures;
 INSERT INTO main.runs SELECT * FROM file.runs;
 INSERT INTO main.grants SELECT * FROM file.grants;
+INSERT INTO main.listings SELECT * FROM file.listings;
+INSERT INTO main.listed_tools SELECT * FROM file.listed_tools;
 DELETE FROM main.seeding;
 INSERT INTO main.search_items SELECT * FROM file.search_items WHERE space IN ('builtin', 'registry');
 INSERT INTO main.search_text (rowid, name, description, category, tags, parameters, body)
@@ -83,8 +87,11 @@ export function refuseWrites(file: string, reason: string): RefusedWrites {
     noteHead: refuse('keep the head'),
     trustProject: refuse('trust the project'),
     revokeProject: refuse('stop trusting the project'),
+    trustLaunch: refuse('trust the server'),
+    keepLaunch: refuse('start the server'),
     sign: refuse('keep the signature'),
     grants: { give: refuse('grant'), revoke: refuse('take the grant back') },
+    catalog: { put: refuse('keep what the server lists'), approve: refuse('trust the tool') },
     exclusively: refuse('write'),
     runs: { open: refuse('begin the run'), close: refuse('end the run') },
     approvals: {
@@ -112,11 +119,12 @@ export function refuseWrites(file: string, reason: string): RefusedWrites {
 
 type RefusedWrites = Pick<Registry, 'publish' | 'remove'> &
   Pick<Journal, 'append' | 'erase' | 'noteHead'> &
-  Pick<Trust, 'trustProject' | 'revokeProject' | 'sign'> &
+  Pick<Trust, 'trustProject' | 'revokeProject' | 'trustLaunch' | 'keepLaunch' | 'sign'> &
   Pick<Store, 'exclusively'> & {
     readonly runs: Pick<Runs, 'open' | 'close'>
     readonly approvals: Omit<Approvals, 'list'>
     readonly limits: Omit<Limits, 'streak'>
     readonly undo: Pick<UndoLog, 'open' | 'close' | 'discard' | 'markUndone' | 'trim'>
     readonly grants: Pick<Grants, 'give' | 'revoke'>
+    readonly catalog: Pick<Catalog, 'put' | 'approve'>
   }

@@ -26,7 +26,7 @@ export const jsonObject = z.string().transform((text, context): JsonObject => {
 })
 
 /** A column of JSON that holds a list of texts. */
-const jsonTexts = z.string().transform((text) => z.array(z.string()).parse(JSON.parse(text)))
+export const jsonTexts = z.string().transform((text) => z.array(z.string()).parse(JSON.parse(text)))
 
 /** The columns of a StoredVersion, from tools `t` and tool_versions `v`. The tool's category is that of its latest version. */
 export const VERSION_COLUMNS = `t.tool_id, t.tool_type, v.executor_id, v.version, v.manifest, v.manifest_yaml,

@@ -11,6 +11,10 @@ export function createSearchIndex(connection: Connection, searchRows: SearchRows
   const selectKnown = connection.prepare(
     'SELECT json_group_object(path, stamp) AS known FROM search_items WHERE space = ? AND root = ?',
   )
+  const selectStamp = connection.prepare(
+    'SELECT stamp FROM search_items WHERE space = ? AND root = ? LIMIT 1',
+  )
+  const dropAll = connection.prepare('DELETE FROM search_items WHERE space = ? AND root = ?')
   const selectItem = connection.prepare(
     `SELECT i.item_id, i.name, i.tool_type, t.description, i.space, i.path, i.version, i.updated_at
      FROM search_items i JOIN search_text t ON t.rowid = i.id
@@ -45,6 +49,15 @@ export function createSearchIndex(connection: Connection, searchRows: SearchRows
       })
       kept.change(place, put, drop)
     },
+    async stampOf({ space, root }) {
+      const row = await connection.read(() => selectStamp.get(space, root))
+      return row === undefined ? null : readRow(StampRow, row).stamp
+    },
+    replace: (place, entries) =>
+      connection.write(() => {
+        dropAll.run(place.space, place.root)
+        for (const entry of entries) searchRows.put(place, entry)
+      }),
     search(query) {
       const match = matchOf(query.words)
       return connection.read(() => {
@@ -111,6 +124,7 @@ const EVERYTHING: Omit<SearchQuery, 'roots'> = {
   toolTypes: [],
   category: null,
   tags: [],
+  server: null,
   sortBy: 'name',
   limit: 0,
 }
@@ -118,6 +132,7 @@ const EVERYTHING: Omit<SearchQuery, 'roots'> = {
 /** The columns of search_text, in its order. */
 const COLUMNS = ['name', 'description', 'category', 'tags', 'parameters', 'body'] as const
 
+const StampRow = z.object({ stamp: z.string() })
 const KnownRow = z.object({ known: jsonObject })
 const CountRow = z.object({ tool_type: toolType, items: z.number() })
 const HitRow = z.object({

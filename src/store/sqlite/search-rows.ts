@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { LIMITS } from '../../shared/limits.ts'
+import { serverOf } from '../../shared/groups.ts'
 import { itemTypeOf } from '../../shared/tool-type.ts'
 import type { IndexEntry, NewVersion, SpaceName } from '../store.ts'
 import type { Connection } from './connection.ts'
@@ -13,7 +14,7 @@ export interface SearchRows {
   dropTool(toolId: string): void
 }
 
-/** A space, and the folder of it; the registry has none. */
+/** A space, and the folder or upstream of it; the registry has none. */
 interface SearchPlace {
   readonly space: SpaceName
   readonly root: string
@@ -22,12 +23,12 @@ interface SearchPlace {
 export function createSearchRows(connection: Connection): SearchRows {
   const putItem = connection.prepare(
     `INSERT INTO search_items (space, root, path, stamp, item_id, item_type, tool_type, name, category, tags,
-       version, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       version, updated_at, server)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (space, root, path) DO UPDATE SET stamp = excluded.stamp, item_id = excluded.item_id,
        item_type = excluded.item_type, tool_type = excluded.tool_type, name = excluded.name,
        category = excluded.category, tags = excluded.tags,
-       version = excluded.version, updated_at = excluded.updated_at
+       version = excluded.version, updated_at = excluded.updated_at, server = excluded.server
      RETURNING id`,
   )
   const putText = connection.prepare(
@@ -54,6 +55,7 @@ export function createSearchRows(connection: Connection): SearchRows {
         JSON.stringify(tags),
         entry.version,
         entry.updated_at,
+        entry.server,
       ),
     )
     putText.run(
@@ -71,7 +73,14 @@ export function createSearchRows(connection: Connection): SearchRows {
     putVersion: (version, space, updatedAt) =>
       put(
         { space, root: '' },
-        { ...version, path: version.tool_id, item_id: version.tool_id, stamp: '', updated_at: updatedAt },
+        {
+          ...version,
+          path: version.tool_id,
+          item_id: version.tool_id,
+          stamp: '',
+          updated_at: updatedAt,
+          server: serverOf(version.tool_type, version.tool_id, version.executor_id),
+        },
       ),
     drop: ({ space, root }, path) => void dropItem.run(space, root, path),
     dropTool(toolId) {

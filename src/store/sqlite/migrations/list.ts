@@ -9,6 +9,9 @@ import { limits } from './008-limits.ts'
 import { journalTimes } from './009-journal.ts'
 import { undo } from './010-undo.ts'
 import { grants } from './011-grants.ts'
+import { catalog } from './012-catalog.ts'
+import { tasks } from './013-tasks.ts'
+import { launches } from './015-launches.ts'
 
 /** In order: the n-th makes version n. What was released is never edited. */
 export const MIGRATIONS: readonly string[] = [
@@ -23,4 +26,7 @@ export const MIGRATIONS: readonly string[] = [
   journalTimes,
   undo,
   grants,
+  catalog,
+  tasks,
+  launches,
 ]

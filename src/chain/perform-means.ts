@@ -1,0 +1,19 @@
+import type { HttpClient } from '../primitives/http/http-client.ts'
+import type { Subprocess } from '../primitives/subprocess/subprocess.ts'
+import type { Upstreams } from '../upstream/upstreams.ts'
+import type { Launch } from '../store/store.ts'
+import type { Environments } from './environments.ts'
+import type { ListChanges } from './list-changes.ts'
+import type { WorkFolders } from './work-folder.ts'
+
+/** What a call is made with. */
+export interface PerformMeans {
+  readonly subprocess: Subprocess
+  readonly httpClient: HttpClient
+  readonly upstreams: Upstreams
+  readonly workFolders: WorkFolders
+  readonly environments: Environments
+  /** Keeps how a server of a project was first started. */
+  readonly keepLaunch: (launch: Pick<Launch, 'project' | 'server' | 'identity'>) => Promise<void>
+  readonly listChanges: ListChanges
+}

@@ -1,0 +1,140 @@
+import { z } from 'zod'
+import { KiwiError } from '../shared/errors.ts'
+import type { ServerEntry } from '../spaces/server-entry.ts'
+import { TRANSPORTS } from '../spaces/server-entry.ts'
+import type { Terminal } from './terminal.ts'
+import { printReply, printable } from './terminal.ts'
+import type { CommonOptions } from './with-kiwi.ts'
+import { withKiwi } from './with-kiwi.ts'
+
+interface AddOptions extends CommonOptions {
+  readonly transport?: string
+  readonly header?: readonly string[]
+  readonly env?: readonly string[]
+  readonly description?: string
+  readonly to: string
+  readonly dryRun?: boolean
+}
+
+/** `kiwi add NAME -- command args…`, `kiwi add NAME URL`, `kiwi add supabase` */
+export function addCommand(name: string, target: readonly string[], options: AddOptions): Promise<number> {
+  return withKiwi(options, async (session) => {
+    const reply = await session.act({
+      wish: () => ({ kind: 'add_server', name, entry: entryOf(target, options), to: readSpace(options.to) }),
+      operation: 'server.add',
+      subject: name,
+      parameters: { name, to: options.to },
+      isDryRun: options.dryRun === true,
+    })
+    return printReply(reply, options.json === true, (data, terminal) =>
+      reply.status === 'dry_run'
+        ? showDryRun(WouldAdd.parse(data), terminal)
+        : showAdded(Added.parse(data), terminal),
+    )
+  })
+}
+
+/** `kiwi remove NAME` */
+export function removeCommand(
+  name: string,
+  options: CommonOptions & { readonly from?: string },
+): Promise<number> {
+  return withKiwi(options, async (session) => {
+    const from = options.from === undefined ? null : readSpace(options.from)
+    const reply = await session.act({
+      wish: () => ({ kind: 'remove_server', name, from }),
+      operation: 'server.remove',
+      subject: name,
+      parameters: { name, from },
+    })
+    return printReply(reply, options.json === true, (data, terminal) =>
+      terminal.out(printable(z.looseObject({ output: z.string() }).parse(data).output)),
+    )
+  })
+}
+
+/** One word that is an address is where it is; anything else is what starts it. */
+function entryOf(target: readonly string[], options: AddOptions): ServerEntry {
+  const { transport, header = [], env = [], description } = options
+  const [first, ...rest] = target
+  const isAddress = first !== undefined && rest.length === 0 && /^(?:https?|wss?):\/\//i.test(first)
+  const named = transport === undefined ? undefined : readTransport(transport)
+  const how = isAddress
+    ? { type: named ?? (/^ws/i.test(first) ? ('websocket' as const) : ('http' as const)), url: first }
+    : first === undefined
+      ? {}
+      : { command: first, args: rest }
+  return {
+    ...how,
+    ...(first === undefined && named !== undefined ? { type: named } : {}),
+    ...(header.length === 0 ? {} : { headers: pairsOf(header, '--header') }),
+    ...(env.length === 0 ? {} : { env: pairsOf(env, '--env') }),
+    ...(description === undefined ? {} : { description }),
+  }
+}
+
+function readTransport(text: string): (typeof TRANSPORTS)[number] {
+  const known = TRANSPORTS.find((transport) => transport === text)
+  if (known !== undefined) return known
+  throw new KiwiError('INVALID_PARAMETERS', `Cannot use the transport "${text}"`, {
+    hint: 'Give --transport http, sse or websocket',
+    details: { missing: [], invalid: [{ name: 'transport', reason: 'not a transport' }] },
+  })
+}
+
+function readSpace(text: string): 'user' | 'project' {
+  if (text === 'user' || text === 'project') return text
+  throw new KiwiError(
+    'INVALID_PARAMETERS',
+    `Cannot use the space "${text}": it is neither user nor project`,
+    {
+      hint: 'Give user or project',
+      details: { missing: [], invalid: [{ name: 'to', reason: 'not user or project' }] },
+    },
+  )
+}
+
+/** `Name=value`; a header may have a colon as well. What is wrong with one is said without it: it may be a secret. */
+function pairsOf(given: readonly string[], option: string): Record<string, string> {
+  return Object.fromEntries(
+    given.map((pair) => {
+      const [, name, value] = /^([\w.-]+)\s*(?:=|:\s*)([^]*)$/.exec(pair) ?? []
+      if (name !== undefined && value !== undefined) return [name, value]
+      throw new KiwiError('INVALID_PARAMETERS', `Cannot read a value of ${option}: it is not NAME=VALUE`, {
+        hint: `Write ${option} NAME=VALUE, in quotes when it holds blanks`,
+        details: { missing: [], invalid: [{ name: option, reason: 'not NAME=VALUE' }] },
+      })
+    }),
+  )
+}
+
+const Added = z.looseObject({
+  output: z.string(),
+  name: z.string(),
+  id: z.string(),
+  kept: z.array(z.string()),
+  next: z.array(z.string()),
+})
+
+function showAdded({ output, name, id, kept, next }: z.infer<typeof Added>, terminal: Terminal): void {
+  terminal.out(printable(output))
+  if (kept.length > 0)
+    terminal.out(printable(`Kept in the vault and granted to ${id}, as you typed it: ${kept.join(', ')}`))
+  for (const command of next) terminal.note(printable(`Next: ${command}`))
+  if (next.length === 0) terminal.note(printable(`Next: kiwi search mcp:${name}`))
+}
+
+const WouldAdd = z.looseObject({
+  would_write: z.string(),
+  name: z.string(),
+  keys: z.array(z.string()),
+  secrets: z.array(z.string()),
+})
+
+function showDryRun(
+  { would_write: path, name, keys, secrets }: z.infer<typeof WouldAdd>,
+  terminal: Terminal,
+): void {
+  terminal.out(printable(`Would write "${name}" to ${path}: ${keys.join(', ') || 'nothing but its name'}`))
+  if (secrets.length > 0) terminal.out(printable(`Would keep in the vault: ${secrets.join(', ')}`))
+}

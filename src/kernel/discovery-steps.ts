@@ -1,0 +1,150 @@
+import { KiwiError } from '../shared/errors.ts'
+import type { JsonObject } from '../shared/json.ts'
+import { canonicalJson, isJsonObject } from '../shared/json.ts'
+import { editManifest } from '../spaces/edit-manifest.ts'
+import type { Item } from '../spaces/item.ts'
+import { listedManifest } from '../spaces/listed-item.ts'
+import type { Server } from '../spaces/listed.ts'
+import type { Lookup } from '../spaces/lookup.ts'
+import { ItemName } from '../shared/ids.ts'
+import type { WrittenItem } from '../spaces/written-item.ts'
+import { manifestText, textFile, writtenOf } from '../spaces/written-item.ts'
+import type { CatalogTool } from '../store/catalog.ts'
+import type { Authored } from './author.ts'
+import { author } from './author.ts'
+import type { Caller } from './call.ts'
+import type { Means } from './means.ts'
+import { freePatch } from './next-version.ts'
+
+export interface Discovering {
+  readonly server: Server
+  readonly location: 'project' | 'user'
+  readonly lookup: Lookup
+  readonly means: Means
+  readonly by: Caller['kind']
+}
+
+/** What becomes of one tool. */
+export interface Step {
+  readonly id: string
+  /** As the server names it. */
+  readonly tool: string
+  readonly state: 'created' | 'updated' | 'unchanged' | 'removed'
+  /** Where it lies now; null when it is not there yet. */
+  readonly path: string | null
+  readonly before: Item | null
+  /** What is to be written; null when it stays as it is. */
+  readonly authored: Authored | null
+}
+
+export interface DiscoverySteps {
+  readonly steps: readonly Step[]
+  /** Names of tools that a person has to look at first: nothing of them is written. */
+  readonly quarantined: ReadonlySet<string>
+  readonly warnings: readonly string[]
+}
+
+/** Everything is read and checked before the first byte is written. One that cannot be an item does not lose the others. */
+export async function discoverySteps(
+  tools: readonly CatalogTool[],
+  discovering: Discovering,
+): Promise<DiscoverySteps> {
+  const steps: Step[] = []
+  const warnings: string[] = []
+  const names = new Set(tools.filter(({ state }) => state !== 'missing').map(({ name }) => name))
+  const quarantined = tools.filter(({ state }) => state === 'quarantined').map(({ name }) => name)
+  for (const tool of tools) {
+    try {
+      const step = await stepOf(tool, names, discovering)
+      if (step !== null) steps.push(step)
+    } catch (error) {
+      if (!(error instanceof KiwiError)) throw error
+      warnings.push(`"${tool.name}" is left out: ${error.message}`)
+    }
+  }
+  return { steps, quarantined: new Set(quarantined), warnings }
+}
+
+async function stepOf(
+  tool: CatalogTool,
+  names: ReadonlySet<string>,
+  discovering: Discovering,
+): Promise<Step | null> {
+  const { server, location, lookup } = discovering
+  // What is gone is found by the name it had.
+  const manifest = listedManifest(
+    tool.state === 'missing' ? { ...tool, state: 'usable' } : tool,
+    server,
+    names,
+  )
+  const id = ItemName.safeParse(manifest?.['tool_id'])
+  if (manifest === null || !id.success) return null
+  const before = await lookup.standing(id.data, 'tool', location)
+  const step = { id: id.data, tool: tool.name, path: before?.path ?? null, before }
+  if (tool.state === 'missing') {
+    if (before === null) return null
+    const isMarked = before.manifest.config['mcp_state'] === 'missing'
+    const change = { config: { ...before.manifest.config, mcp_state: 'missing' } }
+    return {
+      ...step,
+      state: 'removed',
+      authored: isMarked ? null : await changed(before, change, discovering),
+    }
+  }
+  // Until a person has looked at it, what is there stays: it says nothing of what is new.
+  if (tool.state === 'quarantined')
+    return before === null
+      ? null
+      : { ...step, state: tool.reason === 'changed' ? 'updated' : 'unchanged', authored: null }
+  const config: JsonObject = { ...configOf(manifest), mcp_pin: tool.pin }
+  const pinned = { ...manifest, config }
+  if (before === null)
+    return { ...step, state: 'created', authored: await made(pinned, id.data, discovering) }
+  const {
+    mcp_pin: pin,
+    mcp_state: mark,
+    mcp_tool_name: name,
+    mcp_arguments: filled = null,
+  } = before.manifest.config
+  const isSame =
+    pin === tool.pin &&
+    mark === undefined &&
+    name === tool.name &&
+    canonicalJson(filled) === canonicalJson(config['mcp_arguments'] ?? null)
+  if (isSame) return { ...step, state: 'unchanged', authored: null }
+  return { ...step, state: 'updated', authored: await changed(before, pinned, discovering) }
+}
+
+function configOf({ config }: JsonObject): JsonObject {
+  return isJsonObject(config) ? config : {}
+}
+
+async function made(manifest: JsonObject, id: string, discovering: Discovering): Promise<Authored> {
+  const text = await manifestText({ ...manifest, version: '1.0.0' })
+  return authorIt(
+    { place: 'tools', kind: 'manifest', manifest: textFile(`${id}.yaml`, text), files: [] },
+    id,
+    discovering,
+  )
+}
+
+/** What the server says goes over what is there; what somebody else wrote beside it stays. */
+async function changed(before: Item, keys: JsonObject, discovering: Discovering): Promise<Authored> {
+  const { category: _category, ...said } = keys
+  const present = await writtenOf(before)
+  const version = await freePatch(before.id, before.manifest.version, discovering.means.store.registry)
+  const changes = { ...said, version }
+  const text = await editManifest(Buffer.from(present.manifest.content).toString('utf8'), changes, before.id)
+  const manifest = { ...present.manifest, content: Buffer.from(text) }
+  return authorIt({ ...present, manifest }, before.id, discovering)
+}
+
+function authorIt(
+  written: WrittenItem,
+  stem: string,
+  { location, lookup, means, server }: Discovering,
+): Promise<Authored> {
+  const quiet = { ...lookup, freshen: () => undefined }
+  const category = `mcp/${server.name}`
+  return author(written, { action: 'discover', stem, category, location, lookup: quiet, means })
+}

@@ -1,0 +1,192 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { KiwiError, messageOf } from '../shared/errors.ts'
+import { canonicalJson } from '../shared/json.ts'
+import { createRedact, keepAll } from '../shared/redact.ts'
+import type { Batch, BatchItem } from '../spaces/import/batch.ts'
+import { batchFile } from '../spaces/import/batch.ts'
+import type { ClientServer } from '../spaces/import/client-config.ts'
+import { clientPlaces, readClientConfig } from '../spaces/import/client-config.ts'
+import { totalsOf } from '../spaces/import/make-batch.ts'
+import { hashOf } from '../spaces/import/read-find.ts'
+import type { Lookup } from '../spaces/lookup.ts'
+import { readServers } from '../spaces/read-servers.ts'
+import type { ServerEntry } from '../spaces/server-entry.ts'
+import { SHORTEST_SECRET } from '../shared/redact.ts'
+import { assertPerson } from './assert-person.ts'
+import type { Ticket, Wish, Work } from './call.ts'
+import { keepBatch, keptAt, put } from './carry-out-import.ts'
+import type { Means } from './means.ts'
+import { liftAll, settleServer } from './server-secrets.ts'
+import type { ServersText } from './servers-file.ts'
+import { SERVERS_PATH, openServersFile, rootOf } from './servers-file.ts'
+
+type Line = Batch['servers'][number]
+
+/** Servers of other clients to be taken over. Everything is read before the first byte is written. */
+export async function importServersWork(
+  { files, to }: Extract<Wish, { kind: 'import_servers' }>,
+  lookup: Lookup,
+  ticket: Ticket,
+  means: Means,
+): Promise<Work> {
+  assertPerson(ticket, 'import')
+  lookup.freshen(true)
+  const file = openServersFile(to, lookup, means)
+  const { found, left } = await readAll(files, lookup, means)
+  const there = new Map(
+    Array.from((await readServers(file.text, file.path)).entries, ([name, { entry }]) => [name, entry]),
+  )
+  const { lines, added, secrets } = await judgeAll(found, there, means)
+  const { text, write } = added.size === 0 ? { text: file.text, write: null } : await file.change(added)
+  const { root } = rootOf(to, lookup, means)
+  const source = [...new Set(found.map(({ from }) => from))].join(', ') || 'no config'
+  const items = added.size === 0 ? [] : [fileItem(file, text, source)]
+  const planned: Batch = {
+    batch: ticket.callId,
+    time: new Date(means.clock.now()).toISOString(),
+    source,
+    layout: 'mcp',
+    to,
+    root,
+    totals: totalsOf(items, left.length),
+    items,
+    not_imported: left,
+    history: {},
+    proposed_secrets: [...new Set(lines.flatMap(({ asked }) => asked))],
+    folders: [],
+    servers: lines,
+    undone_at: null,
+  }
+  const lifted = new Map([...secrets.values()].flatMap((each) => [...each]))
+  return {
+    item: { id: planned.batch, version: null, space: to },
+    action: 'import',
+    chain: [],
+    demands: [
+      { op: 'tool', id: 'kiwi-mcp', action: 'import' },
+      { op: 'write', path: batchFile(means.userSpace, planned.batch) },
+    ],
+    isRepeatable: false,
+    isReadOnly: false,
+    parameters: { source, to, batch: planned.batch, servers: [...added.keys()], secrets: [...lifted.keys()] },
+    redact: lifted.size === 0 ? keepAll : createRedact(lifted),
+    preview: () => ({ ...planned }),
+    warnings: [],
+    async perform() {
+      if (write === null) return { data: { ...planned }, warnings: [] }
+      for (const [name, value] of lifted) await means.secrets.vault.set(name, value)
+      if (!file.isNew) await keepBefore(planned, file, means)
+      await keepBatch(planned, means)
+      await write()
+      const needs = new Map<string, readonly string[]>()
+      for (const name of added.keys()) {
+        const { unset } = await settleServer(name, [...(secrets.get(name)?.keys() ?? [])], lookup, {
+          ticket,
+          means,
+        })
+        needs.set(name, unset)
+      }
+      const servers = lines.map((line) => ({ ...line, unset: needs.get(line.name) ?? [] }))
+      return { data: { ...planned, servers }, warnings: [] }
+    },
+  }
+}
+
+interface Found {
+  readonly found: readonly ClientServer[]
+  readonly left: readonly { readonly path: string; readonly reason: string }[]
+}
+
+/** Named files have to be there; of the usual places those that are. */
+async function readAll(files: readonly string[], { projectPath }: Lookup, means: Means): Promise<Found> {
+  if (files.length > 0) {
+    const all = await Promise.all(files.map((path) => readClientConfig(resolve(path))))
+    return { found: all.flat(), left: [] }
+  }
+  const found: ClientServer[] = []
+  const left: { path: string; reason: string }[] = []
+  const isTrusted = projectPath !== null && (await means.chain.judge.isTrusted(projectPath))
+  for (const path of clientPlaces(means.home, projectPath).filter(existsSync)) {
+    // What a repository brings along is not made a person's own unseen.
+    if (projectPath !== null && path.startsWith(`${projectPath}/`) && !isTrusted) {
+      left.push({ path, reason: 'nobody has trusted the project: kiwi trust, or name the file' })
+      continue
+    }
+    try {
+      found.push(...(await readClientConfig(path)))
+    } catch (error) {
+      if (!(error instanceof KiwiError)) throw error
+      left.push({ path, reason: messageOf(error) })
+    }
+  }
+  return { found, left }
+}
+
+interface Judged {
+  readonly lines: readonly Line[]
+  readonly added: ReadonlyMap<string, ServerEntry>
+  /** By server. */
+  readonly secrets: ReadonlyMap<string, ReadonlyMap<string, string>>
+}
+
+/** One line for each server: equal ones become one, and another of the same name is left to the person. */
+async function judgeAll(
+  found: readonly ClientServer[],
+  there: ReadonlyMap<string, ServerEntry>,
+  means: Means,
+): Promise<Judged> {
+  const added = new Map<string, ServerEntry>()
+  const secrets = new Map<string, ReadonlyMap<string, string>>()
+  const lines: Line[] = []
+  for (const { name, from, entry, reason, asked, notes } of found) {
+    const base = { name, from, asked: [...asked], notes: [...notes], kept: [], unset: [] }
+    if (entry === null) {
+      lines.push({ ...base, state: 'skipped', reason })
+      continue
+    }
+    const lifted = (await liftAll(new Map([[name, entry]]), means)).get(name)
+    const made = lifted?.entry ?? entry
+    const known = there.get(name) ?? added.get(name)
+    if (known !== undefined) {
+      const isSame = canonicalJson(known) === canonicalJson(made)
+      const why = isSame
+        ? null
+        : `another server "${name}" is there: kiwi remove ${name}, or rename one of them`
+      lines.push({ ...base, state: isSame ? 'unchanged' : 'conflict', reason: why })
+      continue
+    }
+    added.set(name, made)
+    const short = [...(lifted?.secrets ?? [])].filter(([, value]) => value.trim().length >= SHORTEST_SECRET)
+    secrets.set(name, new Map(short))
+    lines.push({ ...base, state: 'imported', reason: null, kept: short.map(([secret]) => secret) })
+  }
+  return { lines, added, secrets }
+}
+
+function fileItem({ isNew }: ServersText, text: string, source: string): BatchItem {
+  return {
+    id: 'mcp_registry',
+    type: 'library',
+    state: isNew ? 'imported' : 'updated',
+    from: source,
+    to: SERVERS_PATH,
+    is_folder: false,
+    reason: null,
+    hash: hashOf([{ path: 'mcp_registry.yaml', content: Buffer.from(text), isExecutable: false }]),
+    content_hash: null,
+    version: null,
+    signature: 'unsigned',
+    dialect: 'mcp',
+    warnings: [],
+    proposed: { secrets: [], grants: [], requires: [] },
+    mapped_from: [],
+  }
+}
+
+async function keepBefore({ batch }: Batch, { text }: ServersText, means: Means): Promise<void> {
+  const files = [{ path: 'mcp_registry.yaml', content: Buffer.from(text), isExecutable: false }]
+  const place = { root: keptAt(means.userSpace, batch), within: null }
+  const item = { id: 'mcp_registry', to: SERVERS_PATH, type: 'library', is_folder: false, files } as const
+  await put(item, place, 'nothing', means)
+}

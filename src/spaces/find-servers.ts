@@ -1,0 +1,40 @@
+import { serverName } from '../shared/groups.ts'
+import type { IndexedSpace, SearchQuery } from '../store/store.ts'
+import type { Listed, Server } from './listed.ts'
+import type { Shelf } from './shelf.ts'
+
+interface ServerMeans {
+  readonly roots: readonly IndexedSpace[]
+  readonly shelf: Shelf
+  readonly listed: Listed
+  readonly generation: () => number
+}
+
+/** Every server that is switched on and not shipped: asked of the index once for each state of the spaces. */
+export function createServers(means: ServerMeans): () => Promise<readonly Server[]> {
+  const { roots, shelf, listed, generation } = means
+  let kept: { readonly at: number; readonly servers: readonly Server[] } | null = null
+  return async () => {
+    const at = generation()
+    if (kept?.at === at) return kept.servers
+    const { hits } = await shelf.store.index.search({ ...ALL_SERVERS, roots })
+    const names = new Set(hits.map(({ item_id: id }) => serverName(id)))
+    // What is wrong with one is said where it is used.
+    const found = await Promise.all(Array.from(names, (name) => listed.serverFor(name).catch(() => null)))
+    const servers = found.filter((server) => server !== null)
+    kept = { at, servers }
+    return servers
+  }
+}
+
+const ALL_SERVERS: Omit<SearchQuery, 'roots'> = {
+  words: [],
+  spaces: ['project', 'user', 'registry'],
+  itemTypes: ['mcp'],
+  toolTypes: [],
+  category: null,
+  tags: [],
+  server: null,
+  sortBy: 'name',
+  limit: 1000,
+}

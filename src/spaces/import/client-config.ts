@@ -1,0 +1,144 @@
+import { basename, dirname, join } from 'node:path'
+import { KiwiError } from '../../shared/errors.ts'
+import type { JsonObject, JsonValue } from '../../shared/json.ts'
+import { isJsonObject } from '../../shared/json.ts'
+import { LIMITS } from '../../shared/limits.ts'
+import { parseValue } from '../parse-document.ts'
+import { parseToml } from '../parse-toml.ts'
+import { decodeText, readRegularFile } from '../read-file.ts'
+import { SERVER_NAME } from '../server-entry.ts'
+import type { ServerEntry } from '../server-entry.ts'
+import type { Client } from './client-entry.ts'
+import { isKiwi, toEntry } from './client-entry.ts'
+import type { Dialect } from './client-variables.ts'
+import { takeVariables } from './client-variables.ts'
+
+/** One server of the config of another client, as it would be one of ours. */
+export interface ClientServer {
+  readonly name: string
+  readonly from: string
+  readonly entry: ServerEntry | null
+  /** Why it is left out. */
+  readonly reason: string | null
+  /** Secrets that the client would have asked for. */
+  readonly asked: readonly string[]
+  readonly notes: readonly string[]
+}
+
+/** Where clients keep their servers: below a project, and below the home of a person. */
+const PROJECT_PLACES = [
+  '.mcp.json',
+  '.cursor/mcp.json',
+  '.vscode/mcp.json',
+  '.codex/config.toml',
+  '.gemini/settings.json',
+  'opencode.json',
+]
+const HOME_PLACES = [
+  '.claude.json',
+  '.config/Claude/claude_desktop_config.json',
+  'Library/Application Support/Claude/claude_desktop_config.json',
+  'AppData/Roaming/Claude/claude_desktop_config.json',
+  '.cursor/mcp.json',
+  '.config/Code/User/mcp.json',
+  'Library/Application Support/Code/User/mcp.json',
+  '.codex/config.toml',
+  '.gemini/settings.json',
+  '.config/opencode/opencode.json',
+]
+
+export function clientPlaces(home: string, project: string | null): readonly string[] {
+  return [
+    ...(project === null ? [] : PROJECT_PLACES.map((place) => join(project, place))),
+    ...HOME_PLACES.map((place) => join(home, place)),
+  ]
+}
+
+/** Whether a file is the config of a client by its name. */
+export function isClientConfig(path: string): boolean {
+  const name = basename(path)
+  const within = `${basename(dirname(path))}/${name}`
+  const names = ['.mcp.json', 'mcp.json', 'claude_desktop_config.json', '.claude.json', 'opencode.json']
+  return names.includes(name) || ['.codex/config.toml', '.gemini/settings.json'].includes(within)
+}
+
+/** Reads the servers of one config. Nothing of it is run; what is wrong with one loses no other. */
+export async function readClientConfig(path: string): Promise<readonly ClientServer[]> {
+  const text = decodeText(readRegularFile(path, LIMITS.bundleBytes).bytes, path)
+  const value = path.endsWith('.toml') ? await parseToml(text, path) : await parseJson(text, path)
+  const found = isJsonObject(value) ? rootIn(value, path) : null
+  if (found === null) {
+    throw new KiwiError('INVALID_PARAMETERS', `Cannot import "${path}": no servers stand in it`, {
+      hint: 'Give a config with mcpServers, servers, mcp_servers or mcp in it',
+      details: { missing: [], invalid: [{ name: 'path', reason: 'no config of servers' }] },
+    })
+  }
+  const { servers, ...how } = found
+  return Object.entries(servers).map(([name, given]) => readServer(name, given, { path, ...how }))
+}
+
+/** Only the part that holds servers is looked at: the rest of these files is the client's. */
+async function parseJson(text: string, path: string): Promise<JsonValue> {
+  const bare = withoutComments(text)
+  try {
+    const whole: unknown = JSON.parse(bare)
+    const roots = ['mcpServers', 'servers', 'mcp', 'inputs']
+    if (!isJsonObject(whole)) return null
+    const part = Object.fromEntries(Object.entries(whole).filter(([key]) => roots.includes(key)))
+    return (await parseValue(JSON.stringify(part), path)).value
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    return (await parseValue(bare, path)).value
+  }
+}
+
+interface Root {
+  readonly servers: JsonObject
+  readonly client: Client
+  readonly dialect: Dialect
+}
+
+function rootIn({ mcpServers, servers, mcp_servers: codex, mcp }: JsonObject, path: string): Root | null {
+  if (isJsonObject(codex)) return { servers: codex, client: 'codex', dialect: 'none' }
+  if (isJsonObject(mcpServers)) {
+    if (path.includes('.gemini/')) return { servers: mcpServers, client: 'gemini', dialect: 'dollar' }
+    const dialect = basename(path) === 'claude_desktop_config.json' ? 'none' : 'usual'
+    return { servers: mcpServers, client: 'usual', dialect }
+  }
+  if (isJsonObject(servers)) return { servers, client: 'usual', dialect: 'usual' }
+  if (!isJsonObject(mcp)) return null
+  const nested = mcp['servers']
+  const isNested = isJsonObject(nested) && nested['type'] === undefined && nested['command'] === undefined
+  return { servers: isNested ? nested : mcp, client: 'opencode', dialect: 'usual' }
+}
+
+function readServer(
+  given: string,
+  raw: JsonValue,
+  { path, client, dialect }: Omit<Root, 'servers'> & { readonly path: string },
+): ClientServer {
+  const name = given.replaceAll(/[^A-Za-z0-9_-]+/g, '-').replaceAll(/^-+|-+$/g, '')
+  const base = { name, from: path, entry: null, asked: [], notes: [] }
+  if (!SERVER_NAME.test(name)) return { ...base, name: given, reason: 'its name cannot be one of a server' }
+  if (!isJsonObject(raw)) return { ...base, reason: 'it is not an object' }
+  const { value, asked, left } = takeVariables(raw, dialect)
+  const read = toEntry(isJsonObject(value) ? value : {}, client)
+  const notes = [
+    ...(name === given ? [] : [`called "${given}" there`]),
+    ...left.map((text) => `${text} is nothing that Kiwi knows: kept as text`),
+    ...(read.left.length === 0 ? [] : [`left out: ${read.left.join(', ')}`]),
+  ]
+  if (read.entry === null) return { ...base, notes, reason: read.reason }
+  if (isKiwi(name, read.entry)) return { ...base, notes, reason: 'it is Kiwi itself' }
+  return { name, from: path, entry: read.entry, reason: null, asked, notes }
+}
+
+/** The configs of some clients hold comments, and commas before a closing bracket. */
+function withoutComments(text: string): string {
+  return text
+    .replace(/^\uFEFF/, '')
+    .replaceAll(/"(?:[^"\\\n]|\\.)*"|\/\/[^\n]*|\/\*[^]*?\*\//g, (part) =>
+      part.startsWith('"') ? part : ' ',
+    )
+    .replaceAll(/"(?:[^"\\\n]|\\.)*"|,(?=\s*[}\]])/g, (part) => (part === ',' ? ' ' : part))
+}

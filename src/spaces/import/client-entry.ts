@@ -1,0 +1,134 @@
+import type { JsonObject, JsonValue } from '../../shared/json.ts'
+import { isJsonObject } from '../../shared/json.ts'
+import { IN_WORDS, fieldFaults } from '../../shared/field-faults.ts'
+import { textOf } from '../../shared/template.ts'
+import { ServerEntry } from '../server-entry.ts'
+
+/** How a client writes a server, where it differs from the others. */
+export type Client = 'usual' | 'codex' | 'gemini' | 'opencode'
+
+export interface ClientEntry {
+  readonly entry: ServerEntry | null
+  /** Why there is none. */
+  readonly reason: string | null
+  /** Keys that Kiwi has no use for. */
+  readonly left: readonly string[]
+}
+
+/** A server as a client writes it, as an entry of ours. */
+export function toEntry(given: JsonObject, client: Client): ClientEntry {
+  const made = { ...startOf(given), ...reachOf(given, client), ...restOf(given, client) }
+  const entry = Object.fromEntries(Object.entries(made).filter(([, value]) => value !== undefined))
+  const left = Object.keys(given).filter((key) => !TAKEN.has(key))
+  const read = ServerEntry.safeParse(entry, IN_WORDS)
+  if (!read.success) {
+    const [fault] = fieldFaults(read.error.issues)
+    return { entry: null, reason: `"${fault?.name}" ${fault?.reason}`, left }
+  }
+  if (read.data.command === undefined && read.data.url === undefined)
+    return { entry: null, reason: 'it has neither a command nor an address', left }
+  return { entry: read.data, reason: null, left }
+}
+
+const TAKEN: ReadonlySet<string> = new Set(
+  [
+    'type transport command args env environment cwd url httpUrl serverUrl headers http_headers',
+    'env_http_headers bearer_token_env_var bearer_token timeout startup_timeout_sec tool_timeout_sec enabled disabled',
+    'description includeTools excludeTools enabled_tools disabled_tools trust name',
+  ]
+    .join(' ')
+    .split(' '),
+)
+
+type Made = Readonly<Record<string, JsonValue | undefined>>
+
+function startOf({ command, args, env, environment, cwd }: JsonObject): Made {
+  const words = Array.isArray(command) ? command : command === undefined ? [] : [command]
+  const [program, ...first] = words
+  if (program === undefined) return {}
+  const given = Array.isArray(args) ? args : []
+  const variables = env ?? environment
+  return {
+    command: program,
+    args: [...first, ...given],
+    ...(isJsonObject(variables) && Object.keys(variables).length > 0 ? { env: variables } : {}),
+    cwd,
+  }
+}
+
+const TYPES: ReadonlyMap<string, string> = new Map([
+  ['http', 'http'],
+  ['streamable-http', 'http'],
+  ['streamable_http', 'http'],
+  ['streamableHttp', 'http'],
+  ['remote', 'http'],
+  ['sse', 'sse'],
+  ['ws', 'websocket'],
+  ['websocket', 'websocket'],
+])
+
+function reachOf(given: JsonObject, client: Client): Made {
+  const { httpUrl, url, serverUrl } = given
+  const address = httpUrl ?? url ?? serverUrl
+  if (address === undefined || given['command'] !== undefined) return {}
+  const usual = client === 'gemini' && httpUrl === undefined ? 'sse' : 'http'
+  return {
+    type: TYPES.get(textOf(given['type'] ?? given['transport'])) ?? usual,
+    url: address,
+    headers: headersOf(given),
+    auth: tokenOf(given),
+  }
+}
+
+function headersOf({
+  headers,
+  http_headers: plain,
+  env_http_headers: named,
+}: JsonObject): JsonObject | undefined {
+  const fromNames = Object.entries(isJsonObject(named) ? named : {}).map(
+    ([header, variable]) => [header, `\${${textOf(variable)}}`] as const,
+  )
+  const all = {
+    ...(isJsonObject(headers) ? headers : {}),
+    ...(isJsonObject(plain) ? plain : {}),
+    ...Object.fromEntries(fromNames),
+  }
+  return Object.keys(all).length === 0 ? undefined : all
+}
+
+function tokenOf({
+  bearer_token_env_var: variable,
+  bearer_token: token,
+}: JsonObject): JsonObject | undefined {
+  if (typeof variable === 'string') return { type: 'bearer', token: `\${${variable}}` }
+  return typeof token === 'string' ? { type: 'bearer', token } : undefined
+}
+
+/** Two of the clients count milliseconds. */
+function restOf(given: JsonObject, client: Client): Made {
+  const { timeout, startup_timeout_sec: startup, tool_timeout_sec: toolTime, description } = given
+  const isMillis = client === 'gemini' || client === 'opencode'
+  const seconds = typeof timeout === 'number' ? (isMillis ? timeout / 1000 : timeout) : undefined
+  const isOff = given['enabled'] === false || given['disabled'] === true
+  const include = given['includeTools'] ?? given['enabled_tools']
+  const exclude = given['excludeTools'] ?? given['disabled_tools']
+  const tools = {
+    ...(include === undefined ? {} : { include }),
+    ...(exclude === undefined ? {} : { exclude }),
+  }
+  return {
+    description,
+    startup_timeout: startup ?? (client === 'opencode' ? seconds : undefined),
+    timeout: toolTime ?? (client === 'opencode' ? undefined : seconds),
+    tools: Object.keys(tools).length === 0 ? undefined : tools,
+    enabled: isOff ? false : undefined,
+  }
+}
+
+/** Whether a server is Kiwi itself. */
+export function isKiwi(name: string, { command, args = [] }: ServerEntry): boolean {
+  const words = [command ?? '', ...args]
+  const starts = words.some((word) => /(?:^|[/\\])(?:kiwi|kiwi-mcp)(?:@[\w.^~-]+)?$/.test(word))
+  const runs = words.some((word) => /kiwi-mcp[/\\]dist[/\\](?:cli|kiwi)\.[cm]?js$/.test(word))
+  return starts || runs || name === 'kiwi' || name === 'kiwi-mcp'
+}

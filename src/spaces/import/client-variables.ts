@@ -1,0 +1,60 @@
+import type { JsonValue } from '../../shared/json.ts'
+import { isJsonObject } from '../../shared/json.ts'
+
+/** How the clients write variables: as other programs do, with a dollar alone, or not at all. */
+export type Dialect = 'usual' | 'dollar' | 'none'
+
+export interface Variables {
+  /** The same value with our variables in the place of theirs. */
+  readonly value: JsonValue
+  /** Names of what the client would have asked for. */
+  readonly asked: readonly string[]
+  /** What could not be said in ours. */
+  readonly left: readonly string[]
+}
+
+/** Variables of another client become ours: `${env:A}`, `{env:A}` and `$A` are `${A}`. */
+export function takeVariables(given: JsonValue, dialect: Dialect): Variables {
+  const asked = new Set<string>()
+  const left = new Set<string>()
+  const one = (whole: string, body: string): string => {
+    const [, kind = '', name = ''] = /^(env|input|config|command|file):(.+)$/.exec(body) ?? []
+    if (kind === 'env' && WORD.test(name)) return `\${${name}}`
+    if (kind === 'input') {
+      const secret = name
+        .toUpperCase()
+        .replaceAll(/[^A-Z0-9]+/g, '_')
+        .replace(/^(?=\d)/, '_')
+      asked.add(secret)
+      return `\${${secret}}`
+    }
+    const known = PLACES.get(body)
+    if (known !== undefined) return known
+    if (/^[A-Za-z_]\w*(?::[-+][^{}]*)?$/.test(body)) return whole
+    left.add(whole)
+    return `$${whole}`
+  }
+  const text = (value: string): string => {
+    if (dialect === 'none') return value.replaceAll('${', () => '$${')
+    const braced = value.replaceAll(/\$\{([^{}]*)\}|(?<!\$)\{(env:[^{}]*|file:[^{}]*)\}/g, (whole, a, b) =>
+      one(a === undefined ? `$${whole}` : whole, a ?? b),
+    )
+    return dialect === 'dollar' ? braced.replaceAll(/\$([A-Za-z_]\w*)/g, (_, name) => `\${${name}}`) : braced
+  }
+  const walk = (value: JsonValue): JsonValue => {
+    if (typeof value === 'string') return text(value)
+    if (Array.isArray(value)) return value.map((item: JsonValue) => walk(item))
+    if (!isJsonObject(value)) return value
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, walk(inner)]))
+  }
+  return { value: walk(given), asked: [...asked], left: [...left] }
+}
+
+const WORD = /^[A-Za-z_]\w*$/
+const PLACES: ReadonlyMap<string, string> = new Map([
+  ['workspaceFolder', '${PROJECT_PATH}'],
+  ['workspaceRoot', '${PROJECT_PATH}'],
+  ['userHome', '${HOME}'],
+  ['/', '/'],
+  ['pathSeparator', '/'],
+])

@@ -1,0 +1,169 @@
+import { KiwiError, messageOf } from '../shared/errors.ts'
+import { serverName } from '../shared/groups.ts'
+import type { ItemRef } from '../shared/ids.ts'
+import { ItemName } from '../shared/ids.ts'
+import { canonicalJson, sha256 } from '../shared/json.ts'
+import type { Listing } from '../store/catalog.ts'
+import type { IndexEntry, IndexedSpace } from '../store/store.ts'
+import type { Overrides } from './definitions/overrides.ts'
+import { readOverrides } from './definitions/overrides.ts'
+import { toIndexEntry } from './describe.ts'
+import type { Fault } from './file-space.ts'
+import type { Item } from './item.ts'
+import { launchIdentity } from './launch-identity.ts'
+import { listedItem } from './listed-item.ts'
+import type { Shelf } from './shelf.ts'
+import { prefetch, shelve } from './shelf.ts'
+
+/** A server whose tools are those it lists. */
+export interface Server {
+  readonly item: Item
+  /** As people say it. */
+  readonly name: string
+  /** What its listing is kept under. */
+  readonly key: string
+  /** How a person wants its tools to be shown. */
+  readonly overrides: Overrides
+}
+
+/** What upstreams list, as items of one project. */
+export interface Listed {
+  /** `server.tool`, split at the first dot, or `server_tool`; null when no server lists it. */
+  find(ref: ItemRef): Promise<Item | null>
+  /** The server that this name, or the one in front of its first dot, stands for. */
+  serverFor(name: string): Promise<Server | null>
+  listing(key: string): Promise<Listing | null>
+  /** Makes the search index equal to what these servers list. */
+  sync(servers: readonly Server[]): Promise<Indexed>
+}
+
+/** What the index holds now. */
+export interface Indexed {
+  readonly places: readonly IndexedSpace[]
+  /** What could not be read, or put into it. */
+  readonly faults: readonly Fault[]
+}
+
+interface ListedMeans {
+  readonly findServer: (name: ItemName) => Promise<Item | null>
+  readonly findFile: (name: ItemName) => Promise<Item | null>
+}
+
+export function openListed(shelf: Shelf, { findServer, findFile }: ListedMeans): Listed {
+  const { catalog, index } = shelf.store
+
+  const serverFor = async (given: string): Promise<Server | null> => {
+    const [spoken = ''] = given.split('.')
+    const name = ItemName.safeParse(spoken)
+    const item = name.success ? await findServer(name.data) : null
+    return item === null || !isSpoken(spoken, item.id) ? null : toServer(item)
+  }
+
+  const listing = (key: string): Promise<Listing | null> =>
+    shelve(shelf, shelf.listings, key, () => catalog.listing(key))
+
+  const toolOf = async (server: Server, name: string): Promise<Item | null> => {
+    const id = ItemName.safeParse(`${server.name}.${name}`)
+    const file = id.success ? await findFile(id.data) : null
+    if (file !== null) return file
+    return shelve(shelf, shelf.listed, `${server.key} ${server.item.contentHash} ${name}`, async () => {
+      const at = (await listing(server.key))?.listed_at
+      for (const original of at === undefined ? [] : server.overrides.originals(name)) {
+        const tool = await catalog.tool(server.key, original)
+        const item = tool === null ? null : listedItem(tool, server, at ?? 0)
+        if (item !== null) return item
+      }
+      return null
+    })
+  }
+
+  /** `a_b_c` may be `a.b_c` or `a_b.c`: never one of them because it was found first. */
+  const alias = async (name: string): Promise<Item | null> => {
+    const cuts = [...name.matchAll(/_/g)].map(({ index: at }) => at).slice(0, MOST_CUTS)
+    const starts = cuts.map((at) => name.slice(0, at)).filter((start) => start !== '')
+    await prefetch(shelf, [...starts, ...starts.map((start) => `mcp_${start}`)])
+    const found = new Map<string, Item>()
+    for (const start of starts) {
+      const server = await serverFor(start)
+      const item = server === null ? null : await toolOf(server, name.slice(start.length + 1))
+      if (item !== null) found.set(item.id, item)
+    }
+    if (found.size > 1) throw ambiguous(name, [...found.keys()])
+    return [...found.values()][0] ?? null
+  }
+
+  const entriesOf = async (server: Server, revision: string): Promise<readonly IndexEntry[]> => {
+    const at = (await listing(server.key))?.listed_at ?? 0
+    const tools = await catalog.tools(server.key)
+    const names = new Set(tools.filter(({ state }) => state !== 'missing').map(({ name }) => name))
+    const items = tools.flatMap((tool) => {
+      const item = listedItem(tool, server, at, names)
+      return item === null ? [] : [{ item, path: tool.name }]
+    })
+    return Promise.all(items.map(({ item, path }) => toIndexEntry(item, path, revision)))
+  }
+
+  return {
+    serverFor,
+    listing,
+    async find({ name, version }) {
+      if (version !== null) return null
+      const dot = name.indexOf('.')
+      if (dot < 0) return name.includes('_') ? alias(name) : null
+      const server = await serverFor(name)
+      return server === null ? null : toolOf(server, name.slice(dot + 1))
+    },
+    async sync(servers) {
+      const places: IndexedSpace[] = []
+      const faults: Fault[] = []
+      for (const server of servers) {
+        const place: IndexedSpace = { space: 'mcp', root: rootOf(server) }
+        const revision = await catalog.revision(server.key)
+        if (revision === null) continue
+        places.push(place)
+        if ((await index.stampOf(place)) === revision) continue
+        try {
+          await index.replace(place, await entriesOf(server, revision))
+        } catch (error) {
+          const reason = `what "${server.name}" lists is not found: ${messageOf(error)}`
+          faults.push({ path: server.item.path ?? server.item.id, reason })
+        }
+      }
+      return { places, faults }
+    },
+  }
+}
+
+/** Underscores of a name at which a server may end. */
+const MOST_CUTS = 16
+
+/** Null for one that is shipped, switched off, or whose name could not be told from a tool's: nobody lists these. */
+function toServer(item: Item): Server | null {
+  const { id, space, manifest } = item
+  if (manifest.tool_type !== 'mcp_server' || space === 'builtin') return null
+  if (manifest.enabled === false || id.includes('.')) return null
+  const overrides = readOverrides(id, manifest.config)
+  return { item, name: serverName(id), key: launchIdentity(item), overrides }
+}
+
+/** Where what it lists is indexed: shown otherwise, it is found otherwise. */
+function rootOf({ key, item }: Server): string {
+  const { tools } = item.manifest.config
+  return tools === undefined ? key : `${key}:${sha256(canonicalJson(tools)).slice(0, 16)}`
+}
+
+/** `mcp_shell` is never meant by `shell`, which is ours. */
+function isSpoken(spoken: string, id: string): boolean {
+  return id === spoken || serverName(id) === spoken.replace(/_mcp$/, '')
+}
+
+function ambiguous(name: string, ids: readonly string[]): KiwiError {
+  return new KiwiError(
+    'AMBIGUOUS_ID',
+    `Cannot tell what "${name}" means: ${ids.join(' and ')} are called so`,
+    {
+      hint: 'Write server.tool',
+      details: { candidates: ids.map((id) => ({ id })) },
+    },
+  )
+}

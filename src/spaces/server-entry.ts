@@ -1,0 +1,70 @@
+import { z } from 'zod'
+import type { JsonObject } from '../shared/json.ts'
+
+const Text = z.string().min(1).max(8192)
+const Word = z.union([z.string().max(8192), z.number(), z.boolean()]).transform(String)
+const Words = z.record(z.string().min(1).max(256), Word)
+const Seconds = z.number().positive().max(31_536_000)
+const Json: z.ZodType<JsonObject> = z.record(z.string(), z.json())
+const Names = z.array(Text).max(1000)
+
+export const TRANSPORTS = [
+  'stdio',
+  'http',
+  'streamable_http',
+  'streamable-http',
+  'sse',
+  'websocket',
+  'ws',
+] as const
+
+/** One server of `mcp_registry.yaml`. A key it does not know is refused: a misspelt protection must not pass. */
+export const ServerEntry = z.strictObject({
+  type: z.enum(TRANSPORTS).optional(),
+  transport: z.enum(TRANSPORTS).optional(),
+  command: Text.optional(),
+  args: z.array(Word).max(1000).optional(),
+  env: Words.optional(),
+  cwd: Text.optional(),
+  url: Text.optional(),
+  headers: Words.optional(),
+  auth: z.union([Text, Json]).optional(),
+  allowed_paths: Names.optional(),
+  description: z.string().max(2000).optional(),
+  startup_timeout: Seconds.optional(),
+  timeout: Seconds.optional(),
+  keep_alive: z.number().min(0).max(31_536_000).optional(),
+  reconnect: z.boolean().optional(),
+  reconnect_delay: z.number().min(0).max(3600).optional(),
+  state: z.enum(['stateless', 'session']).optional(),
+  tools: z
+    .strictObject({ include: Names.optional(), exclude: Names.optional(), overrides: Json.optional() })
+    .optional(),
+  sandbox: Json.optional(),
+  secrets: z.array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/)).optional(),
+  enabled: z.boolean().optional(),
+})
+export type ServerEntry = Readonly<z.infer<typeof ServerEntry>>
+
+/** As it stands before the dot of a tool: no dot is in it, and no server of two names. */
+export const SERVER_NAME = /^[A-Za-z0-9_][A-Za-z0-9_-]{0,99}$/
+
+/** The id of the item that a server of this name is. */
+export function serverId(name: string): string {
+  return name.startsWith('mcp_') ? name : `mcp_${name}`
+}
+
+const STARTED = ['command', 'args', 'env', 'cwd', 'allowed_paths'] as const
+const REACHED = ['url', 'headers', 'auth'] as const
+
+/** The nearer says what it says, key by key; what is reached otherwise keeps nothing of how it was reached. */
+export function mergeEntries(below: ServerEntry, over: ServerEntry): ServerEntry {
+  const gone = over.url !== undefined ? STARTED : over.command !== undefined ? REACHED : []
+  const isMoved = gone.some((key) => below[key] !== undefined)
+  const dropped = new Set<string>([...gone, ...(isMoved ? ['type', 'transport'] : [])])
+  const kept = Object.fromEntries(Object.entries(below).filter(([key]) => !dropped.has(key)))
+  const spelled = over.type ?? over.transport
+  const { type: _type, transport: _transport, ...rest } = over
+  const base: ServerEntry = spelled === undefined ? kept : { ...kept, type: undefined, transport: undefined }
+  return { ...base, ...rest, ...(spelled === undefined ? {} : { transport: spelled }) }
+}

@@ -1,0 +1,106 @@
+import { KiwiError } from '../shared/errors.ts'
+import type { JsonObject } from '../shared/json.ts'
+import { isJsonObject, isObject } from '../shared/json.ts'
+import { addresseeIn } from './callers.ts'
+import type { InFlight, Pending } from './pending.ts'
+import type { Asked } from './read-message.ts'
+
+/** What an upstream wants to know, answered by whoever called it. */
+export interface Asks {
+  take(asked: Asked): void
+  /** The upstream does not want to know any more. */
+  cancel(id: unknown): void
+  /** Nobody can be answered any more. */
+  close(): void
+}
+
+interface AskMeans {
+  /** How people know the upstream. */
+  readonly id: string
+  readonly pending: Pending
+  /** Sends what is only told. */
+  readonly reply: (message: JsonObject) => void
+}
+
+const ASKED: ReadonlySet<string> = new Set(['elicitation/create', 'sampling/createMessage', 'roots/list'])
+const METHOD_NOT_FOUND = -32601
+const INVALID_REQUEST = -32600
+const INTERNAL = -32603
+/** Of one upstream at once. */
+const MOST_OPEN = 16
+
+export function openAsks({ id, pending, reply }: AskMeans): Asks {
+  const open = new Map<string | number, AbortController>()
+
+  const refuse = (asked: Asked, code: number, message: string): void =>
+    reply({ id: asked.id, error: { code, message } })
+
+  const pass = async (asked: Asked, to: InFlight): Promise<void> => {
+    const controller = new AbortController()
+    open.set(asked.id, controller)
+    const before = to.onEnd
+    to.onEnd = () => {
+      before?.()
+      controller.abort()
+    }
+    const { method, params } = asked
+    to.asking += 1
+    const answer = await answerOf(to, { from: id, method, params }, controller.signal)
+    to.asking -= 1
+    if (open.get(asked.id) === controller) open.delete(asked.id)
+    // Who does not want to know any more is not answered.
+    if (!controller.signal.aborted) reply({ id: asked.id, ...answer })
+    else if (to.request.signal?.aborted !== true) refuse(asked, INTERNAL, 'The call it belongs to is over')
+  }
+
+  return {
+    take(asked) {
+      if (asked.method === 'ping') return reply({ id: asked.id, result: {} })
+      if (!ASKED.has(asked.method))
+        return refuse(asked, METHOD_NOT_FOUND, `Kiwi does not answer ${JSON.stringify(asked.method)}`)
+      if (open.size >= MOST_OPEN || open.has(asked.id))
+        return refuse(asked, INVALID_REQUEST, 'Too many questions are open, or two have the same id')
+      const to = namedBy(asked, pending) ?? addresseeIn(pending, ({ request }) => request.ask !== undefined)
+      if (to.asked !== null) return void pass(asked, to.asked)
+      if (to.why === 'several') return refuse(asked, INVALID_REQUEST, SEVERAL)
+      return refuse(asked, METHOD_NOT_FOUND, `Nobody who could answer ${asked.method} is calling`)
+    },
+    cancel(asked) {
+      if (typeof asked !== 'string' && typeof asked !== 'number') return
+      open.get(asked)?.abort()
+      open.delete(asked)
+    },
+    close() {
+      for (const controller of open.values()) controller.abort()
+      open.clear()
+    },
+  }
+}
+
+const SEVERAL =
+  'Several callers use this server at once, so it is not known whom this is for: name the progressToken of the call in _meta'
+
+/** The token of a call is its number. */
+function namedBy({ params }: Asked, pending: Pending): { readonly asked: InFlight } | null {
+  const meta = params['_meta']
+  const token = isJsonObject(meta) ? meta['progressToken'] : undefined
+  const named = typeof token === 'number' ? pending.get(token) : undefined
+  return named?.request.ask === undefined ? null : { asked: named }
+}
+
+/** Never fails: what went wrong is the answer. */
+async function answerOf(
+  { request }: InFlight,
+  asked: { readonly from: string; readonly method: string; readonly params: JsonObject },
+  signal: AbortSignal,
+): Promise<JsonObject> {
+  try {
+    const result = await request.ask?.(asked, signal)
+    return { result: result ?? {} }
+  } catch (error) {
+    const known = error instanceof KiwiError ? error.details['rpc_error'] : undefined
+    const code = isObject(known) && typeof known['code'] === 'number' ? known['code'] : INTERNAL
+    const message = error instanceof KiwiError ? error.message : 'The question could not be passed on'
+    return { error: { code, message } }
+  }
+}

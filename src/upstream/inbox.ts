@@ -1,0 +1,40 @@
+import { createFlowQueue } from '../primitives/http/flow-queue.ts'
+
+/** Messages of several streams on their way to one reader. */
+export interface Inbox {
+  readonly messages: AsyncIterable<string>
+  /** Kept when there is room for more: a stream that waits for it holds its sender back. */
+  push(message: string): Promise<void>
+  end(): void
+}
+
+/** Characters that may wait for their reader. */
+const HIGH_WATER = 1024 * 1024
+
+export function openInbox(): Inbox {
+  let room: Promise<void> = Promise.resolve()
+  let makeRoom = (): void => {}
+  const queue = createFlowQueue<string>({
+    highWater: HIGH_WATER,
+    idleMs: Number.POSITIVE_INFINITY,
+    pause() {
+      room = new Promise((resolve) => {
+        makeRoom = resolve
+      })
+    },
+    resume: () => makeRoom(),
+    idle() {},
+    close: () => makeRoom(),
+  })
+  return {
+    messages: queue.items,
+    async push(message) {
+      queue.push(message, message.length)
+      await room
+    },
+    end() {
+      queue.end()
+      makeRoom()
+    },
+  }
+}

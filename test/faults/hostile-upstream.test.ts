@@ -1,0 +1,185 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { JsonObject } from '../../src/shared/json.ts'
+import type { Upstream } from '../../src/upstream/upstream.ts'
+import { field } from '../fixtures/field.ts'
+import { isAlive } from '../fixtures/probe.ts'
+import type { TempUpstreams } from '../fixtures/temp-upstreams.ts'
+import { openTempUpstreams } from '../fixtures/temp-upstreams.ts'
+
+let good: TempUpstreams
+let temp: TempUpstreams
+beforeEach(() => {
+  good = openTempUpstreams()
+  temp = openTempUpstreams('hostile')
+})
+afterEach(async () => {
+  await Promise.all([good.close(), temp.close()])
+})
+
+const CALLS = 200
+/** So much may any call take longer on a busy machine, whoever is to blame. */
+const SLACK_MS = 250
+
+/** The slowest but one in a hundred of calls one after the other to a good upstream; none of them may fail. */
+async function slowest(): Promise<number> {
+  const times: number[] = []
+  for (let at = 0; at < CALLS; at++) {
+    const begun = performance.now()
+    const result = await good.call('echo', { word: String(at) })
+    times.push(performance.now() - begun)
+    expect(field(result, 'content', 0, 'text')).toMatch(new RegExp(` ${at}$`))
+  }
+  return times.toSorted((a, b) => a - b)[Math.floor(CALLS * 0.99)] ?? 0
+}
+
+const attack = (mode: string, more: object = {}): Promise<JsonObject> =>
+  temp.call('attack', {}, { mode, timeoutMs: 3000, isRepeatable: false, ...more })
+const hostile = (mode: string, more: Partial<Upstream> = {}): Upstream =>
+  temp.upstream(mode, { startupMs: 1000, ...more })
+const ask = {
+  method: 'tools/call',
+  params: { name: 'attack', arguments: {} },
+  timeoutMs: 1000,
+  isRepeatable: false,
+}
+
+/** Each mode with how its own call ends: a code, or what it answers. */
+const MODES: readonly (readonly [mode: string, end: string | RegExp])[] = [
+  ['never answers initialize', 'UPSTREAM_UNAVAILABLE'],
+  ['crashes at start', 'UPSTREAM_UNAVAILABLE'],
+  ['hangs in a call', 'TIMEOUT'],
+  ['crashes in a call', 'OUTCOME_UNKNOWN'],
+  ['garbage on stdout', /^\d+ $/],
+  ['100 MB answer', 'OUTCOME_UNKNOWN'],
+  ['line without end', 'OUTCOME_UNKNOWN'],
+  ['wrong ids', /^yours$/],
+  ['deep JSON', 'TOO_DEEP'],
+  ['prototype keys', /^undefined$/],
+  ['progress flood', 'TIMEOUT'],
+  ['list_changed storm', /^\d+ $/],
+  ['notice flood', /^\d+ $/],
+  ['question flood', /^\d+ $/],
+  ['cursor loop', /^\d+ $/],
+  ['stderr flood', /^\d+ $/],
+  ['ignores EOF and SIGTERM', /^\d+ $/],
+  ['schema bomb', /^\d+ $/],
+]
+
+describe('R-08: beside a hostile upstream a good one keeps serving', () => {
+  for (const [mode, end] of MODES) {
+    test(`R-08: beside one that ${mode}`, { timeout: 60_000 }, async () => {
+      await good.pid()
+      const alone = await slowest()
+      const attacked = temp.upstreams.request(hostile(mode), { ...ask, progress: () => {} })
+      const ended = attacked.then(
+        (result) => String(field(result, 'content', 0, 'text')),
+        (error: unknown) => String(field(error, 'code')),
+      )
+      const beside = await slowest()
+      process.stderr.write(`${mode}: p99 ${alone.toFixed(2)} ms alone, ${beside.toFixed(2)} ms beside\n`)
+      expect(beside).toBeLessThanOrEqual(Math.max(2 * alone, alone + SLACK_MS))
+      if (typeof end === 'string') expect(await ended).toBe(end)
+      else expect(await ended).toMatch(end)
+      expect(Reflect.get({}, 'polluted')).toBeUndefined()
+      expect(good.starts).toBe(1)
+    })
+  }
+})
+
+describe('one bad upstream', () => {
+  test('UP-01: one that never answers is given up in time, and gone', async () => {
+    let gone = 0
+    const deaf = hostile('never answers initialize', { startupMs: 500 })
+    const open = async () => {
+      const wire = await deaf.open()
+      void wire.ended.then(() => (gone += 1))
+      return wire
+    }
+    await expect(temp.upstreams.request({ ...deaf, open }, ask)).rejects.toMatchObject({
+      code: 'UPSTREAM_UNAVAILABLE',
+      message: 'Cannot start "never answers initialize": it does not answer',
+    })
+    expect(gone).toBe(1)
+  })
+
+  test('UP-03: a crash in a call ends it within a second, and the next call is served by another', async () => {
+    const mode = 'crashes in a call'
+    await temp.pid(mode)
+    const begun = performance.now()
+    await expect(attack(mode)).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+    expect(await temp.pid(mode)).toBeGreaterThan(0)
+    process.stderr.write(
+      `UP-03: crashed and served again after ${(performance.now() - begun).toFixed(0)} ms\n`,
+    )
+    expect(temp.starts).toBe(2)
+  })
+
+  test('UP-03: of a crash loop a hundred calls start six programs, then it is left alone and says for how long', async () => {
+    const mode = 'crashes at start'
+    const ends = await Promise.allSettled(Array.from({ length: 50 }, () => attack(mode)))
+    expect(ends.every(({ status }) => status === 'rejected')).toBe(true)
+    for (let at = 0; at < 50; at++)
+      await expect(attack(mode)).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' })
+    await expect(attack(mode)).rejects.toMatchObject({
+      message: expect.stringMatching(
+        /^Cannot start "crashes at start": it ended too often within a minute: /,
+      ),
+      details: { retry_after: expect.any(Number) },
+      retryable: true,
+    })
+    expect(temp.starts).toBe(6)
+    expect(temp.upstreams.status()).toMatchObject([{ state: 'circuit', restarts: 5 }])
+  })
+
+  test.each(['100 MB answer', 'line without end'])(
+    'UP-04: %s ends the connection at its limit',
+    async (mode) => {
+      await temp.pid(mode)
+      const before = process.memoryUsage().arrayBuffers
+      let most = before
+      const sampling = setInterval(() => (most = Math.max(most, process.memoryUsage().arrayBuffers)), 1)
+      await expect(attack(mode, { isRepeatable: true, timeoutMs: 20_000 })).rejects.toMatchObject({
+        code: 'MESSAGE_TOO_LARGE',
+      })
+      clearInterval(sampling)
+      expect(most - before).toBeLessThan(4 * 10 * 1024 * 1024)
+      expect(await temp.pid(mode)).toBeGreaterThan(0)
+    },
+  )
+
+  test('UP-06: a storm of list_changed is told at most once a second', async () => {
+    const heard: number[] = []
+    temp.upstreams.onNotice(() => heard.push(performance.now()))
+    const begun = performance.now()
+    await temp.pid('list_changed storm')
+    await delay(2500)
+    const seconds = (performance.now() - begun) / 1000
+    expect(heard.length).toBeGreaterThan(1)
+    expect(heard.length).toBeLessThanOrEqual(Math.ceil(seconds) + 1)
+  })
+
+  test('UP-09: answers with other ids, given twice or before the question reach nobody', async () => {
+    for (let at = 0; at < 40; at++) {
+      const [answer, other] = await Promise.all([
+        attack('wrong ids'),
+        good.call('echo', { word: String(at) }),
+      ])
+      expect(field(answer, 'content', 0, 'text')).toBe('yours')
+      expect(field(other, 'content', 0, 'text')).toMatch(new RegExp(` ${at}$`))
+    }
+  })
+
+  test('UP-11: a flood on stderr blocks nobody, and only its end is kept', async () => {
+    const mode = 'stderr flood'
+    for (let at = 0; at < 20; at++) expect(await temp.pid(mode)).toBeGreaterThan(0)
+  })
+
+  test('UP-12: one that ignores EOF and SIGTERM is killed', { timeout: 20_000 }, async () => {
+    const pid = await temp.pid('ignores EOF and SIGTERM')
+    const begun = performance.now()
+    await temp.upstreams.close()
+    process.stderr.write(`UP-12: gone after ${(performance.now() - begun).toFixed(0)} ms\n`)
+    expect(isAlive(pid)).toBe(false)
+  })
+})

@@ -1,0 +1,121 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Wish } from '../../src/kernel/call.ts'
+import type { Reply } from '../../src/shared/reply.ts'
+import type { ServerEntry } from '../../src/spaces/server-entry.ts'
+import type { TempKiwi } from '../temp-kiwi.ts'
+import { openTempKiwi } from '../temp-kiwi.ts'
+
+const SERVER = fileURLToPath(new URL('../fixtures/upstream.mjs', import.meta.url))
+const TOKEN = 'a-long-token-1'
+
+let temp: TempKiwi
+beforeEach(async () => {
+  temp = await openTempKiwi()
+})
+afterEach(() => temp.close())
+
+const send = (wish: Wish, kind: 'person' | 'agent' = 'person'): Promise<Reply> =>
+  temp.kiwi.act(
+    { wish: () => wish, operation: wish.kind, subject: 'x' },
+    { principal: 'user:ada', session: 's', kind, defaultProject: () => Promise.resolve(temp.project) },
+  )
+const add = (name: string, entry: ServerEntry, to: 'user' | 'project' = 'user'): Promise<Reply> =>
+  send({ kind: 'add_server', name, entry, to })
+const remove = (name: string, from: 'user' | 'project' | null = null): Promise<Reply> =>
+  send({ kind: 'remove_server', name, from })
+const file = (to: 'user' | 'project' = 'user'): string =>
+  join(to === 'user' ? temp.config.userSpace : join(temp.project, '.ai'), 'config', 'mcp_registry.yaml')
+const text = (to: 'user' | 'project' = 'user'): string => readFileSync(file(to), 'utf8')
+
+describe('M1: a person adds a server', () => {
+  test('M1: it stands in the file, and its tools can be called at once with what was typed', async () => {
+    const reply = await add('own', { command: 'node', args: [SERVER], env: { MY_TOKEN: TOKEN } })
+    expect(reply.data).toMatchObject({
+      id: 'mcp_own',
+      path: file(),
+      kept: ['MY_TOKEN'],
+      granted: ['MY_TOKEN'],
+      next: [],
+    })
+    expect(text()).toContain('MY_TOKEN: ${MY_TOKEN}')
+    temp.write(
+      'tools/own.told.yaml',
+      'tool_id: own.told\ntool_type: mcp_tool\nexecutor: mcp_own\nversion: 1.0.0\ndescription: e\ninput_schema: {type: object}\n',
+    )
+    const { data, error } = await temp.run('own.told')
+    expect(error).toBeNull()
+    expect(JSON.stringify(data)).toContain('[REDACTED')
+    const records = await temp.kiwi.store.records({ limit: 20 })
+    expect(JSON.stringify([reply, data, records])).not.toContain(TOKEN)
+  })
+
+  test('M1: a shipped one by its name alone, with what it still needs', async () => {
+    expect((await add('supabase', {})).data).toMatchObject({
+      next: ['kiwi secret set SUPABASE_ACCESS_TOKEN', 'kiwi grant mcp_supabase SUPABASE_ACCESS_TOKEN'],
+    })
+    expect((await temp.load('supabase', { item_type: 'mcp' })).data).toMatchObject({ source: 'user' })
+  })
+
+  test('M1: at an address, in the project; comments and layout stay', async () => {
+    mkdirSync(dirname(file('project')), { recursive: true })
+    const before = '# ours\nmcps:\n  a: {command: x}   # first\n'
+    writeFileSync(file('project'), before)
+    const headers = { Authorization: `Bearer ${TOKEN}` }
+    const reply = await add('far', { type: 'sse', url: 'https://x.example/mcp', headers }, 'project')
+    expect(reply.error).toBeNull()
+    expect(text('project')).toBe(
+      `${before}  far:\n    type: sse\n    url: https://x.example/mcp\n    headers:\n      Authorization: Bearer \${FAR_TOKEN}\n`,
+    )
+    expect(await temp.kiwi.store.grants()).toMatchObject([{ tool: 'mcp_far', sink: 'host:x.example' }])
+  })
+
+  test('M1: the project is told to be trusted first', async () => {
+    const strange = await openTempKiwi({ isTrusted: false })
+    const trusted = temp
+    try {
+      temp = strange
+      expect((await add('a', { command: 'node' }, 'project')).data).toMatchObject({ next: ['kiwi trust'] })
+    } finally {
+      temp = trusted
+      await strange.close()
+    }
+  })
+
+  test.each<[string, ServerEntry, string]>([
+    ['a.b', { command: 'x' }, 'Cannot use "a.b" as the name of a server'],
+    ['nothing', {}, 'Cannot add "nothing": it has neither "command" nor "url"'],
+  ])('M1: %s is refused', async (name, entry, message) => {
+    const { error } = await add(name, entry)
+    expect(error).toMatchObject({ code: 'INVALID_PARAMETERS', message: expect.stringContaining(message) })
+  })
+
+  test('M1: what an agent asks is refused', async () => {
+    const wish = { kind: 'add_server', name: 'a', entry: { command: 'x' }, to: 'user' } as const
+    expect((await send(wish, 'agent')).error).toMatchObject({ code: 'PERMISSION_DENIED' })
+  })
+
+  test('M1: a file of the same name stands in the way', async () => {
+    temp.write(
+      'tools/mcp_a.yaml',
+      'tool_id: mcp_a\ntool_type: mcp_server\nexecutor: subprocess\nversion: 1.0.0\ndescription: a\nconfig: {command: x}\n',
+    )
+    expect((await add('a', { command: 'y' }, 'project')).error).toMatchObject({ code: 'CONFLICT' })
+    expect((await add('a', { command: 'y' })).error).toBeNull()
+  })
+})
+
+describe('M1: a person removes a server', () => {
+  test('M1: with its grants; what is named twice is asked about', async () => {
+    await add('a', { command: 'node', env: { MY_TOKEN: TOKEN } })
+    await add('a', { timeout: 3 }, 'project')
+    expect((await remove('a')).error).toMatchObject({ code: 'AMBIGUOUS_ID' })
+    expect((await remove('a', 'project')).error).toBeNull()
+    expect((await remove('a')).error).toBeNull()
+    expect(await temp.kiwi.store.grants()).toEqual([])
+    expect((await remove('a')).error).toMatchObject({ code: 'NOT_FOUND' })
+    expect((await remove('github')).error?.hint).toContain('shipped')
+  })
+})

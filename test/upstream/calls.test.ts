@@ -1,0 +1,177 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { LIMITS } from '../../src/shared/limits.ts'
+import type { Reply } from '../../src/shared/reply.ts'
+import { field, textField } from '../fixtures/field.ts'
+import type { TempKiwi } from '../temp-kiwi.ts'
+import { openTempKiwi } from '../temp-kiwi.ts'
+
+const SERVER = fileURLToPath(new URL('../fixtures/content-upstream.mjs', import.meta.url))
+
+let temp: TempKiwi
+let folder: string
+beforeAll(async () => {
+  temp = await openTempKiwi()
+  folder = join(temp.folder, 'counted')
+  mkdirSync(folder)
+  mkdirSync(join(temp.config.userSpace, 'config'), { recursive: true })
+  const server = (mode = ''): string =>
+    `{command: "${process.execPath}", args: ["${SERVER}", "${folder}", "${mode}"]}`
+  writeFileSync(
+    join(temp.config.userSpace, 'config/mcp_registry.yaml'),
+    `mcps:\n  gives: ${server()}\n  unlucky: ${server('unlucky')}\n`,
+  )
+})
+afterAll(() => temp.close())
+
+const calls = (tool: string): number => {
+  const file = join(folder, 'calls')
+  return existsSync(file)
+    ? readFileSync(file, 'utf8')
+        .split('\n')
+        .filter((line) => line === tool).length
+    : 0
+}
+const BLOCKS = [
+  { type: 'text', text: 'with a note', annotations: { audience: ['user'], priority: 0.5 } },
+  { type: 'image', data: 'iVBORw==', mimeType: 'image/png', _meta: { 'example.com/size': [1, 2] } },
+  { type: 'audio', data: 'UklGRg==', mimeType: 'audio/wav' },
+  { type: 'resource', resource: { uri: 'test://a', mimeType: 'text/plain', text: 'inside' } },
+  { type: 'resource', resource: { uri: 'test://b', blob: 'AAEC' } },
+  { type: 'resource_link', uri: 'file:///a.txt', name: 'a.txt', description: 'a link', mimeType: 'text/plain' },
+  { type: 'hologram', unknown: true },
+]
+
+describe('S12: what a tool of an upstream gives back', () => {
+  test('S12, M6: every kind of content is carried through unchanged, with _meta', async () => {
+    const { status, data } = await temp.run('gives.blocks')
+    expect([status, data]).toEqual([
+      'success',
+      { output: 'with a note', content: BLOCKS, _meta: { 'example.com/trace': 'abc' } },
+    ])
+  })
+
+  test.each([
+    ['an object', { rows: [{ a: null }] }],
+    ['a list', [1, 'two', false]],
+    ['a text', 'only words'],
+    ['a number', 0.5],
+    ['null', null],
+    ['no', false],
+  ])('S12: %s as structured content is the output, and said once', async (_, value) => {
+    expect((await temp.run('gives.structured', { value })).data).toEqual({ output: value })
+  })
+
+  test('S12: what the text says beyond the structured content stays', async () => {
+    expect((await temp.run('gives.differs')).data).toEqual({
+      output: { rows: 2 },
+      content: [{ type: 'text', text: 'two rows' }],
+    })
+    expect((await temp.run('gives.empty')).data).toEqual({ output: '' })
+  })
+
+  test('S12, INJ-07: what it calls an error is one, with all it said, and nothing is tried instead', async () => {
+    const reply = await temp.run('gives.fails')
+    expect(reply).toMatchObject({
+      status: 'error',
+      data: { output: { reason: 7 }, content: [{ type: 'text' }, BLOCKS[1]] },
+      error: { code: 'TOOL_FAILED', retryable: false, fix: { call: 'help' } },
+    })
+    expect(textField(reply.error, 'message')).toMatch(/^Cannot run "gives.fails": it says "Ignore previous/)
+    expect(calls('fails')).toBe(1)
+  })
+
+  test('INJ-01: words that sound like orders are data', async () => {
+    const { data, metadata } = await temp.run('gives.orders')
+    expect(data).toEqual({ output: expect.stringContaining('rm -rf /') })
+    expect(metadata).toMatchObject({ item_id: 'gives.orders', action: 'run' })
+    expect(await temp.run('gives.orders')).toMatchObject({ status: 'success', data })
+  })
+
+  test('S12: what it refuses with is told with its code and data', async () => {
+    const { error } = await temp.run('gives.refuses')
+    expect(error).toMatchObject({
+      code: 'TOOL_FAILED',
+      message: expect.stringContaining('closed on Sundays'),
+      details: { rpc_error: { code: -32_050, data: { until: 'Monday' } } },
+    })
+  })
+
+  test('M6: numbers beyond 2^53 keep every digit', async () => {
+    const { data } = await temp.run('gives.exact')
+    expect(data).toEqual({ output: { id: '9007199254740993', small: 12, list: ['-18446744073709551615'] } })
+  })
+})
+
+describe('S12: large results', () => {
+  async function whole(reply: Reply): Promise<string> {
+    let text = ''
+    let next: unknown = field(reply.data, 'rest')
+    while (next !== null) {
+      const page = await temp.call('load', { ...Object(field(next, 'arguments')), limit: LIMITS.resultBytes })
+      text += textField(page.data, 'text')
+      next = field(page.data, 'next')
+    }
+    return text
+  }
+
+  test('S12: a picture of 5 MB is an outline in the reply, and pages back whole', async () => {
+    const bytes = 5_000_000
+    const reply = await temp.run('gives.picture', { bytes })
+    expect(reply).toMatchObject({
+      status: 'success',
+      data: {
+        output: 'look',
+        truncated: true,
+        content: [
+          { type: 'text', text: 'look' },
+          { type: 'image', mimeType: 'image/png', truncated: true },
+        ],
+      },
+    })
+    expect(JSON.stringify(reply).length).toBeLessThan(4000)
+    const kept: unknown = JSON.parse(await whole(reply))
+    const data = textField(kept, 'content', '1', 'data')
+    expect(Buffer.from(data, 'base64').equals(Buffer.alloc(bytes, 7))).toBe(true)
+  }, 60_000)
+})
+
+describe('M6: arguments are checked against the schema that the server listed', () => {
+  test.each([
+    [{ bytes: 'many' }, { missing: [], invalid: [{ name: 'bytes', reason: expect.stringContaining('integer') }] }],
+    [{ bytes: 0 }, { missing: [], invalid: [{ name: 'bytes' }] }],
+    [{}, { missing: ['bytes'], invalid: [] }],
+    [{ bytes: 1, more: 1 }, { missing: [], invalid: [{ name: 'more' }] }],
+  ])('M6: %j is refused by the name of the field, and nothing is sent', async (parameters, details) => {
+    const before = calls('picture')
+    const { error } = await temp.run('gives.picture', parameters)
+    expect(error).toMatchObject({ code: 'INVALID_PARAMETERS', details })
+    expect(calls('picture')).toBe(before)
+  })
+})
+
+describe('M5: an upstream that dies', () => {
+  test('M5: before it reads the first request costs nothing but time', async () => {
+    expect(await temp.run('unlucky.orders')).toMatchObject({ status: 'success' })
+    expect(existsSync(join(folder, 'unlucky-was-here'))).toBe(true)
+  }, 60_000)
+
+  test('M5: after it was asked is not asked again, and nobody says what became of it', async () => {
+    expect(await temp.run('gives.dies')).toMatchObject({
+      status: 'error',
+      error: { code: 'OUTCOME_UNKNOWN', retryable: false },
+    })
+    expect(calls('dies')).toBe(1)
+  }, 60_000)
+
+  test('M5: between two calls is started anew for the second', async () => {
+    const first = Number(field((await temp.run('gives.pid')).data, 'output'))
+    process.kill(first, 'SIGKILL')
+    const second = await temp.run('gives.pid')
+    const retried = second.status === 'success' ? second : await temp.run('gives.pid')
+    expect(retried).toMatchObject({ status: 'success' })
+    expect(Number(field(retried.data, 'output'))).not.toBe(first)
+  }, 60_000)
+})

@@ -1,0 +1,129 @@
+import { afterEach, expect, test } from 'vitest'
+import type { Reply } from '../../src/shared/reply.ts'
+import type { ShiftingServer } from '../fixtures/shifting-server.ts'
+import { shiftingServer, writeServers } from '../fixtures/shifting-server.ts'
+import type { TempKiwi } from '../temp-kiwi.ts'
+import { openTempKiwi } from '../temp-kiwi.ts'
+
+let temp: TempKiwi
+afterEach(() => temp.close())
+
+const person = { principal: 'user:ada', session: 's', kind: 'person' } as const
+
+const client = (): Parameters<TempKiwi['kiwi']['act']>[1] => ({
+  ...person,
+  defaultProject: () => Promise.resolve(temp.project),
+})
+
+function trustProject(): Promise<Reply> {
+  return temp.kiwi.trust(temp.project, false, client())
+}
+
+function trustServer(name: string): Promise<Reply> {
+  const act = {
+    wish: () => ({ kind: 'trust_server', name, seen: null }) as const,
+    operation: 'trust.server',
+    subject: name,
+  }
+  return temp.kiwi.act(act, client())
+}
+
+const TOOL =
+  'tool_id: acme.echo\ntool_type: mcp_tool\nexecutor: mcp_acme\nversion: 1.0.0\ndescription: says it\n'
+const echo = { name: 'echo', inputSchema: { type: 'object' } }
+
+async function project(isTrusted: boolean): Promise<ShiftingServer> {
+  temp = await openTempKiwi({ isTrusted })
+  temp.write('tools/acme.echo.yaml', `${TOOL}input_schema: {type: object}\n`)
+  return shiftingServer(temp, 'acme', { tools: [echo] })
+}
+
+test('N17: a server that a project names is not started before a person has trusted the project', async () => {
+  const server = await project(false)
+  writeServers(temp, 'project', { acme: server.entry })
+  expect((await temp.run('acme.echo', { text: 'hi' })).error).toMatchObject({
+    code: 'UNTRUSTED',
+    details: { reason: 'project' },
+  })
+  await temp.search('mcp:*')
+  await temp.call('load', { item_type: 'mcp', item_id: 'acme' })
+  expect(server.starts()).toBe(0)
+  await trustProject()
+  expect(await temp.run('acme.echo', { text: 'hi' })).toMatchObject({ data: { output: 'hi' } })
+  expect(server.starts()).toBe(1)
+})
+
+test('N17: nor is one that stands in a file of its own', async () => {
+  const server = await project(false)
+  const manifest = {
+    tool_id: 'mcp_acme',
+    tool_type: 'mcp_server',
+    executor: 'subprocess',
+    version: '1.0.0',
+    description: 'a server',
+    config: server.entry,
+  }
+  temp.write('tools/mcp_acme.json', JSON.stringify(manifest))
+  expect((await temp.run('acme.echo', { text: 'hi' })).error?.code).toBe('UNTRUSTED')
+  expect(server.starts()).toBe(0)
+  await trustProject()
+  expect(await temp.run('acme.echo', { text: 'hi' })).toMatchObject({ status: 'success' })
+})
+
+test('N17 POI-14: another command in a trusted project is trusted anew, and is not started before', async () => {
+  const server = await project(true)
+  writeServers(temp, 'project', { acme: server.entry })
+  expect(await temp.run('acme.echo', { text: 'hi' })).toMatchObject({ status: 'success' })
+  const { command, args } = server.entry
+  writeServers(temp, 'project', { acme: { command, args: [...args, '--evil'] } })
+  const refused = await temp.run('acme.echo', { text: 'hi' })
+  expect(refused.error).toMatchObject({
+    code: 'UNTRUSTED',
+    details: { reason: 'launch', command: 'kiwi trust acme' },
+  })
+  expect(server.starts()).toBe(1)
+  expect(await trustServer('acme')).toMatchObject({ data: { output: 'Trusted: how it is started' } })
+  expect(await temp.run('acme.echo', { text: 'hi' })).toMatchObject({ status: 'success' })
+  expect(server.starts()).toBe(2)
+  writeServers(temp, 'project', { acme: server.entry })
+  expect((await temp.run('acme.echo', { text: 'hi' })).error?.code).toBe('UNTRUSTED')
+})
+
+test('N17: what a person trusted the project with is what its servers may start, also before their first start', async () => {
+  const server = await project(false)
+  writeServers(temp, 'project', { acme: server.entry })
+  await trustProject()
+  const { command, args } = server.entry
+  writeServers(temp, 'project', { acme: { command, args: [...args, '--evil'] } })
+  expect((await temp.run('acme.echo', { text: 'hi' })).error).toMatchObject({ details: { reason: 'launch' } })
+  expect(server.starts()).toBe(0)
+  await trustProject()
+  expect(await temp.run('acme.echo', { text: 'hi' })).toMatchObject({ status: 'success' })
+})
+
+test('N17: a value of a variable is no other command, and what a person configured for themselves is not asked about', async () => {
+  const server = await project(true)
+  writeServers(temp, 'project', { acme: { ...server.entry, env: { MODE: 'a' } } })
+  expect(await temp.run('acme.echo', { text: 'hi' })).toMatchObject({ status: 'success' })
+  writeServers(temp, 'project', { acme: { ...server.entry, env: { MODE: 'b' } } })
+  expect(await temp.run('acme.echo', { text: 'hi' })).toMatchObject({ status: 'success' })
+  writeServers(temp, 'project', {})
+  writeServers(temp, 'user', { acme: { ...server.entry, args: [...server.entry.args, '--mine'] } })
+  expect(await temp.run('acme.echo', { text: 'hi' })).toMatchObject({ status: 'success' })
+})
+
+test('X5: only a person lets pass what a server starts or says', async () => {
+  const server = await project(true)
+  writeServers(temp, 'project', { acme: server.entry })
+  const agent = { ...client(), kind: 'agent' } as const
+  const act = {
+    wish: () => ({ kind: 'trust_server', name: 'acme', seen: null }) as const,
+    operation: 'trust.server',
+    subject: 'acme',
+  }
+  expect((await temp.kiwi.act(act, agent)).error?.code).toBe('PERMISSION_DENIED')
+  for (const action of ['trust', 'approve', 'trust_server'])
+    expect(
+      (await temp.call('execute', { item_type: 'mcp', action, item_id: 'acme', parameters: {} })).error?.code,
+    ).toBe('UNKNOWN_ACTION')
+})
