@@ -121,12 +121,13 @@ interface KernelMeans {
   readonly builtinFolder: string
 }
 
+/** Where what is known of programs stands. */
+const ARGV = join('config', 'argv')
+
 export function openKernel({ config, store, clock, log, packageTable, builtinFolder }: KernelMeans): Kernel {
   const secrets = openSecrets({ config, clock, store })
   const { userSpace } = config
-  const argvPolicies = openArgvPolicies(
-    ...[builtinFolder, userSpace].map((root) => join(root, 'config', 'argv')),
-  )
+  const argvPolicies = openArgvPolicies(join(builtinFolder, ARGV), join(userSpace, ARGV))
   const chain = openChain({ config, clock, store, secrets, packageTable, argvPolicies })
   const results = openResults(config.cache)
   const outputs = openOutputs({ settings: config.outputs, userSpace, clock })

@@ -65,26 +65,28 @@ const PERSONS = [
   'rollback',
   'import',
   'undo_import',
-  'import_servers',
-  'add_server',
-  'remove_server',
   'trust',
-  'trust_server',
   'decide',
   'secret',
   'grant',
   'revoke_grant',
   'erase',
-  'login',
-  'logout',
 ] as const
-type PersonsWish = Extract<Wish, { kind: (typeof PERSONS)[number] }>
+/** The same for servers. */
+const SERVERS = ['import_servers', 'add_server', 'remove_server', 'trust_server', 'login', 'logout'] as const
+type ServersWish = Extract<Wish, { kind: (typeof SERVERS)[number] }>
+type PersonsWish = Extract<Wish, { kind: (typeof PERSONS)[number] }> | ServersWish
 
 function isPersons(wish: Wish): wish is PersonsWish {
-  return PERSONS.some((kind) => kind === wish.kind)
+  return PERSONS.some((kind) => kind === wish.kind) || isServers(wish)
+}
+
+function isServers(wish: Wish): wish is ServersWish {
+  return SERVERS.some((kind) => kind === wish.kind)
 }
 
 function workOfPerson(wish: PersonsWish, lookup: Lookup, ticket: Ticket, means: Means): Promise<Work> {
+  if (isServers(wish)) return workOfServer(wish, lookup, ticket, means)
   switch (wish.kind) {
     case 'rollback':
       return rollbackWork(wish, lookup, ticket, means)
@@ -92,16 +94,8 @@ function workOfPerson(wish: PersonsWish, lookup: Lookup, ticket: Ticket, means: 
       return importWork(wish, lookup, ticket, means)
     case 'undo_import':
       return undoImportWork(wish, lookup, ticket, means)
-    case 'import_servers':
-      return importServersWork(wish, lookup, ticket, means)
-    case 'add_server':
-      return addServerWork(wish, lookup, ticket, means)
-    case 'remove_server':
-      return removeServerWork(wish, lookup, ticket, means)
     case 'trust':
       return trustWork(wish, lookup, ticket, means)
-    case 'trust_server':
-      return trustServerWork(wish, lookup, ticket, means)
     case 'decide':
       return decideWork(wish, lookup, ticket, means)
     case 'secret':
@@ -112,6 +106,19 @@ function workOfPerson(wish: PersonsWish, lookup: Lookup, ticket: Ticket, means: 
       return revokeGrantWork(wish, ticket, means)
     case 'erase':
       return eraseWork(wish, ticket, means)
+  }
+}
+
+function workOfServer(wish: ServersWish, lookup: Lookup, ticket: Ticket, means: Means): Promise<Work> {
+  switch (wish.kind) {
+    case 'import_servers':
+      return importServersWork(wish, lookup, ticket, means)
+    case 'add_server':
+      return addServerWork(wish, lookup, ticket, means)
+    case 'remove_server':
+      return removeServerWork(wish, lookup, ticket, means)
+    case 'trust_server':
+      return trustServerWork(wish, lookup, ticket, means)
     case 'login':
       return loginWork(wish, lookup, ticket, means)
     case 'logout':

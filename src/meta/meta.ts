@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path'
-import type { Caller, Outcome, RelayOrder, Ticket, Wish } from '../kernel/call.ts'
+import type { Caller, Outcome, RelayOrder, Ticket, Understood, Wish } from '../kernel/call.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import { asSpoken } from '../items/spoken-call.ts'
 import { understand } from '../items/understand.ts'
@@ -92,7 +92,16 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
     return () => ({ call_id: callId, duration_ms: Math.round(clock.monotonic() - started) })
   }
   const clean = (reply: Reply): Reply => cleanReply(reply, kernel.redact)
-  const act: Meta['act'] = async (asked, client, signal) => {
+  /** Takes a request through the gate, and makes the reply of whatever comes of it. */
+  const admit = async (ticket: Ticket, meaning: () => Promise<Understood>): Promise<Reply> => {
+    const stamp = stampOf(ticket)
+    try {
+      return clean(outcomeReply(await kernel.admit(ticket, meaning), stamp()))
+    } catch (error) {
+      return clean(errorReply(error, stamp()))
+    }
+  }
+  const act: Meta['act'] = (asked, client, signal) => {
     const { wish, operation, subject, parameters = {}, projectPath, isDryRun = false } = asked
     const ticket: Ticket = {
       callId: ids(),
@@ -102,20 +111,12 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
       caller: callerOf(client),
       ...(signal === undefined ? {} : { signal }),
     }
-    const stamp = stampOf(ticket)
-    try {
-      const outcome = await kernel.admit(ticket, async () => {
-        const understood = wish()
-        const lookup =
-          projectPath === undefined
-            ? atDefault(spaces, await client.defaultProject())
-            : spaces.at(projectPath)
-        return { wish: understood, lookup, sessionProject: lookup.projectPath, isDryRun }
-      })
-      return clean(outcomeReply(outcome, stamp()))
-    } catch (error) {
-      return clean(errorReply(error, stamp()))
-    }
+    return admit(ticket, async () => {
+      const understood = wish()
+      const lookup =
+        projectPath === undefined ? atDefault(spaces, await client.defaultProject()) : spaces.at(projectPath)
+      return { wish: understood, lookup, sessionProject: lookup.projectPath, isDryRun }
+    })
   }
   return {
     async call(name, given, client, signal) {
@@ -134,61 +135,41 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
       }
     },
     act,
-    trust: (projectPath, isRevoked, client) =>
-      act(
-        {
-          wish: () => ({ kind: 'trust', project: projectPath, isRevoked }),
-          operation: isRevoked ? 'trust.revoke' : 'trust',
-          subject: projectPath,
-          // One that is gone can still be taken off the list.
-          projectPath: isRevoked ? null : projectPath,
-        },
-        client,
-      ),
+    trust: (projectPath, isRevoked, client) => act(trustAct(projectPath, isRevoked), client),
     question: (approvalId) => kernel.questions.find(approvalId),
     onNotice: (listener) => kernel.onNotice(listener),
     release: (key) => kernel.release(key),
-    async relay({ server, ...order }, client, signal) {
-      const { method, params } = order
-      const { _meta: _, arguments: given, ...others } = params
-      const tool = method === 'tools/call' && typeof params['name'] === 'string' ? `.${params['name']}` : ''
-      const ticket: Ticket = {
-        callId: ids(),
-        operation: `mcp.${(method ?? 'describe').slice(0, 64)}`,
-        subject: textOf(kernel.redact(server + tool)).slice(0, 256),
-        parameters: method === 'tools/call' ? given : others,
-        caller: callerOf(client),
-        ...(signal === undefined ? {} : { signal }),
-        ...talkOf(client),
-      }
-      const stamp = stampOf(ticket)
-      try {
-        const outcome = await kernel.admit(ticket, async () => ({
+    relay: (request, client, signal) =>
+      admit(relayTicket(request, client, { callId: ids(), signal, redact: kernel.redact }), async () => {
+        const { server, ...order } = request
+        return {
           wish: { kind: 'relay', order: { ...order, server: parseItemRef(server) } },
           ...(await workplace(undefined, client, kernel, spaces)),
           isDryRun: false,
-        }))
-        return clean(outcomeReply(outcome, stamp()))
-      } catch (error) {
-        return clean(errorReply(error, stamp()))
-      }
-    },
-    rollback: (projectPath, { itemType, itemId, version, isDryRun }, client) =>
-      act(
-        {
-          wish: () => ({
-            kind: 'rollback',
-            ref: parseItemRef(itemId, version),
-            itemType: readItemType(itemType),
-          }),
-          operation: 'rollback',
-          subject: itemId,
-          parameters: { version },
-          projectPath,
-          isDryRun,
-        },
-        client,
-      ),
+        }
+      }),
+    rollback: (projectPath, order, client) => act(rollbackAct(projectPath, order), client),
+  }
+}
+
+function trustAct(projectPath: string, isRevoked: boolean): Act {
+  return {
+    wish: () => ({ kind: 'trust', project: projectPath, isRevoked }),
+    operation: isRevoked ? 'trust.revoke' : 'trust',
+    subject: projectPath,
+    // One that is gone can still be taken off the list.
+    projectPath: isRevoked ? null : projectPath,
+  }
+}
+
+function rollbackAct(projectPath: string, { itemType, itemId, version, isDryRun }: RollbackOrder): Act {
+  return {
+    wish: () => ({ kind: 'rollback', ref: parseItemRef(itemId, version), itemType: readItemType(itemType) }),
+    operation: 'rollback',
+    subject: itemId,
+    parameters: { version },
+    projectPath,
+    isDryRun,
   }
 }
 
@@ -317,6 +298,25 @@ function ticketOf(given: {
       : {}),
     ...(signal === undefined ? {} : { signal }),
     ...(client.report === undefined ? {} : { report: client.report }),
+    ...talkOf(client),
+  }
+}
+
+function relayTicket(
+  { server, method, params }: RelayRequest,
+  client: Client,
+  { callId, signal, redact }: { callId: string; signal: AbortSignal | undefined; redact: Redact },
+): Ticket {
+  const { _meta: _, arguments: given, ...others } = params
+  const isCall = method === 'tools/call'
+  const tool = isCall && typeof params['name'] === 'string' ? `.${params['name']}` : ''
+  return {
+    callId,
+    operation: `mcp.${(method ?? 'describe').slice(0, 64)}`,
+    subject: textOf(redact(server + tool)).slice(0, 256),
+    parameters: isCall ? given : others,
+    caller: callerOf(client),
+    ...(signal === undefined ? {} : { signal }),
     ...talkOf(client),
   }
 }

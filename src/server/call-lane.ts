@@ -25,7 +25,7 @@ export interface CallLane {
 
 const INTERNAL_ERROR = -32_603
 
-export function openCallLane(server: Server, respond: Respond): CallLane {
+function openCallLane(server: Server, respond: Respond): CallLane {
   const running = new Map<string | number, AbortController>()
 
   const run = async ({ id, params }: CallMessage, answer: (message: object) => void): Promise<void> => {
