@@ -35,7 +35,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'node:child_process': ['primitives'],
   'node:cluster': [],
   'node:dgram': [],
-  'node:http': ['server'],
+  // The answer to a login in a browser comes to an address on this machine.
+  'node:http': ['server', 'primitives/http/callback.ts'],
   'node:http2': ['server'],
   'node:https': ['server'],
   'node:dns': ['primitives'],

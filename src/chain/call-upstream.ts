@@ -1,9 +1,11 @@
 import type { RawListing } from '../upstream/list-tools.ts'
 import { listTools } from '../upstream/list-tools.ts'
+import { parameterHeaders } from '../upstream/message-headers.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import type { Wire } from '../upstream/wire.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
+import { isJsonObject } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
 import type { Draft } from './draft.ts'
 import type { UpstreamDraft } from './draft-upstream.ts'
@@ -21,9 +23,8 @@ export interface RelayedRequest {
 }
 
 /** What the server gave back, as it is but for live secrets, and what it asked in vain. */
-interface Called {
+interface Called extends Pick<UpstreamTalk, 'inVain' | 'warnings'> {
   readonly result: JsonObject
-  readonly warnings: readonly string[]
 }
 
 /** Calls the tool of a draft, in as many rounds as it takes. */
@@ -49,7 +50,7 @@ export async function callTool(
   const send = (sent: JsonObject): Promise<JsonObject> =>
     speak(draft, { method: 'tools/call', params: sent, ...talk.options }, means, watch)
   const result = await askedInRounds({ from: served.item.id, params, send, ask: talk.ask, signal })
-  return { result, warnings: talk.warnings }
+  return { result, inVain: talk.inVain, warnings: talk.warnings }
 }
 
 /** Sends one request to the server of a draft; the result as it came, even where that is what the server wants to know. */
@@ -71,17 +72,48 @@ async function speak(
 ): Promise<JsonObject> {
   const effect = upstreamIn(draft)
   const isRepeatable = request.method !== 'tools/call' || draft.plan.isRepeatable
-  const { timeoutMs } = effect
+  // Who listens does so until they have heard enough.
+  const timeoutMs = request.method === 'subscriptions/listen' ? Infinity : effect.timeoutMs
   const { signal, session: caller } = watch
+  const headers = headersFor(draft, request)
   return cleanly(draft, effect, means, () =>
     means.upstreams.request(upstreamOf(effect, means, watch), {
       ...request,
+      headers,
       timeoutMs,
       isRepeatable,
       signal,
       caller,
     }),
   )
+}
+
+/** What the server of a draft says of itself, and the key its notices carry. */
+export async function describeUpstream(draft: Draft, means: PerformMeans, watch: Watch): Promise<JsonObject> {
+  const effect = upstreamIn(draft)
+  const described = await cleanly(draft, effect, means, () =>
+    means.upstreams.describe(upstreamOf(effect, means, watch), watch.signal),
+  )
+  return { ...described, key: effect.key }
+}
+
+export function notifyUpstream(
+  draft: Draft,
+  { method, params }: RelayedRequest,
+  means: PerformMeans,
+  watch: Watch,
+): void {
+  means.upstreams.notify(upstreamOf(upstreamIn(draft), means, watch), method, params)
+}
+
+/** Some arguments of a call are repeated in its headers, where the schema of the tool says so. */
+function headersFor({ plan }: Draft, { method, params }: RelayedRequest): Readonly<Record<string, string>> {
+  const given = params['arguments']
+  const { effect, item } = plan
+  const isHttp =
+    effect.kind === 'mcp' && effect.server.kind === 'remote' && effect.server.transport === 'http'
+  if (!isHttp || method !== 'tools/call' || !isJsonObject(given)) return {}
+  return parameterHeaders(item.id, item.manifest.input_schema, given)
 }
 
 /** Asks the server of a draft what it has. */
@@ -103,7 +135,7 @@ function upstreamIn({ effect }: Draft): UpstreamDraft {
 }
 
 function upstreamOf(draft: UpstreamDraft, means: PerformMeans, watch: Watch): Upstream {
-  const { key, identity, startupMs, keepAliveMs, served } = draft
+  const { key, identity, startupMs, keepAliveMs, served, isOlder } = draft
   means.listChanges.note(key, identity)
   const open = async (): Promise<Wire> => {
     if (served.trust.launch !== null) await means.keepLaunch(served.trust.launch)
@@ -114,8 +146,24 @@ function upstreamOf(draft: UpstreamDraft, means: PerformMeans, watch: Watch): Up
     if (means.said.size > MOST_SAID && oldest !== undefined) means.said.delete(oldest)
     return wire
   }
-  return { id: served.item.id, key, startupMs, keepAliveMs, open }
+  return {
+    id: served.item.id,
+    key,
+    startupMs,
+    keepAliveMs,
+    open,
+    ...(isOlder ? { prior: { ...OLDER, judgedAt: Date.now() } } : {}),
+  }
 }
+
+/** Taken for known, so that it is not asked whether it speaks the newer era. */
+const OLDER = {
+  era: 'legacy',
+  protocol: '2025-11-25',
+  capabilities: {},
+  serverInfo: {},
+  instructions: null,
+} as const
 
 /** What the server cannot say without a secret is told without it. */
 async function cleanly<T extends object>(

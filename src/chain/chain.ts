@@ -1,9 +1,7 @@
 import { join } from 'node:path'
-import { openHttpClient } from '../primitives/http/http-client.ts'
 import type { SandboxHost } from '../primitives/subprocess/confinement.ts'
-import { openSubprocess } from '../primitives/subprocess/subprocess.ts'
 import type { RawListing } from '../upstream/list-tools.ts'
-import { openUpstreams } from '../upstream/upstreams.ts'
+import type { UpstreamNotice } from '../upstream/upstream.ts'
 import type { Config } from '../config/config.ts'
 import { childEnvironment } from '../config/environment.ts'
 import type { Clock } from '../shared/clock.ts'
@@ -12,23 +10,24 @@ import type { Watch } from '../shared/progress.ts'
 import type { PackageTable } from '../spaces/imports.ts'
 import type { Item } from '../spaces/item.ts'
 import { openOwnKey } from '../spaces/signing-key.ts'
-import type { Launch, Store } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 import type { OwnPlaces } from './confine.ts'
 import type { Secrets } from '../store/vault/secrets.ts'
 import type { RelayedRequest } from './call-upstream.ts'
-import { listUpstream, relay } from './call-upstream.ts'
+import { describeUpstream, listUpstream, notifyUpstream, relay } from './call-upstream.ts'
+import type { ChainLogins } from './chain-logins.ts'
+import { chainLogins } from './chain-logins.ts'
 import { digestOf } from './compile-plan.ts'
 import { createDraft } from './create-draft.ts'
 import type { Draft } from './draft.ts'
 import type { Request } from './draft-means.ts'
+import { openMeans } from './open-means.ts'
 import type { Post } from './post.ts'
 import { post } from './post.ts'
-import { openEnvironments } from './environments.ts'
 import type { Bundle } from './files-as-read.ts'
 import { createFindImports } from './find-imports.ts'
 import { createFindGranted } from './find-granted.ts'
 import { createGatherRequirements } from './gather-requirements.ts'
-import { openListChanges } from './list-changes.ts'
 import { createFindLibrary, grantDigest } from './library.ts'
 import type { Performed } from './perform.ts'
 import { perform } from './perform.ts'
@@ -46,7 +45,6 @@ import type { Judge } from './trust.ts'
 import { openJudge } from './trust.ts'
 import type { Verify } from './verify.ts'
 import { openVerify } from './verify.ts'
-import { openWorkFolders } from './work-folder.ts'
 
 /** From an id to an effect: resolve, draft, perform. It holds the only handles on the two primitives. */
 export interface Chain {
@@ -68,8 +66,17 @@ export interface Chain {
   perform(draft: Draft, watch?: Watch): Promise<Performed>
   /** Asks the server of a draft what it has, nothing of it checked yet. */
   list(draft: Draft, watch?: Watch): Promise<RawListing>
+  /** What the server of a draft says of itself, with the key that its notices carry. */
+  describe(draft: Draft, watch?: Watch): Promise<JsonObject>
+  /** Closes the connection that notices with this key came from: nobody will use it again. */
+  release(key: string): Promise<void>
+  /** Tells the server of a draft something, where there is a connection to it. */
+  notify(draft: Draft, notice: RelayedRequest, watch?: Watch): void
+  /** Hears what servers tell beside their answers. Gives back how to hear no more. */
+  onNotice(listener: (notice: UpstreamNotice) => void): () => void
   /** Sends a request to the server of a draft as it is, and gives its answer as it came but for live secrets. */
   relay(draft: Draft, request: RelayedRequest, watch?: Watch): Promise<JsonObject>
+  readonly logins: ChainLogins
   /** Sends what Kiwi itself has to say, behind the same guards as a tool; gives the status it was answered with. */
   post(message: Post, watch?: Watch): Promise<number>
   close(): Promise<void>
@@ -86,34 +93,14 @@ interface ChainMeans {
 
 export function openChain(given: ChainMeans): Chain {
   const { config, clock, store, secrets, packageTable, argvPolicies } = given
-  const subprocess = openSubprocess({ clock })
-  const workFolders = openWorkFolders(config.cache, clock)
-  const httpClient = openHttpClient({ allowHosts: config.allowHosts, clock })
-  const upstreams = openUpstreams()
-  const environments = openEnvironments({ subprocess, clock })
+  const means = openMeans(given)
+  const { subprocess, workFolders, environments, httpClient, upstreams, oauth } = means
   const gather = createGatherRequirements(createFindImports(packageTable))
   const findLibrary = createFindLibrary(createFindSiblings(packageTable))
   const { environment, packages, cache, publishers, userSpace } = config
   const verify = openVerify({ ownKey: openOwnKey(config), publishers, store })
   const judge = openJudge({ verify, store, clock, userSpace })
   const passedOn = childEnvironment(environment)
-  const keepLaunch = (launch: Pick<Launch, 'project' | 'server' | 'identity'>): Promise<void> =>
-    store.trust.keepLaunch({
-      ...launch,
-      kept_at: new Date(clock.now()).toISOString(),
-      kept_by: 'its first start',
-    })
-  const listChanges = openListChanges(upstreams, store)
-  const means = {
-    subprocess,
-    workFolders,
-    environments,
-    httpClient,
-    upstreams,
-    keepLaunch,
-    listChanges,
-    said: new Map(),
-  }
   const schemas = openSchemas()
   const isNeeded = async (project: string, exceptCallId: string): Promise<boolean> =>
     (await store.undo.unfinished(project)).some(({ call_id }) => call_id !== exceptCallId)
@@ -140,7 +127,12 @@ export function openChain(given: ChainMeans): Chain {
     sandbox: () => subprocess.sandbox(),
     perform: (draft, watch) => perform(draft, means, watch),
     list: (draft, watch = {}) => listUpstream(draft, means, watch),
+    describe: (draft, watch = {}) => describeUpstream(draft, means, watch),
+    release: (key) => upstreams.release(key),
+    notify: (draft, notice, watch = {}) => notifyUpstream(draft, notice, means, watch),
+    onNotice: (listener) => upstreams.onNotice(listener),
     relay: (draft, request, watch = {}) => relay(draft, request, means, watch),
+    logins: chainLogins({ oauth, environment }),
     post: (message, watch) => post(message, httpClient, watch),
     async close() {
       await Promise.all([upstreams.close(), subprocess.close(), httpClient.close()])

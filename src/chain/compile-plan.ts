@@ -56,8 +56,8 @@ export async function compilePlan(items: readonly Item[], schemas: Schemas): Pro
 }
 
 /** Variables in the places of credentials: written there they are asked for as if they were declared, and granted no more. */
-function proposedSecrets({ env, headers, auth, url, url_template }: JsonObject): readonly string[] {
-  const text = JSON.stringify([env, headers, auth, url, url_template])
+function proposedSecrets({ env, headers, auth, oauth, url, url_template }: JsonObject): readonly string[] {
+  const text = JSON.stringify([env, headers, auth, oauth, url, url_template])
   return [...text.matchAll(/(?<!\$)\$\{([A-Za-z_]\w*)/g)].map(([, name = '']) => name)
 }
 

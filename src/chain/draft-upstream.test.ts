@@ -76,7 +76,8 @@ describe('T1: a tool of an MCP server', () => {
     ],
   ])('T1: what %s gives back becomes the result', async (name, data) => {
     tool(`own.${name}`, name)
-    expect((await temp.run(`own.${name}`)).data).toEqual(data)
+    const source = { server: expect.any(String), trust: 'untrusted' }
+    expect((await temp.run(`own.${name}`)).data).toEqual({ ...data, source })
   })
 
   test('T1: what it reports as failed has failed, in its own words', async () => {
@@ -218,7 +219,7 @@ describe('M1, M2: a server that is spoken to', () => {
       kind: 'remote',
       transport: read,
       request: { url, headers: { 'x-team': 'a' } },
-      oauth: null,
+      login: { id: 'there', url, terms: { isSaid: false } },
     })
   })
 
@@ -241,8 +242,24 @@ describe('M1, M2: a server that is spoken to', () => {
     remote('login', { url: 'https://example.com/mcp', auth: { type: 'oauth', scopes: ['a'] } })
     expect((await upstreamOf('login')).server).toMatchObject({
       request: { headers: {} },
-      oauth: { type: 'oauth', scopes: ['a'] },
+      login: { id: 'login', url: 'https://example.com/mcp', terms: { isSaid: true, scopes: ['a'] } },
     })
+  })
+
+  test('X1: that asks for a login gets the secret of its client only where that was granted', async () => {
+    const auth = { type: 'oauth', flow: 'client_credentials', client_id: 'me', client_secret: '${TOKEN}' }
+    remote('alone', { url: 'https://example.com/mcp', auth })
+    await expect(upstreamOf('alone')).rejects.toMatchObject({ code: 'SECRET_NOT_GRANTED' })
+    const { digest } = await temp.plan('alone')
+    temp.grants.push({ tool: 'alone', hash: digest, names: ['TOKEN'] })
+    expect((await upstreamOf('alone')).server).toMatchObject({
+      login: { terms: { clientId: 'me', clientSecret: SECRET, isOwn: true } },
+    })
+  })
+
+  test('X1: whose headers hold a key needs no login', async () => {
+    remote('keyed', { url: 'https://example.com/mcp', headers: { Authorization: 'Bearer open' } })
+    expect((await upstreamOf('keyed')).server).toMatchObject({ login: null })
   })
 
   test('X5: is another one by command, arguments, folder, address or names, and not by values', async () => {

@@ -1,7 +1,10 @@
-import { canonicalJson, sha256 } from '../shared/json.ts'
-import type { JsonObject } from '../shared/json.ts'
+import { canonicalJson, isJsonObject, sha256 } from '../shared/json.ts'
 import type { Redact } from '../shared/redact.ts'
 import { createRedact } from '../shared/redact.ts'
+import type { VariableSegment } from '../shared/template.ts'
+import { renderTree } from '../shared/template.ts'
+import type { LoginTarget } from '../upstream/oauth/terms.ts'
+import { readTerms } from '../upstream/oauth/terms.ts'
 import type { HttpRequest } from '../primitives/http/request.ts'
 import type { SessionCommand } from '../primitives/subprocess/process-session.ts'
 import type { Command } from '../primitives/subprocess/command.ts'
@@ -32,6 +35,8 @@ export interface UpstreamDraft {
   /** What its definitions are kept under: see `Effect`. */
   readonly identity: string
   readonly server: ServerDraft
+  /** It is spoken to in the older era, whatever else it speaks. */
+  readonly isOlder: boolean
   /** The plan of the server itself. */
   readonly served: Plan
 }
@@ -43,7 +48,8 @@ type ServerDraft =
       readonly transport: RemoteTransport
       /** Where it is, with every header; nothing of what will be said to it. */
       readonly request: HttpRequest
-      readonly oauth: JsonObject | null
+      /** Who logs in to it; null where its headers hold a key. */
+      readonly login: LoginTarget | null
     }
 
 type UpstreamPlan = Plan & { readonly effect: Extract<Effect, { kind: 'mcp' }> }
@@ -75,15 +81,15 @@ export function draftUpstream(
   const { draft, reached, redact, warnings } =
     template.kind === 'stdio'
       ? draftStdio(served, template, { request, variables, means, hold })
-      : draftRemote(template, variables)
-  const { principal, session = null } = request
-  const whose = isPerSession ? { principal, session } : { principal }
+      : draftRemote(server.id, template, variables, request.principal)
+  const { principal, session = null, isOlder = false } = request
+  const whose = isPerSession || isOlder ? { principal, session, isOlder } : { principal }
   const key = sha256(canonicalJson({ content: server.contentHash, ...whose, ...reached }))
   return {
     hold: template.kind === 'stdio' ? hold : null,
     redact,
     warnings,
-    effect: { ...effect, key, server: draft, served },
+    effect: { ...effect, key, isOlder, server: draft, served },
   }
 }
 
@@ -130,16 +136,27 @@ function assertSet(id: string, { command, args, env }: CommandTemplate, { values
 }
 
 function draftRemote(
+  id: string,
   { transport, request: template, oauth }: Extract<ServerTemplate, { kind: 'remote' }>,
   variables: Variables,
+  principal: string,
 ): DraftedServer {
   const { request: rendered, warnings } = renderRequest(template, {}, variables, null)
   const { url, headers } = rendered
+  const values = {
+    parameter: () => undefined,
+    variable: (segment: VariableSegment) => variables.required(segment, 'body'),
+  }
+  const terms = oauth === null ? null : renderTree(oauth, values)
   variables.assertPlaces(new URL(url).host)
+  const hasKey = oauth === null && 'authorization' in headers
+  const login = hasKey
+    ? null
+    : { id, url, principal, terms: readTerms(id, isJsonObject(terms) ? terms : null) }
   const request = { ...rendered, method: transport === 'http' ? 'POST' : 'GET' }
   return {
-    draft: { kind: 'remote', transport, request, oauth },
-    reached: { transport, url, headers, oauth },
+    draft: { kind: 'remote', transport, request, login },
+    reached: { transport, url, headers, terms },
     redact: createRedact(variables.secrets),
     warnings,
   }

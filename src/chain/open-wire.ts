@@ -21,7 +21,8 @@ export async function openWire(
     return openStdioWire(id, means.subprocess, sessionOf(command))
   }
   const { url, headers } = server.request
-  const remote = { id, url, headers, startupMs }
+  const credential = server.login === null ? undefined : means.oauth.credential(server.login)
+  const remote = { id, url, headers, startupMs, credential }
   switch (server.transport) {
     case 'http':
       return openHttpWire(remote, means.httpClient)

@@ -1,5 +1,6 @@
 import type { HttpClient } from '../primitives/http/http-client.ts'
 import type { Subprocess } from '../primitives/subprocess/subprocess.ts'
+import type { Oauth } from '../upstream/oauth/oauth.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Launch } from '../store/store.ts'
 import type { Environments } from './environments.ts'
@@ -11,6 +12,7 @@ export interface PerformMeans {
   readonly subprocess: Subprocess
   readonly httpClient: HttpClient
   readonly upstreams: Upstreams
+  readonly oauth: Oauth
   readonly workFolders: WorkFolders
   readonly environments: Environments
   /** Keeps how a server of a project was first started. */

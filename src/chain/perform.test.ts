@@ -238,6 +238,7 @@ describe('P2: what kept a program from starting has a code of its own', () => {
         status: unused,
         close: unused,
       },
+      oauth: { credential: unused, logIn: unused, logOut: unused },
       httpClient: { request: unused, stream: unused, events: unused, websocket: unused, close: unused },
       workFolders: { place: unused, prepare: async () => '/nowhere', close: unused },
       environments: { prepare: unused, close: unused },

@@ -47,8 +47,8 @@ export async function perform(draft: Draft, means: PerformMeans, watch: Watch = 
       return checked(plan, readCommand(plan, { program: redact(program), timeoutMs }, clean, more))
     }
     case 'mcp': {
-      const { result, warnings } = await callTool(draft, effect, means, watch)
-      const { data, warnings: found } = checked(plan, readToolResult(plan, result, warnings))
+      const { result, inVain, warnings } = await callTool(draft, effect, means, watch)
+      const { data, warnings: found } = checked(plan, readToolResult(plan, result, [...inVain]))
       return { data, warnings: [...warnings, ...found] }
     }
     case 'http_client': {

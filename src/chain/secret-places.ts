@@ -72,8 +72,9 @@ function noteCommand({ command, args, env, cwd, input }: CommandParts, note: Not
 }
 
 function noteServer(server: ServerTemplate, note: Note): void {
-  if (server.kind === 'stdio') noteCommand(server.command, note)
-  else noteRequest(server.request, note)
+  if (server.kind === 'stdio') return noteCommand(server.command, note)
+  noteRequest(server.request, note)
+  if (server.oauth !== null) noteTree(server.oauth, note)
 }
 
 function noteRequest({ url, headers, auth, body }: RequestTemplate, note: Note): void {

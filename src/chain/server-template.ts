@@ -1,7 +1,8 @@
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
-import { textOf } from '../shared/template.ts'
+import type { Tree } from '../shared/template.ts'
+import { compileTree, textOf } from '../shared/template.ts'
 import { readOverrides } from '../spaces/definitions/overrides.ts'
 import type { Item } from '../spaces/item.ts'
 import { launchIdentity } from '../spaces/launch-identity.ts'
@@ -19,7 +20,7 @@ export type ServerTemplate =
       /** Its address, headers and credentials; what is sent is filled in by who speaks to it. */
       readonly request: RequestTemplate
       /** What its config says of a login with OAuth; null when it says nothing of one. */
-      readonly oauth: JsonObject | null
+      readonly oauth: Tree | null
     }
 
 export type RemoteTransport = 'http' | 'sse' | 'websocket'
@@ -76,7 +77,7 @@ function templateOf({ id }: Item, config: JsonObject, end: Effect): ServerTempla
   const transport = TRANSPORTS.get(named)
   if (end.kind === 'http_client' && transport !== undefined) {
     const { oauth } = config
-    const login = oauth === undefined ? null : isJsonObject(oauth) ? oauth : {}
+    const login = oauth === undefined ? null : compileTree(isJsonObject(oauth) ? oauth : {}, new Set())
     return { kind: 'remote', transport, request: end.request, oauth: login }
   }
   const executor = transport === undefined ? 'subprocess' : 'http_client'

@@ -13,7 +13,10 @@ export interface UpstreamTalk {
   readonly options: Pick<UpstreamRequest, 'ask' | 'tell' | 'progress' | 'capabilities'>
   /** What the request says of it, for upstreams that read it there. */
   readonly meta: JsonObject
-  readonly warnings: readonly string[]
+  /** What it asked for and did not get, in words. */
+  readonly inVain: ReadonlySet<string>
+  /** Those of it that matter though the call came to its end. */
+  readonly warnings: ReadonlySet<string>
 }
 
 /** More than that in one call is no question but a flood. */
@@ -22,7 +25,8 @@ const LOG_LEVEL = 'io.modelcontextprotocol/logLevel'
 
 /** Everything it says has live secrets taken out, as its results have. */
 export function openTalk({ ask, tell, capabilities = {}, logLevel }: Watch, redact: Redact): UpstreamTalk {
-  const warnings: string[] = []
+  const inVain = new Set<string>()
+  const warnings = new Set<string>()
   const clean = (params: JsonObject): JsonObject => {
     const cleaned = redact(params)
     return isJsonObject(cleaned) ? cleaned : {}
@@ -35,8 +39,10 @@ export function openTalk({ ask, tell, capabilities = {}, logLevel }: Watch, reda
       if (ask === undefined) throw refused(request.method, 'nobody can be asked')
       return await ask({ ...request, params: clean(request.params) }, signal)
     } catch (error) {
-      const warning = `the server asked for ${request.method}: ${textOf(redact(messageOf(error)))}`
-      if (!warnings.includes(warning)) warnings.push(warning)
+      const said = `the server asked for ${request.method}: ${textOf(redact(messageOf(error)))}`
+      inVain.add(said)
+      // Many ask for roots when they start, and do without.
+      if (request.method !== 'roots/list') warnings.add(said)
       throw error
     }
   }
@@ -53,10 +59,15 @@ export function openTalk({ ask, tell, capabilities = {}, logLevel }: Watch, reda
           }),
     },
     meta: logLevel === undefined ? {} : { [LOG_LEVEL]: logLevel },
+    inVain,
     warnings,
   }
 }
 
+const METHOD_NOT_FOUND = -32_601
+
 function refused(method: string, reason: string): KiwiError {
-  return new KiwiError('PERMISSION_DENIED', `Cannot answer "${method.slice(0, 64)}": ${reason}`)
+  return new KiwiError('PERMISSION_DENIED', `Cannot answer "${method.slice(0, 64)}": ${reason}`, {
+    details: { rpc_error: { code: METHOD_NOT_FOUND } },
+  })
 }

@@ -1,6 +1,6 @@
 import type { Program } from './authoring.ts'
 
-/** The commands that keep secrets, and grant them. */
+/** The commands that keep secrets and logins, and grant them. */
 export function addSecrets({ inProject, ends }: Program): void {
   inProject('secret', 'keep secrets in the vault: secret set NAME, secret list, secret rm NAME')
     .argument('<action>', 'set (the value is asked for, or read from standard input), list, rm')
@@ -8,6 +8,15 @@ export function addSecrets({ inProject, ends }: Program): void {
     .action(async (action, name, options) =>
       ends((await import('./secret.ts')).secretCommand(action, name, options)),
     )
+  inProject('login', 'log in to an MCP server at an address, in the browser')
+    .argument('<server>', 'its name')
+    .option('--for <principal>', 'only for the calls of local, bearer or user:NAME')
+    .option('--no-browser', 'only show the address')
+    .action(async (server, options) => ends((await import('./login.ts')).loginCommand(server, options)))
+  inProject('logout', 'give the login to an MCP server back')
+    .argument('<server>', 'its name')
+    .option('--for <principal>', 'the login for these calls')
+    .action(async (server, options) => ends((await import('./login.ts')).logoutCommand(server, options)))
   inProject('grant', 'let a tool, exactly as it is now, read secrets')
     .argument('[tool]', 'name, category/name or name@version')
     .argument('[names...]', 'secrets that its manifest asks for')

@@ -20,8 +20,12 @@ const DEMANDS = new RegExp(
 )
 
 function isCredential(name: string): boolean {
-  return NAMED.test(folded(name)) || NAMED.test(joined(name))
+  return NAMED.test(folded(name)) || ENDS.test(joined(name))
 }
+
+/** `p-a-s-s-w-o-r-d`, `userpassword` */
+const ENDS =
+  /(?:passwords?|passwd|passphrase|(?:api|secret|access|private)keys?|token|credentials?|^secret|^otp|^pin)$/
 
 /** In words, whatever they are written like: `apiKey`, `API_KEY`, `ＡＰＩ key` and one with invisible signs are the same. */
 function folded(text: string): string {
@@ -35,7 +39,6 @@ function folded(text: string): string {
     .trim()
 }
 
-/** `p-a-s-s-w-o-r-d` */
 function joined(text: string): string {
   return folded(text).replaceAll(' ', '')
 }

@@ -68,3 +68,35 @@ test('when nothing can be kept the reply still has its preview', async () => {
   const shown = await openResults(blocked).fit(ids(), 'tool', { output: 'x'.repeat(LIMITS.resultBytes + 1) })
   expect(shown).toMatchObject({ truncated: true, rest: null })
 })
+
+test('S12: blocks that are too large are told by kind and size, and kept whole with what is beside them', async () => {
+  const results = openResults(cache)
+  const callId = ids()
+  const image = { type: 'image', mimeType: 'image/png', data: 'A'.repeat(LIMITS.resultBytes) }
+  const data = {
+    output: { a: 1 },
+    content: [{ type: 'text', text: 'x' }, image],
+    _meta: { 'example.com/a': 1 },
+  }
+  const shown = await results.fit(callId, 'tool', data)
+  expect(shown).toMatchObject({
+    output: { a: 1 },
+    content: [
+      { type: 'text', text: 'x' },
+      { type: 'image', mimeType: 'image/png', truncated: true, bytes: JSON.stringify(image).length },
+    ],
+    _meta: { 'example.com/a': 1 },
+    truncated: true,
+  })
+  const page = await results.page(callId, 0, 1_000_000)
+  expect(JSON.parse(page.text)).toEqual(data)
+})
+
+test('S12: of very many blocks the reply holds none or a few, and all are kept', async () => {
+  const results = openResults(cache)
+  const content = Array.from({ length: 5000 }, (_, at) => ({ type: 'text', text: `block ${at}` }))
+  const callId = ids()
+  const shown = await results.fit(callId, 'tool', { output: 'x'.repeat(5000), content })
+  expect(JSON.stringify(shown).length).toBeLessThan(LIMITS.resultBytes)
+  expect(JSON.parse((await results.page(callId, 0, 1_000_000)).text)).toMatchObject({ content })
+})

@@ -28,25 +28,18 @@ export function openResults(cache: string): Results {
   const folder = join(cache, 'results')
   return {
     async fit(callId, itemId, data) {
-      const { output = null, stdout, stderr, content, _meta: meta } = data
-      // Blocks of an MCP server are as much of its result as what is first of it.
-      const beside = {
-        ...(content === undefined ? {} : { content }),
-        ...(meta === undefined ? {} : { _meta: meta }),
-      }
-      const hasMore = Object.keys(beside).length > 0
-      const text =
-        typeof output === 'string' && !hasMore
-          ? output
-          : JSON.stringify(hasMore ? { output, ...beside } : output)
+      const { output = null, stdout, stderr } = data
+      const beside = besideOf(data)
+      const whole = beside === null ? output : { output, ...beside }
+      const text = typeof whole === 'string' ? whole : JSON.stringify(whole)
       const isSmall = Buffer.byteLength(text) <= LIMITS.resultBytes
       if (isSmall && lengthOf(stdout) <= TAIL_CHARACTERS && lengthOf(stderr) <= TAIL_CHARACTERS) return data
       const { stdout: _stdout, ...kept } = data
       return {
         ...kept,
         ...(typeof stderr === 'string' ? { stderr: tailOf(stderr) } : {}),
-        ...(isSmall ? {} : { ...outline(beside), ...(await spill(folder, callId, itemId, text)) }),
-        ...(!isSmall && hasMore ? { output: previewOf(output) } : {}),
+        ...(isSmall ? {} : await spill(folder, callId, itemId, text)),
+        ...(isSmall || beside === null ? {} : { output: previewOf(output), ...outline(beside) }),
       }
     },
     async fitAnswer(callId, itemId, data) {
@@ -82,6 +75,12 @@ function lengthOf(text: JsonValue | undefined): number {
   return typeof text === 'string' ? text.length : 0
 }
 
+/** The blocks of an MCP server, which are as much of its result as its output; null when there are none. */
+function besideOf({ content, _meta: meta }: JsonObject): JsonObject | null {
+  if (content === undefined && meta === undefined) return null
+  return { ...(content === undefined ? {} : { content }), ...(meta === undefined ? {} : { _meta: meta }) }
+}
+
 /** What else there is, without what is large in it. */
 function outline(beside: JsonObject): JsonObject {
   return Object.fromEntries(
@@ -103,8 +102,8 @@ function short(value: JsonValue): JsonValue {
   if (bytes <= PREVIEW_CHARACTERS) return value
   const { type, mimeType } = isJsonObject(value) ? value : {}
   return {
-    ...(typeof type === 'string' ? { type } : {}),
-    ...(typeof mimeType === 'string' ? { mimeType } : {}),
+    ...(typeof type === 'string' ? { type: type.slice(0, 64) } : {}),
+    ...(typeof mimeType === 'string' ? { mimeType: mimeType.slice(0, 64) } : {}),
     truncated: true,
     bytes,
   }

@@ -10,7 +10,9 @@ import { eraseWork } from './erase-work.ts'
 import { grantWork, revokeGrantWork } from './grant-work.ts'
 import { importServersWork } from './import-servers-work.ts'
 import { importWork } from './import-work.ts'
+import { loginWork, logoutWork } from './login-work.ts'
 import type { Means } from './means.ts'
+import { relayWork } from './relay-work.ts'
 import { publishWork } from './publish-work.ts'
 import { rollbackWork } from './rollback-work.ts'
 import { runWork } from './run-work.ts'
@@ -53,6 +55,8 @@ function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Pro
       return signWork(wish, lookup, ticket, means)
     case 'undo':
       return undoWork(wish, lookup, ticket, means)
+    case 'relay':
+      return relayWork(wish, lookup, ticket, means)
   }
 }
 
@@ -71,6 +75,8 @@ const PERSONS = [
   'grant',
   'revoke_grant',
   'erase',
+  'login',
+  'logout',
 ] as const
 type PersonsWish = Extract<Wish, { kind: (typeof PERSONS)[number] }>
 
@@ -106,5 +112,9 @@ function workOfPerson(wish: PersonsWish, lookup: Lookup, ticket: Ticket, means: 
       return revokeGrantWork(wish, ticket, means)
     case 'erase':
       return eraseWork(wish, ticket, means)
+    case 'login':
+      return loginWork(wish, lookup, ticket, means)
+    case 'logout':
+      return logoutWork(wish, lookup, ticket, means)
   }
 }

@@ -19,7 +19,7 @@ export const PREFIX = 'upstream-'
 const MOST_ROUNDS = 8
 
 /** What a request that attends a call comes to. */
-export type End =
+type End =
   | { readonly kind: 'reply'; readonly reply: Reply }
   | { readonly kind: 'asked'; readonly asked: Record<string, InputRequest> }
 

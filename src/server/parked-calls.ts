@@ -21,8 +21,8 @@ export interface ParkedCalls {
 
 interface Occasion {
   readonly ctx: ServerContext
-  /** The request as it must be repeated. */
-  readonly params: object
+  /** What must be the same when it is repeated. */
+  readonly request: object
   readonly abilities: Abilities
 }
 
@@ -56,10 +56,10 @@ export function openParkedCalls(principal: string, patienceMs = PATIENCE_MS): Pa
   }
 
   return {
-    async make({ ctx, params, abilities }, making) {
-      return next(beginParked({ request: hashOf(params), ctx, abilities, hasRoom }, making), ctx)
+    async make({ ctx, request, abilities }, making) {
+      return next(beginParked({ request: hashOf(request), ctx, abilities, hasRoom }, making), ctx)
     },
-    async resume({ ctx, params }) {
+    async resume({ ctx, request }) {
       const { inputResponses = {}, requestState } = ctx.mcpReq
       const isOurs = Object.keys(inputResponses).some((key) => key.startsWith(PREFIX))
       const state: unknown = requestState()
@@ -67,7 +67,7 @@ export function openParkedCalls(principal: string, patienceMs = PATIENCE_MS): Pa
       const handle = await verified(state, ctx)
       if (handle === null && !isOurs) return null
       const one = handle === null ? undefined : parked.get(handle.parked)
-      if (one === undefined || handle?.request !== hashOf(params)) throw badHandle()
+      if (one === undefined || handle?.request !== hashOf(request)) throw badHandle()
       one.answer(inputResponses)
       return next(one, ctx)
     },
@@ -82,8 +82,8 @@ export function openParkedCalls(principal: string, patienceMs = PATIENCE_MS): Pa
   }
 }
 
-function hashOf(params: object): string {
-  return sha256(canonicalJson(params))
+function hashOf(request: object): string {
+  return sha256(canonicalJson(request))
 }
 
 function badHandle(): ProtocolError {

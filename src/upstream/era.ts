@@ -3,7 +3,7 @@ import type { JsonObject } from '../shared/json.ts'
 import { VERSION } from '../shared/version.ts'
 import type { Description, UpstreamRequest } from './upstream.ts'
 
-const MODERN_PROTOCOL = '2026-07-28'
+export const MODERN_PROTOCOL = '2026-07-28'
 export const LEGACY_PROTOCOL = '2025-11-25'
 /** An upstream answers with the one it speaks. */
 const LEGACY_PROTOCOLS: readonly string[] = [

@@ -1,79 +1,137 @@
 import type { HttpClient } from '../primitives/http/http-client.ts'
 import type { HttpResult } from '../primitives/http/result.ts'
+import type { ServerSentEvent } from '../primitives/http/sse-parser.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
+import { LIMITS } from '../shared/limits.ts'
+import type { Ending } from './ending.ts'
+import { openEnding } from './ending.ts'
+import type { Inbox } from './inbox.ts'
 import { openInbox } from './inbox.ts'
 import { isStateless, messageHeaders } from './message-headers.ts'
-import { cancelled } from './pending.ts'
 import { readAnswer } from './read-answer.ts'
-import type { Remote } from './remote.ts'
+import type { Remote, RemoteLine } from './remote.ts'
 import { goingOn, openRemoteLine } from './remote.ts'
 import type { Wire, WireEnd } from './wire.ts'
 
+/** Streamable HTTP, with and without sessions: each message is a request of its own, and nothing is opened before the first. */
+export function openHttpWire(remote: Remote, httpClient: HttpClient): Wire {
+  return new HttpWire(remote.id, openRemoteLine(remote, httpClient))
+}
+
 const SESSION = 'mcp-session-id'
+const CONTENT = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
 /** For what is only told: nobody waits for it. */
 const TOLD_MS = 30_000
 const GOODBYE_MS = 2000
-const LISTEN = { reconnect: true, reconnectDelayMs: 1000, maxReconnects: 1000 } as const
+const RECONNECT_MS = 1000
+/** Connections in a row that bring nothing: while an answer is waited for, and for what comes by itself. */
+const MOST_FRUITLESS = { answer: 10, notices: 1000 } as const
 
-/** Streamable HTTP, with and without sessions: each message is a request of its own, and nothing is opened before the first. */
-export function openHttpWire(remote: Remote, httpClient: HttpClient): Wire {
-  const { id } = remote
-  const line = openRemoteLine(remote, httpClient)
-  const inbox = openInbox()
-  const open = new Set<AbortController>()
-  let session: string | null = null
-  let protocol: string | null = null
-  let closing: Promise<WireEnd> | null = null
-  let settle = (_end: WireEnd): void => {}
-  const ended = new Promise<WireEnd>((resolve) => {
-    settle = resolve
-  })
+class HttpWire implements Wire {
+  readonly #id: string
+  readonly #line: RemoteLine
+  readonly #inbox: Inbox = openInbox()
+  readonly #ending: Ending
+  #session: string | null = null
+  #protocol: string | null = null
+  /** What comes after the greeting must not overtake it: each message has a connection of its own. */
+  #greeting: Promise<void> = Promise.resolve()
 
-  /** Ends with the caller's signal and with the wire. */
-  const during = async <T>(
-    signal: AbortSignal | undefined,
-    work: (signal: AbortSignal) => Promise<T>,
-  ): Promise<T> => {
-    const controller = new AbortController()
-    const abort = (): void => controller.abort()
-    signal?.addEventListener('abort', abort, { once: true })
-    open.add(controller)
-    try {
-      if (closing !== null || signal?.aborted === true) throw cancelled(id)
-      return await work(controller.signal)
-    } catch (error) {
-      throw controller.signal.aborted ? cancelled(id) : error
-    } finally {
-      signal?.removeEventListener('abort', abort)
-      open.delete(controller)
+  constructor(id: string, line: RemoteLine) {
+    this.#id = id
+    this.#line = line
+    this.#ending = openEnding(id)
+  }
+
+  get messages(): AsyncIterable<string> {
+    return this.#inbox.messages
+  }
+
+  get ended(): Promise<WireEnd> {
+    return this.#ending.ended
+  }
+
+  agree(protocol: string): void {
+    this.#protocol = protocol
+  }
+
+  said(): string {
+    return ''
+  }
+
+  close(): Promise<WireEnd> {
+    return this.#end('it was closed')
+  }
+
+  async send(
+    message: JsonObject,
+    signal?: AbortSignal,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<void> {
+    // Without sessions, letting go of the request is what cancels it.
+    if (isStateless(this.#protocol) && message['method'] === 'notifications/cancelled') return
+    await this.#greeting
+    const sent = this.#ending.during(signal, (own) => this.#post(message, headers, own))
+    if (message['method'] !== 'notifications/initialized') return sent
+    this.#greeting = sent.catch(() => undefined)
+    await sent
+    void this.#listen()
+  }
+
+  async #post(
+    message: JsonObject,
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const number = isRequest(message) ? message.id : null
+    const session = this.#session
+    const stream = await this.#line.open(
+      {
+        method: 'POST',
+        headers: { ...this.#headers(), ...messageHeaders(message), ...headers, ...CONTENT },
+        body: JSON.stringify({ jsonrpc: '2.0', ...message }),
+        ...(number === null ? { timeoutMs: TOLD_MS } : {}),
+      },
+      signal,
+    )
+    const { result } = stream
+    if (!result.success) {
+      const answer = number === null ? null : errorIn(result, number)
+      if (answer !== null) return this.#inbox.push(answer)
+      throw result.status_code === 404 && session !== null ? this.#lost() : this.#line.refused(result)
+    }
+    if (message['method'] === 'initialize') this.#session = result.headers[SESSION] ?? null
+    await readAnswer(stream, {
+      id: this.#id,
+      number,
+      signal,
+      push: (text) => this.#inbox.push(text),
+      resume: isStateless(this.#protocol) ? null : (lastId, waitMs) => this.#resume(lastId, waitMs, signal),
+    })
+  }
+
+  #headers(): Record<string, string> {
+    return {
+      ...(this.#session === null ? {} : { [SESSION]: this.#session }),
+      ...(this.#protocol === null ? {} : { 'mcp-protocol-version': this.#protocol }),
     }
   }
 
-  const headersOf = (): Record<string, string> => ({
-    ...(session === null ? {} : { [SESSION]: session }),
-    ...(protocol === null ? {} : { 'mcp-protocol-version': protocol }),
-  })
-
-  const resume = (signal: AbortSignal) => (lastId: string, waitMs: number) =>
-    line.events(
-      { method: 'GET', headers: { ...headersOf(), ...goingOn(lastId) } },
-      { ...LISTEN, reconnectDelayMs: waitMs, maxReconnects: 10, idleTimeoutMs: Number.POSITIVE_INFINITY },
-      signal,
-    )
+  #resume(lastId: string, waitMs: number, signal: AbortSignal): AsyncIterable<ServerSentEvent> {
+    const order = { method: 'GET', headers: { ...this.#headers(), ...goingOn(lastId) } } as const
+    return this.#line.events(order, listening(waitMs, MOST_FRUITLESS.answer), signal)
+  }
 
   /** What the server says by itself. Many have no such stream, and all others answer without it too. */
-  const listen = async (): Promise<void> => {
+  async #listen(): Promise<void> {
+    const order = { method: 'GET', headers: this.#headers() } as const
     try {
-      await during(undefined, async (signal) => {
-        const options = { ...LISTEN, idleTimeoutMs: Number.POSITIVE_INFINITY }
-        for await (const { event, data } of line.events(
-          { method: 'GET', headers: headersOf() },
-          options,
-          signal,
-        )) {
-          if (event === 'message' && data !== '') await inbox.push(data)
+      await this.#ending.during(undefined, async (signal) => {
+        const options = listening(RECONNECT_MS, MOST_FRUITLESS.notices)
+        for await (const { event, data } of this.#line.events(order, options, signal)) {
+          if (event === 'message' && data !== '') await this.#inbox.push(data)
         }
       })
     } catch (error) {
@@ -81,83 +139,34 @@ export function openHttpWire(remote: Remote, httpClient: HttpClient): Wire {
     }
   }
 
-  const end = (reason: string): Promise<WireEnd> => {
-    closing ??= (async () => {
-      for (const controller of open) controller.abort()
-      if (session !== null) await sayGoodbye(headersOf())
-      inbox.end()
-      const wireEnd = { reason, isTooLarge: false }
-      settle(wireEnd)
-      return wireEnd
-    })()
-    return closing
-  }
-
-  const sayGoodbye = async (headers: Record<string, string>): Promise<void> => {
-    const never = new AbortController().signal
-    const order = { method: 'DELETE', headers, timeoutMs: GOODBYE_MS } as const
-    // It is over for us in any case.
-    await line.open(order, never).then(
-      ({ close }) => close(),
-      () => undefined,
-    )
-  }
-
-  const post = async (
-    message: JsonObject,
-    headers: Record<string, string>,
-    signal: AbortSignal,
-  ): Promise<void> => {
-    const number = isRequest(message) ? message['id'] : null
-    const order = {
-      method: 'POST',
-      headers: { ...headersOf(), ...messageHeaders(message), ...headers, ...CONTENT },
-      body: JSON.stringify({ jsonrpc: '2.0', ...message }),
-      ...(number === null ? { timeoutMs: TOLD_MS } : {}),
-    } as const
-    const isFirst = message['method'] === 'initialize'
-    const asked = session
-    const stream = await line.open(order, signal)
-    const { result } = stream
-    if (!result.success) {
-      const answer = number === null ? null : errorIn(result, number)
-      if (answer !== null) return inbox.push(answer)
-      if (result.status_code !== 404 || asked === null) throw line.refused(result)
-      session = null
-      void end('it no longer knows the session')
-      throw new KiwiError('UPSTREAM_UNAVAILABLE', `Cannot use "${id}": it no longer knows the session`, {
-        hint: 'Send the call again: a new session is opened',
-      })
-    }
-    if (isFirst) session = result.headers[SESSION] ?? null
-    const push = (text: string): Promise<void> => inbox.push(text)
-    await readAnswer(stream, {
-      id,
-      number,
-      signal,
-      push,
-      resume: isStateless(protocol) ? null : resume(signal),
+  /** The request was refused, not made: it may be sent again, over another wire. */
+  #lost(): KiwiError {
+    this.#session = null
+    const reason = 'it no longer knows the session'
+    void this.#end(reason)
+    return new KiwiError('UPSTREAM_UNAVAILABLE', `Cannot use "${this.#id}": ${reason}`, {
+      hint: 'Send the call again: a new session is opened',
     })
   }
 
-  return {
-    messages: inbox.messages,
-    ended,
-    agree(agreed) {
-      protocol = agreed
-    },
-    said: () => '',
-    async send(message, signal, headers = {}) {
-      // Without sessions, letting go of the request is what cancels it.
-      if (isStateless(protocol) && message['method'] === 'notifications/cancelled') return
-      await during(signal, (own) => post(message, headers, own))
-      if (message['method'] === 'notifications/initialized') void listen()
-    },
-    close: () => end('it was closed'),
+  #end(reason: string): Promise<WireEnd> {
+    return this.#ending.end(reason, async () => {
+      this.#inbox.end()
+      if (this.#session === null) return
+      const order = { method: 'DELETE', headers: this.#headers(), timeoutMs: GOODBYE_MS } as const
+      // It is over for us in any case.
+      await this.#line.open(order, new AbortController().signal).then(
+        (stream) => stream.close(),
+        () => undefined,
+      )
+    })
   }
 }
 
-const CONTENT = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+function listening(reconnectDelayMs: number, maxReconnects: number): Parameters<RemoteLine['events']>[1] {
+  const idleTimeoutMs = Number.POSITIVE_INFINITY
+  return { reconnect: true, reconnectDelayMs, maxReconnects, idleTimeoutMs, maxEventBytes: LIMITS.lineBytes }
+}
 
 function isRequest(message: JsonObject): message is JsonObject & { readonly id: number } {
   return typeof message['method'] === 'string' && typeof message['id'] === 'number'

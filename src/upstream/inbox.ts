@@ -13,18 +13,21 @@ const HIGH_WATER = 1024 * 1024
 
 export function openInbox(): Inbox {
   let room: Promise<void> = Promise.resolve()
-  let makeRoom = (): void => {}
+  const waiting: (() => void)[] = []
+  const makeRoom = (): void => {
+    for (const goOn of waiting.splice(0)) goOn()
+  }
   const queue = createFlowQueue<string>({
     highWater: HIGH_WATER,
     idleMs: Number.POSITIVE_INFINITY,
     pause() {
       room = new Promise((resolve) => {
-        makeRoom = resolve
+        waiting.push(resolve)
       })
     },
-    resume: () => makeRoom(),
+    resume: makeRoom,
     idle() {},
-    close: () => makeRoom(),
+    close: makeRoom,
   })
   return {
     messages: queue.items,

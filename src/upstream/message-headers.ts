@@ -1,3 +1,4 @@
+import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 
@@ -37,34 +38,91 @@ export function messageHeaders({ id, method, params }: JsonObject): Record<strin
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const MIRRORED: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean'])
 /** Deeper ones would be no parameter that a person could name. */
-const MOST_LEVELS = 16
+const MOST_LEVELS = 32
 
-/**
- * The `Mcp-Param-*` headers of a call: the arguments whose schema says `x-mcp-header`, found along `properties` only.
- * One that is written wrongly is left out: the server says what it misses.
- */
-export function parameterHeaders(schema: JsonValue | undefined, given: JsonObject): Record<string, string> {
-  const headers: Record<string, string> = {}
-  const visit = (part: JsonValue | undefined, value: JsonValue | undefined, level: number): void => {
-    if (!isJsonObject(part) || level > MOST_LEVELS) return
-    const { 'x-mcp-header': name, type, properties } = part
-    if (typeof name === 'string' && TOKEN.test(name) && MIRRORED.has(type) && isMirrored(value)) {
-      headers[`mcp-param-${name.toLowerCase()}`] = headerText(String(value))
-    }
-    if (!isJsonObject(properties) || !isJsonObject(value)) return
-    for (const [key, inner] of Object.entries(properties)) {
-      if (Object.hasOwn(value, key)) visit(inner, value[key], level + 1)
-    }
-  }
-  visit(schema, given, 0)
-  return headers
+/** An argument that a header repeats: where it stands, and which header. */
+interface Mirror {
+  readonly path: readonly string[]
+  readonly header: string
 }
 
-function isMirrored(value: JsonValue | undefined): boolean {
+/**
+ * The `Mcp-Param-*` headers of a call: the arguments whose schema says `x-mcp-header`. A schema that says so wrongly is
+ * refused: whoever goes between would take the call for another one. `id` is how people know the tool.
+ */
+export function parameterHeaders(
+  id: string,
+  schema: JsonValue | undefined,
+  given: JsonObject,
+): Record<string, string> {
+  const mirrors: Mirror[] = []
+  const names = (): Set<string> => new Set(mirrors.map(({ header }) => header))
+  const fault =
+    findMirrors(schema, [], mirrors) ?? (names().size < mirrors.length ? 'it names a header twice' : null)
+  if (fault !== null) {
+    throw new KiwiError('INVALID_MANIFEST', `Cannot call "${id}": ${fault}`, {
+      hint: 'Ask the person who runs the server to correct the schema of the tool',
+    })
+  }
+  return Object.fromEntries(
+    mirrors.flatMap(({ path, header }) => {
+      const value = valueAt(given, path)
+      return isMirrored(value) ? [[header, headerText(`${value}`)]] : []
+    }),
+  )
+}
+
+function valueAt(given: JsonObject, path: readonly string[]): JsonValue | undefined {
+  return path.reduce<JsonValue | undefined>(
+    (inner, key) => (isJsonObject(inner) && Object.hasOwn(inner, key) ? inner[key] : undefined),
+    given,
+  )
+}
+
+/** Collects what stands along `properties`; `path` is null where no argument can be told, and nothing may stand. */
+function findMirrors(
+  schema: JsonValue | undefined,
+  path: readonly string[] | null,
+  mirrors: Mirror[],
+  level = 0,
+): string | null {
+  if (typeof schema !== 'object' || schema === null || level > MOST_LEVELS) return null
+  if (!isJsonObject(schema))
+    return firstFault(schema.map((each) => findMirrors(each, null, mirrors, level + 1)))
+  const { 'x-mcp-header': name, type } = schema
+  if (name !== undefined) {
+    if (path === null || path.length === 0) return 'x-mcp-header stands where no argument is'
+    if (typeof name !== 'string' || !TOKEN.test(name))
+      return `x-mcp-header of ${path.join('.')} is no name of a header`
+    if (!MIRRORED.has(type)) return `x-mcp-header of ${path.join('.')} stands at a type that no header holds`
+    mirrors.push({ path, header: `mcp-param-${name.toLowerCase()}` })
+  }
+  return firstFault(
+    Object.entries(schema).map(([key, part]) => {
+      if (VALUES.has(key)) return null
+      if (key !== 'properties' || !isJsonObject(part)) return findMirrors(part, null, mirrors, level + 1)
+      const inner = Object.entries(part)
+      return firstFault(
+        inner.map(([own, each]) =>
+          findMirrors(each, path === null ? null : [...path, own], mirrors, level + 1),
+        ),
+      )
+    }),
+  )
+}
+
+/** Keys whose values are no schemas. */
+const VALUES: ReadonlySet<string> = new Set(['x-mcp-header', 'enum', 'const', 'default', 'examples'])
+
+function firstFault(faults: readonly (string | null)[]): string | null {
+  return faults.find((fault) => fault !== null) ?? null
+}
+
+function isMirrored(value: JsonValue | undefined): value is string | number | boolean {
   return typeof value === 'string' || typeof value === 'boolean' || Number.isSafeInteger(value)
 }
 
-const PLAIN = /^(?=\S)[\t\x20-\x7e]*\S$/
+const PLAIN = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/
 const MARKED = /^=\?base64\?.*\?=$/
 
 /** What a header cannot hold as it is goes in base64, with a mark that says so. */

@@ -1,6 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { KiwiError } from '../shared/errors.ts'
-import { ASKABLE, CLIENT_INFO, LEGACY_PROTOCOL, legacyDescription, modernDescription } from './era.ts'
+import { isJsonObject } from '../shared/json.ts'
+import {
+  ASKABLE,
+  CLIENT_INFO,
+  LEGACY_PROTOCOL,
+  MODERN_PROTOCOL,
+  legacyDescription,
+  modernDescription,
+} from './era.ts'
 import type { Peer } from './peer.ts'
 import type { Description } from './upstream.ts'
 
@@ -33,7 +41,10 @@ export async function negotiate(peer: Peer, terms: Terms): Promise<Description> 
   if (prior?.era === 'modern' && !isOlder) return prior
   const isKnown = prior?.era === 'legacy' && now - prior.judgedAt < WEEK_MS
   if (isOlder || isKnown) return initialize(peer, startupMs, isKnown ? prior.judgedAt : now)
-  const probe = discover(peer, startupMs, now).catch((error: unknown) => judged(peer, error))
+  const ask = (): Promise<Description | null> => discover(peer, startupMs, now)
+  const probe = ask()
+    .catch((error: unknown) => (isPutOff(error) ? ask() : Promise.reject(error)))
+    .catch((error: unknown) => judged(peer, error))
   const probeMs = Math.min(PROBE_MS, startupMs / 2)
   const found = await within(probe, probeMs)
   if (found !== 'late') return found ?? initialize(peer, startupMs, now)
@@ -47,6 +58,16 @@ export async function negotiate(peer: Peer, terms: Terms): Promise<Description> 
 export async function discover(peer: Peer, timeoutMs: number, now = 0): Promise<Description | null> {
   const request = { method: 'server/discover', params: {}, timeoutMs, isRepeatable: true }
   return modernDescription(await peer.request(request, 'modern'), now)
+}
+
+const UNSUPPORTED_VERSION = -32_022
+
+/** It says no to the revision it was asked in, and names the same one as its own: it is asked once more. */
+function isPutOff(error: unknown): boolean {
+  const said = error instanceof KiwiError ? error.details['rpc_error'] : null
+  if (!isJsonObject(said) || said['code'] !== UNSUPPORTED_VERSION || !isJsonObject(said['data'])) return false
+  const { supported } = said['data']
+  return Array.isArray(supported) && supported.includes(MODERN_PROTOCOL)
 }
 
 /** A refusal is an answer of the older era; any other failure is one. */

@@ -14,7 +14,7 @@ export interface Reading {
   readonly number: number | null
   readonly signal: AbortSignal
   /** Takes a message; kept when there is room for more. */
-  push(message: string): Promise<void>
+  readonly push: (message: string) => Promise<void>
   /** Goes on after the event of this id, on another connection; null where streams are never resumed. */
   readonly resume: ((lastId: string, waitMs: number) => AsyncIterable<ServerSentEvent>) | null
 }
@@ -51,7 +51,7 @@ async function readStream(stream: HttpStream, reading: Reading): Promise<void> {
       }
     }
   } catch (error) {
-    if (error instanceof KiwiError && error.code === 'MESSAGE_TOO_LARGE') throw error
+    if (isTooLarge(error)) throw tooLarge(reading, error)
     broken = error
   }
   reading.signal.throwIfAborted()
@@ -102,39 +102,46 @@ function textsIn(body: string): readonly string[] {
   }
 }
 
-async function readWhole({ chunks, close }: HttpStream, reading: Reading): Promise<string> {
+async function readWhole(stream: HttpStream, reading: Reading): Promise<string> {
   const parts: Uint8Array[] = []
   let size = 0
   try {
-    for await (const chunk of chunks) {
+    for await (const chunk of stream.chunks) {
       size += chunk.length
       if (size > LIMITS.lineBytes) {
-        close()
-        throw new KiwiError(
-          'MESSAGE_TOO_LARGE',
-          `Cannot use "${reading.id}": it sent more at once than is taken`,
-        )
+        stream.close()
+        throw tooLarge(reading)
       }
       parts.push(chunk)
     }
   } catch (error) {
     reading.signal.throwIfAborted()
-    if (error instanceof KiwiError && error.code === 'MESSAGE_TOO_LARGE') throw error
+    if (isTooLarge(error)) throw error
     throw unknown(reading, 'the connection broke within the answer', error)
   }
   return Buffer.concat(parts).toString('utf8')
 }
 
 /** Reads to the end what nobody waits for, for a moment. */
-async function finish({ chunks, close }: HttpStream): Promise<void> {
-  const timer = setTimeout(close, TAIL_MS)
+async function finish(stream: HttpStream): Promise<void> {
+  const timer = setTimeout(() => stream.close(), TAIL_MS)
   try {
-    for await (const _ of chunks);
+    for await (const _ of stream.chunks);
   } catch {
     // It was let go of, or broke: what matters had come.
   } finally {
     clearTimeout(timer)
   }
+}
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof KiwiError && error.code === 'MESSAGE_TOO_LARGE'
+}
+
+function tooLarge({ id }: Reading, cause?: unknown): KiwiError {
+  return new KiwiError('MESSAGE_TOO_LARGE', `Cannot use "${id}": it sent more at once than is taken`, {
+    cause,
+  })
 }
 
 function unknown({ id }: Reading, why: string, cause?: unknown): KiwiError {

@@ -7,6 +7,7 @@ import type { ServerSentEvent } from '../primitives/http/sse-parser.ts'
 import { KiwiError } from '../shared/errors.ts'
 import { isObject } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
+import { loginRequired } from './oauth/failures.ts'
 
 /** An MCP server at an address, as one caller uses it. */
 export interface Remote {
@@ -36,7 +37,7 @@ export interface Refusal {
 }
 
 /** One request to a remote, over its own address unless it names another of the same server. */
-export interface Order {
+interface Order {
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly url?: string
   readonly headers?: Readonly<Record<string, string>>
@@ -62,7 +63,7 @@ export function openRemoteLine(remote: Remote, httpClient: HttpClient): RemoteLi
 
   const refused = ({ failure, error, status_code, headers }: HttpResult): KiwiError => {
     const refusal = failure === 'status' ? refusalOf(status_code, headers, null) : null
-    if (refusal !== null && !hasKey(remote)) return loginRequired(id, refusal)
+    if (refusal !== null && !hasKey(remote)) return askForLogin(id, refusal)
     const known = errorOf({ failure: failure ?? 'protocol', error: '' }, { status_code })
     return new KiwiError(known.code, inWords(id, error ?? 'it gave no answer'), {
       details: known.details,
@@ -96,7 +97,7 @@ export function openRemoteLine(remote: Remote, httpClient: HttpClient): RemoteLi
         } catch (error) {
           const refusal = refusalIn(error, sent)
           if (refusal === null || count === MOST_RENEWALS) throw worded(id, error)
-          if (credential === undefined) throw hasKey(remote) ? worded(id, error) : loginRequired(id, refusal)
+          if (credential === undefined) throw hasKey(remote) ? worded(id, error) : askForLogin(id, refusal)
           await credential.renew(refusal)
         }
       }
@@ -112,7 +113,7 @@ export async function withLogin<T>(
   for (let count = 0; ; count++) {
     const got = await attempt((await credential?.header()) ?? null)
     if (!isRefusal(got)) return got
-    if (credential === undefined || count === MOST_RENEWALS) throw loginRequired(id, got)
+    if (credential === undefined || count === MOST_RENEWALS) throw askForLogin(id, got)
     await credential.renew(got)
   }
 }
@@ -169,13 +170,9 @@ function hasKey({ headers }: Remote): boolean {
   return Object.keys(headers).some((name) => name.toLowerCase() === 'authorization')
 }
 
-function loginRequired(id: string, { status, challenge }: Refusal): KiwiError {
+function askForLogin(id: string, { status, challenge }: Refusal): KiwiError {
   const why = status === 401 ? 'it wants to know who calls' : 'the login does not reach so far'
-  const details = { status_code: status, ...(challenge === '' ? {} : { challenge }) }
-  return new KiwiError('LOGIN_REQUIRED', `Cannot use "${id}": ${why}`, {
-    hint: `Ask the person to run kiwi login ${id}`,
-    details,
-  })
+  return loginRequired(id, why, { status_code: status, ...(challenge === '' ? {} : { challenge }) })
 }
 
 const PASSING: ReadonlySet<number> = new Set([408, 429, 502, 503, 504])

@@ -20,9 +20,8 @@ export async function openSseWire(remote: Remote, httpClient: HttpClient): Promi
   const { id } = remote
   const line = openRemoteLine(remote, httpClient)
   const closing = new AbortController()
-  const events = line
-    .events({ method: 'GET', timeoutMs: remote.startupMs }, OPTIONS, closing.signal)
-    [Symbol.asyncIterator]()
+  const arriving = line.events({ method: 'GET', timeoutMs: remote.startupMs }, OPTIONS, closing.signal)
+  const events = arriving[Symbol.asyncIterator]()
   let address: string
   try {
     address = await addressIn(events, remote)

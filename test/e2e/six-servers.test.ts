@@ -71,46 +71,63 @@ const ask = async (name: string, args: Record<string, unknown>): Promise<unknown
   (await client.callTool({ name, arguments: args }, { timeout: 60_000 })).structuredContent
 const run = (id: string, parameters: object = {}): Promise<unknown> =>
   ask('execute', { item_type: 'tool', action: 'run', item_id: id, parameters })
-const inNotes = (): string => join(place.folder, 'notes/a.txt')
 
-/** What each is asked for, by whom, and what comes of it. Without a network GitHub can only say so. */
+/** What each is asked for, by which name, and what comes of it. Without a network GitHub can only say so. */
 const SERVERS = [
-  ['everything', 'echo', 'everything.echo', () => ({ message: 'hello' }), 'hello'],
-  [
-    'mcp_filesystem',
-    'read text file',
-    'mcp_filesystem.read_text_file',
-    () => ({ path: inNotes() }),
-    'kept in a file',
-  ],
-  ['memory', 'knowledge graph', 'memory.read_graph', () => ({}), 'entities'],
-  [
-    'thinking',
-    'sequential thinking',
-    'thinking.sequentialthinking',
-    () => ({ thought: 'first', nextThoughtNeeded: false, thoughtNumber: 1, totalThoughts: 1 }),
-    'thoughtNumber',
-  ],
-  ['github', 'search repositories', 'github.search_repositories', () => ({ query: 'kiwi' }), ''],
-  ['supabase', 'list projects', 'supabase.list_projects', () => ({}), 'first project'],
-] as const
+  {
+    name: 'everything',
+    query: 'echo',
+    id: 'everything.echo',
+    given: () => ({ message: 'hello' }),
+    said: 'hello',
+  },
+  {
+    name: 'mcp_filesystem',
+    query: 'read text file',
+    id: 'mcp_filesystem.read_text_file',
+    given: () => ({ path: join(place.folder, 'notes/a.txt') }),
+    said: 'kept in a file',
+  },
+  { name: 'memory', query: 'knowledge graph', id: 'memory.read_graph', given: () => ({}), said: 'entities' },
+  {
+    name: 'thinking',
+    query: 'sequential thinking',
+    id: 'thinking.sequentialthinking',
+    given: () => ({ thought: 'first', nextThoughtNeeded: false, thoughtNumber: 1, totalThoughts: 1 }),
+    said: 'thoughtNumber',
+  },
+  {
+    name: 'github',
+    query: 'search repositories',
+    id: 'github.search_repositories',
+    given: () => ({ query: 'kiwi' }),
+    said: '',
+  },
+  {
+    name: 'supabase',
+    query: 'list projects',
+    id: 'supabase.list_projects',
+    given: () => ({}),
+    said: 'first project',
+  },
+]
 
 describe('six real servers in one registry', () => {
   test('S6, S12: each is listed once asked for', async () => {
-    for (const [name] of SERVERS) {
+    for (const { name } of SERVERS) {
       const loaded = await ask('load', { item_type: 'mcp', item_id: name })
       expect([name, field(loaded, 'error')]).toEqual([name, null])
     }
   }, 120_000)
 
   test.each(SERVERS)(
-    'S6, S7, S12: of %s "%s" is found, loaded and called',
-    async (name, query, id, parameters, said) => {
+    'S6, S7, S12: of $name "$query" is found, loaded and called',
+    async ({ name, query, id, given, said }) => {
       const found = await ask('search', { query: `mcp:${name} ${query}` })
       expect(listField(found, 'data', 'results').map((result) => textField(result, 'id'))).toContain(id)
       const loaded = await ask('load', { item_type: 'tool', item_id: id })
       expect(loaded).toMatchObject({ status: 'success', data: { name: id, parameters: { type: 'object' } } })
-      const ran = await run(id, parameters())
+      const ran = await run(id, given())
       if (name === 'github' && field(ran, 'status') === 'error') {
         expect(ran).toMatchObject({ error: { code: expect.stringMatching(/^(?:TOOL_FAILED|TIMEOUT)$/) } })
         return

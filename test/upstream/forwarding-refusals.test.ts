@@ -1,6 +1,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TempServer } from '../e2e/temp-server.ts'
 import { startServer } from '../e2e/temp-server.ts'
@@ -174,6 +175,34 @@ test('X2: an upstream that takes its question back takes it back from the client
   )
   expect(await run(client, 'old.takes_back')).toMatchObject({ status: 'error' })
   await expect.poll(() => takenBack, { timeout: 10_000 }).toBe(true)
+})
+
+test.each<Era>(['legacy', 'modern'])(
+  'X2: the time a person takes is none of the upstream, for a %s client',
+  async (era) => {
+    const client = await open(era, ABLE)
+    client.setRequestHandler('elicitation/create', async () => {
+      // Longer than the server may take for a call.
+      await delay(4500)
+      return { action: 'accept', content: { colour: 'late' } }
+    })
+    for (const upstream of ['shy', 'coy'])
+      expect(await run(client, `${upstream}.form`)).toMatchObject({
+        status: 'success',
+        data: { output: { content: { colour: 'late' } } },
+      })
+    expect(await run(client, 'shy.slow')).toMatchObject({ error: { code: 'TIMEOUT' } })
+  },
+  60_000,
+)
+
+test('X2: a client hears that an address is done with', async () => {
+  const client = await open('legacy', ABLE)
+  client.setRequestHandler('elicitation/create', () => ({ action: 'accept' }))
+  const done: unknown[] = []
+  client.setNotificationHandler('notifications/elicitation/complete', ({ params }) => void done.push(params))
+  expect(await run(client, 'old.url')).toMatchObject({ status: 'success' })
+  await expect.poll(() => done, { timeout: 10_000 }).toMatchObject([{ elicitationId: 'e1' }])
 })
 
 describe('X2: the handle of a call that waits', () => {

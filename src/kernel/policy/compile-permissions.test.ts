@@ -114,6 +114,10 @@ describe('D9: every written form equals its row', () => {
       '<read resource="registry"/><write resource="registry"/>',
       [tool({ ...KIWI, actions: ['load'] }), tool({ actions: ['publish'] })],
     ],
+    [
+      '<execute resource="sampling" name="mcp_github, supabase"/>',
+      ['github', 'supabase'].map((server) => tool({ server, actions: ['sample'] })),
+    ],
     ['<execute resource="spawn" action="thread"/>', [allowed({ op: 'spawn', kind: 'any' })]],
     [
       '<execute resource="http" action="get" domains="*.example.org"/>',
@@ -240,6 +244,8 @@ describe('R55: what is not understood grants nothing, and is said', () => {
     '<execute resource="mcp" name="a.b"/>',
     '<execute resource="mcp" name="a" tools="{a,b}"/>',
     '<execute resource="tool"/>',
+    '<execute resource="sampling"/>',
+    '<execute resource="sampling" name="a.b"/>',
     '<execute resource="kiwi-mcp"/>',
     '<execute resource="kiwi-mcp" action="execute"/>',
     '<execute resource="http"/>',

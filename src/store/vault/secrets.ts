@@ -9,6 +9,8 @@ import type { Redact } from '../../shared/redact.ts'
 import { SHORTEST_SECRET, createRedact, keepAll } from '../../shared/redact.ts'
 import type { Store } from '../store.ts'
 import { openKeychain } from './keychain.ts'
+import type { Logins } from './logins.ts'
+import { isLoginName, openLogins, secretsOfLogin } from './logins.ts'
 import type { Vault } from './vault.ts'
 import { openVault } from './vault.ts'
 import { openVaultKeys } from './vault-keys.ts'
@@ -16,6 +18,7 @@ import { openVaultKeys } from './vault-keys.ts'
 /** What the names of secrets stand for. */
 export interface Secrets {
   readonly vault: Vault
+  readonly logins: Logins
   /** As far as they stand for anything: in the vault, then in the environment, then in `.env` of the user space. */
   valuesOf(names: ReadonlySet<string>): Promise<ReadonlyMap<string, string>>
   /** Takes out every value that this process knows, whichever call it was for: it may come back by any other. */
@@ -39,10 +42,16 @@ export function openSecrets({ config, clock, store }: SecretMeans): Secrets {
     keys: openVaultKeys({ keyFile, passphrase, keychain: openKeychain(environment) }),
     exclusively: (work) => store.exclusively(work),
     now: () => clock.now(),
-    learn: (secrets) => known.add(Array.from(secrets, ([name, { value }]) => [name, value])),
+    learn: (secrets) =>
+      known.add(
+        [...secrets].flatMap(([name, { value }]) =>
+          isLoginName(name) ? secretsOfLogin(value) : [[name, value] as const],
+        ),
+      ),
   })
   return {
     vault,
+    logins: openLogins(vault),
     redact: known.redact,
     learn: () => vault.glance(),
     async valuesOf(names) {

@@ -14,6 +14,7 @@ import { z } from 'zod'
 import { KiwiError, errnoOf } from '../../shared/errors.ts'
 import { makeFolder } from '../../shared/make-folder.ts'
 import type { Store } from '../store.ts'
+import { isLoginName } from './logins.ts'
 import type { Sealed } from './sealed.ts'
 import { readSealed, seal, unseal } from './sealed.ts'
 import type { KeyKind, Lock, VaultKeys } from './vault-keys.ts'
@@ -30,7 +31,7 @@ export interface Vault {
   remove(name: string): Promise<boolean>
   /** Where the key is; null when there is no vault yet. */
   keyKind(): KeyKind | null
-  /** What is in it, without the values. */
+  /** What a person put in, without the values. */
   list(): Promise<Listed>
 }
 
@@ -121,7 +122,8 @@ export function openVault({ path, keys, exclusively, now, learn }: VaultMeans): 
     },
     keyKind,
     async list() {
-      const secrets = [...(await read())].map(([name, { set_at }]) => ({ name, set_at }))
+      const own = [...(await read())].filter(([name]) => !isLoginName(name))
+      const secrets = own.map(([name, { set_at }]) => ({ name, set_at }))
       return { key: keyKind(), secrets: secrets.toSorted((a, b) => (a.name < b.name ? -1 : 1)) }
     },
   }

@@ -1,0 +1,81 @@
+import { z } from 'zod'
+import { canonicalJson, sha256 } from '../../shared/json.ts'
+import type { Vault } from './vault.ts'
+
+/** What a login to a server gave, and what it takes to renew it. */
+export type Login = z.infer<typeof Login>
+
+const Login = z.strictObject({
+  /** How people know the server. */
+  server: z.string(),
+  url: z.string(),
+  /** Whose calls may use it; `*` for everybody. */
+  principal: z.string(),
+  /** Who gave it: it is renewed there and nowhere else. */
+  issuer: z.string(),
+  /** What the token is for, in the words of the issuer; null when it says nothing of that. */
+  resource: z.string().nullable(),
+  scope: z.string(),
+  client: z.looseObject({ client_id: z.string(), client_secret: z.string().optional() }),
+  access_token: z.string(),
+  refresh_token: z.string().nullable(),
+  /** Milliseconds since 1970; null when it was not said. */
+  expires_at: z.number().nullable(),
+  /** What the server asked for beyond it, for the next login; and how often in a row a login was made for that. */
+  wanted: z.string().nullable(),
+  step_ups: z.number(),
+})
+
+/** Whose login to which address. */
+interface LoginKey {
+  readonly url: string
+  readonly principal: string
+}
+
+/** Logins in the vault, each under an address and a principal: another address has none of them. */
+export interface Logins {
+  /** That of the principal, else that of everybody. */
+  find(key: LoginKey): Promise<Login | null>
+  keep(login: Login): Promise<void>
+  /** Whether there was one. */
+  forget(key: LoginKey): Promise<boolean>
+}
+
+/** No secret of a person can have such a name. */
+const PREFIX = 'login:'
+
+export function openLogins(vault: Vault): Logins {
+  const read = async (key: LoginKey): Promise<Login | null> => {
+    const kept = (await vault.read()).get(nameOf(key))
+    return kept === undefined ? null : parse(kept.value)
+  }
+  return {
+    find: async (key) => (await read(key)) ?? read({ ...key, principal: '*' }),
+    keep: (login) => vault.set(nameOf(login), JSON.stringify(login)),
+    forget: (key) => vault.remove(nameOf(key)),
+  }
+}
+
+export function isLoginName(name: string): boolean {
+  return name.startsWith(PREFIX)
+}
+
+/** What of a login must never be shown, by what it is called where it is taken out. */
+export function secretsOfLogin(text: string): readonly (readonly [name: string, value: string])[] {
+  const login = parse(text)
+  if (login === null) return []
+  const { access_token, refresh_token, client } = login
+  const all = { access_token, refresh_token, client_secret: client.client_secret }
+  return Object.entries(all).flatMap(([name, value]) =>
+    typeof value === 'string' ? [[`${login.server} ${name}`, value] as const] : [],
+  )
+}
+
+function nameOf({ url, principal }: LoginKey): string {
+  return `${PREFIX}${sha256(canonicalJson({ url, principal })).slice(0, 32)}`
+}
+
+/** One that another version wrote is none: whoever needs it logs in again. */
+function parse(text: string): Login | null {
+  return Login.safeParse(JSON.parse(text)).data ?? null
+}

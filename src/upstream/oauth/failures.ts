@@ -1,0 +1,47 @@
+import { KiwiError, messageOf } from '../../shared/errors.ts'
+
+/** Something that must be equal is not, or something that must be there is missing: nothing goes on from here. */
+export function mismatch(id: string, reason: string, cause?: unknown): KiwiError {
+  return new KiwiError('OAUTH_MISMATCH', `Cannot log in to "${id}": ${reason}`, { cause })
+}
+
+export function loginRequired(
+  id: string,
+  reason: string,
+  details: Readonly<Record<string, unknown>> = {},
+): KiwiError {
+  // The command stands in the message too: not everybody who passes it on passes the hint on.
+  return new KiwiError('LOGIN_REQUIRED', `Cannot use "${id}": ${reason} (kiwi login ${id})`, {
+    hint: `Ask the person to run kiwi login ${id}`,
+    details,
+  })
+}
+
+/** What the SDK throws, in our words. What the issuer wrote itself is not repeated: it may be anything. */
+export function sdkFailure(id: string, error: unknown): KiwiError {
+  const prefix = `Cannot log in to "${id}": `
+  if (error instanceof KiwiError) {
+    return error.message.startsWith(prefix) ? error : error.withMessage(prefix + small(error.message))
+  }
+  if (error instanceof Error && /Mismatch|InsecureTokenEndpoint/.test(error.name)) {
+    return mismatch(id, 'who answered is not who was asked', error)
+  }
+  const code = oauthCodeOf(error)
+  const reason = code === null ? messageOf(error).slice(0, SAID) : `the issuer says ${code}`
+  return new KiwiError('LOGIN_REQUIRED', `Cannot log in to "${id}": ${reason}`, {
+    hint: `Check auth in the config of the server, then run kiwi login ${id}`,
+    cause: error,
+  })
+}
+
+const SAID = 300
+
+/** The code of an answer such as `invalid_grant`; null for what is no such answer. */
+export function oauthCodeOf(error: unknown): string | null {
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return null
+  return /^[a-z_]{1,64}$/.test(error.code) ? error.code : null
+}
+
+function small(message: string): string {
+  return message.replace(/^Cannot /, 'cannot ')
+}

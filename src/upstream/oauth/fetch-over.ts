@@ -1,0 +1,59 @@
+import type { HttpClient } from '../../primitives/http/http-client.ts'
+import { errorOf } from '../../primitives/http/result.ts'
+import { KiwiError } from '../../shared/errors.ts'
+import { textOf } from '../../shared/template.ts'
+
+/** `fetch` as the SDK calls it, over the one way out: the same guard for every address that data names. */
+export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>
+
+const TIMEOUT_MS = 15_000
+/** Metadata and tokens are small. */
+const MOST_BYTES = 256 * 1024
+const MOST_REDIRECTS = 3
+
+export function fetchOver(httpClient: HttpClient, signal?: AbortSignal): Fetch {
+  return async (url, init = {}) => {
+    const { method = 'GET', body } = init
+    const { success, status_code, failure, error, headers, ...result } = await httpClient.request(
+      {
+        method,
+        url: String(url),
+        headers: Object.fromEntries(new Headers(init.headers)),
+        body: body === undefined || body === null ? null : bodyText(body),
+        timeoutMs: TIMEOUT_MS,
+        retries: 0,
+        retryDelayMs: 0,
+        retryableStatuses: [],
+        // A code or a refresh token is used up by the first request that arrives.
+        isIdempotent: null,
+        maxResponseBytes: MOST_BYTES,
+        maxRedirects: method === 'GET' ? MOST_REDIRECTS : 0,
+      },
+      signal,
+    )
+    if (!success && failure !== 'status' && failure !== 'redirect') {
+      // Whether a code was used up can be told by nobody: in any case it is asked for anew.
+      const reason = failure === 'outcome_unknown' ? 'connection' : (failure ?? 'protocol')
+      throw errorOf({ failure: reason, error: error ?? '' })
+    }
+    const isEmpty = status_code === 204 || status_code === 304
+    return new Response(isEmpty ? null : textOf(result.body), {
+      status: status_code,
+      headers: plain(headers),
+    })
+  }
+}
+
+function bodyText(body: NonNullable<RequestInit['body']>): string {
+  if (typeof body === 'string' || body instanceof URLSearchParams) return String(body)
+  throw new KiwiError('INTERNAL', 'Cannot send the login: its body is of an unknown kind')
+}
+
+/** The body was taken apart already. */
+function plain(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).filter(
+      ([name]) => !/^(?:content-(?:encoding|length)|transfer-encoding)$/.test(name),
+    ),
+  )
+}

@@ -1,0 +1,25 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { expect, test } from 'vitest'
+import { failuresAmong, requiredScenarios, runSuite } from './run-suite.ts'
+
+const CLIENT = join(import.meta.dirname, 'kiwi-client.mjs')
+const BUNDLE = pathToFileURL(join(import.meta.dirname, '../../dist/index.js')).href
+
+test.each(['2025-11-25', '2026-07-28'] as const)(
+  'X1, X2: Kiwi as a client passes what the revision %s asks of one',
+  { timeout: 900_000 },
+  async (revision) => {
+    const turns = mkdtempSync(join(tmpdir(), 'kiwi-turns-'))
+    try {
+      const command = `${process.execPath} ${CLIENT} ${BUNDLE}`
+      const args = ['--command', command, '--requirements', revision, '--timeout', '900000']
+      const ends = await runSuite('client', args, { KIWI_TURNS: turns })
+      expect(failuresAmong(requiredScenarios(revision, 'client'), ends)).toEqual([])
+    } finally {
+      rmSync(turns, { recursive: true, force: true })
+    }
+  },
+)
