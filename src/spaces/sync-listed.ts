@@ -1,5 +1,6 @@
 import { messageOf } from '../shared/errors.ts'
 import { canonicalJson, sha256 } from '../shared/json.ts'
+import { openTurns } from '../shared/take-turns.ts'
 import type { IndexEntry, IndexedSpace, Store } from '../store/store.ts'
 import { toIndexEntry } from './describe.ts'
 import type { Fault } from './file-space.ts'
@@ -48,9 +49,12 @@ async function entriesOf(
   const at = (await catalog.listing(server.key))?.listed_at ?? 0
   const tools = await catalog.tools(server.key)
   const names = new Set(tools.filter(({ state }) => state !== 'missing').map(({ name }) => name))
-  const items = tools.flatMap((tool) => {
+  const entries: IndexEntry[] = []
+  const turn = openTurns()
+  for (const tool of tools) {
+    await turn()
     const item = listedItem(tool, server, at, names)
-    return item === null ? [] : [{ item, path: tool.name }]
-  })
-  return Promise.all(items.map(({ item, path }) => toIndexEntry(item, path, revision)))
+    if (item !== null) entries.push(await toIndexEntry(item, tool.name, revision))
+  }
+  return entries
 }
