@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path'
-import type { Caller, Outcome, RelayOrder, Ticket, Understood, Wish } from '../kernel/call.ts'
+import type { Caller, Outcome, Ticket, Understood, Wish } from '../kernel/call.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import { asSpoken } from '../items/spoken-call.ts'
 import { understand } from '../items/understand.ts'
@@ -22,6 +22,8 @@ import type { MetaCall, Workplace } from './context.ts'
 import { help } from './help.ts'
 import type { Loaded } from './load.ts'
 import { load, loadForCopy } from './load.ts'
+import type { RelayRequest } from './relay.ts'
+import { relayRecord } from './relay.ts'
 import type { Stamp } from './reply.ts'
 import { cleanReply, errorReply, outcomeReply, successReply } from './reply.ts'
 import { search } from './search.ts'
@@ -51,11 +53,6 @@ export interface Meta {
   readonly release: Kernel['release']
   /** What waits under this id. */
   question(approvalId: string): ReturnType<Kernel['questions']['find']>
-}
-
-export interface RelayRequest extends Omit<RelayOrder, 'server'> {
-  /** As people say it. */
-  readonly server: string
 }
 
 export interface RollbackOrder {
@@ -92,31 +89,28 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
     return () => ({ call_id: callId, duration_ms: Math.round(clock.monotonic() - started) })
   }
   const clean = (reply: Reply): Reply => cleanReply(reply, kernel.redact)
-  /** Takes a request through the gate, and makes the reply of whatever comes of it. */
-  const admit = async (ticket: Ticket, meaning: () => Promise<Understood>): Promise<Reply> => {
+  const admit = async (ticket: Ticket, meant: () => Promise<Understood>): Promise<Reply> => {
     const stamp = stampOf(ticket)
     try {
-      return clean(outcomeReply(await kernel.admit(ticket, meaning), stamp()))
+      return clean(outcomeReply(await kernel.admit(ticket, meant), stamp()))
     } catch (error) {
       return clean(errorReply(error, stamp()))
     }
   }
-  const act: Meta['act'] = (asked, client, signal) => {
-    const { wish, operation, subject, parameters = {}, projectPath, isDryRun = false } = asked
-    const ticket: Ticket = {
-      callId: ids(),
-      operation,
-      subject: subject.slice(0, 256),
-      parameters,
-      caller: callerOf(client),
-      ...(signal === undefined ? {} : { signal }),
-    }
-    return admit(ticket, async () => {
-      const understood = wish()
-      const lookup =
-        projectPath === undefined ? atDefault(spaces, await client.defaultProject()) : spaces.at(projectPath)
-      return { wish: understood, lookup, sessionProject: lookup.projectPath, isDryRun }
-    })
+  const act: Meta['act'] = ({ wish, projectPath, isDryRun = false, ...asked }, client, signal) => {
+    const { operation, subject, parameters = {} } = asked
+    const more = { caller: callerOf(client), ...(signal === undefined ? {} : { signal }) }
+    return admit(
+      { callId: ids(), operation, subject: subject.slice(0, 256), parameters, ...more },
+      async () => {
+        const understood = wish()
+        const lookup =
+          projectPath === undefined
+            ? atDefault(spaces, await client.defaultProject())
+            : spaces.at(projectPath)
+        return { wish: understood, lookup, sessionProject: lookup.projectPath, isDryRun }
+      },
+    )
   }
   return {
     async call(name, given, client, signal) {
@@ -140,14 +134,20 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
     onNotice: (listener) => kernel.onNotice(listener),
     release: (key) => kernel.release(key),
     relay: (request, client, signal) =>
-      admit(relayTicket(request, client, { callId: ids(), signal, redact: kernel.redact }), async () => {
-        const { server, ...order } = request
-        return {
-          wish: { kind: 'relay', order: { ...order, server: parseItemRef(server) } },
+      admit(
+        {
+          callId: ids(),
+          ...relayRecord(request, kernel.redact),
+          caller: callerOf(client),
+          ...(signal === undefined ? {} : { signal }),
+          ...talkOf(client),
+        },
+        async () => ({
+          wish: { kind: 'relay', order: { ...request, server: parseItemRef(request.server) } },
           ...(await workplace(undefined, client, kernel, spaces)),
           isDryRun: false,
-        }
-      }),
+        }),
+      ),
     rollback: (projectPath, order, client) => act(rollbackAct(projectPath, order), client),
   }
 }
@@ -164,7 +164,11 @@ function trustAct(projectPath: string, isRevoked: boolean): Act {
 
 function rollbackAct(projectPath: string, { itemType, itemId, version, isDryRun }: RollbackOrder): Act {
   return {
-    wish: () => ({ kind: 'rollback', ref: parseItemRef(itemId, version), itemType: readItemType(itemType) }),
+    wish: () => ({
+      kind: 'rollback',
+      ref: parseItemRef(itemId, version),
+      itemType: readItemType(itemType),
+    }),
     operation: 'rollback',
     subject: itemId,
     parameters: { version },
@@ -298,25 +302,6 @@ function ticketOf(given: {
       : {}),
     ...(signal === undefined ? {} : { signal }),
     ...(client.report === undefined ? {} : { report: client.report }),
-    ...talkOf(client),
-  }
-}
-
-function relayTicket(
-  { server, method, params }: RelayRequest,
-  client: Client,
-  { callId, signal, redact }: { callId: string; signal: AbortSignal | undefined; redact: Redact },
-): Ticket {
-  const { _meta: _, arguments: given, ...others } = params
-  const isCall = method === 'tools/call'
-  const tool = isCall && typeof params['name'] === 'string' ? `.${params['name']}` : ''
-  return {
-    callId,
-    operation: `mcp.${(method ?? 'describe').slice(0, 64)}`,
-    subject: textOf(redact(server + tool)).slice(0, 256),
-    parameters: isCall ? given : others,
-    caller: callerOf(client),
-    ...(signal === undefined ? {} : { signal }),
     ...talkOf(client),
   }
 }
