@@ -16,6 +16,7 @@ import { openSpaces } from './spaces/spaces.ts'
 import { openSqliteStore } from './store/sqlite/open.ts'
 import type { StoreView } from './store/store.ts'
 import { viewOf } from './store/store.ts'
+import type { TaskRows } from './store/tasks.ts'
 
 /** Everything wired together: the four tools, and what the command line reads beside them. */
 export interface Kiwi extends Meta {
@@ -35,6 +36,8 @@ export interface Kiwi extends Meta {
   readonly consoleFolder: string
   /** Whether the journal is what was written. */
   readonly verifyJournal: Kernel['verifyJournal']
+  /** Work that outlives its request. */
+  readonly tasks: TaskRows
   /** The names in the vault. */
   readonly secrets: Kernel['secrets']
   close(): Promise<void>
@@ -82,6 +85,7 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
       questions: kernel.questions,
       consoleFolder: join(BUILTIN, 'console'),
       verifyJournal: () => kernel.verifyJournal(),
+      tasks: store.tasks,
       secrets: () => kernel.secrets(),
       async close() {
         spaces.close()

@@ -106,4 +106,5 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   M6: 'server.tool, split at the first dot; a server of a reserved name is mcp_name',
   M8: 'a server that fails says what was tried, its last words and the next command',
   S12: "one call of a server's tool in three spellings",
+  X3: 'streamable HTTP server: both eras, guards, limits',
 }

@@ -72,7 +72,8 @@ async function speak(
 ): Promise<JsonObject> {
   const effect = upstreamIn(draft)
   const isRepeatable = request.method !== 'tools/call' || draft.plan.isRepeatable
-  const { timeoutMs } = effect
+  // Who listens does so until they have heard enough.
+  const timeoutMs = request.method === 'subscriptions/listen' ? Infinity : effect.timeoutMs
   const { signal, session: caller } = watch
   const headers = headersFor(draft, request)
   return cleanly(draft, effect, means, () =>
@@ -97,6 +98,24 @@ function headersFor({ plan }: Draft, { method, params }: RelayedRequest): Readon
   return parameterHeaders(item.id, item.manifest.input_schema, given)
 }
 
+/** What the server of a draft says of itself, and the key its notices carry. */
+export async function describeUpstream(draft: Draft, means: PerformMeans, watch: Watch): Promise<JsonObject> {
+  const effect = upstreamIn(draft)
+  const described = await cleanly(draft, effect, means, () =>
+    means.upstreams.describe(upstreamOf(effect, means, watch), watch.signal),
+  )
+  return { ...described, key: effect.key }
+}
+
+export function notifyUpstream(
+  draft: Draft,
+  { method, params }: RelayedRequest,
+  means: PerformMeans,
+  watch: Watch,
+): void {
+  means.upstreams.notify(upstreamOf(upstreamIn(draft), means, watch), method, params)
+}
+
 /** Asks the server of a draft what it has. */
 export async function listUpstream(draft: Draft, means: PerformMeans, watch: Watch): Promise<RawListing> {
   const effect = upstreamIn(draft)
@@ -116,7 +135,7 @@ function upstreamIn({ effect }: Draft): UpstreamDraft {
 }
 
 function upstreamOf(draft: UpstreamDraft, means: PerformMeans, watch: Watch): Upstream {
-  const { key, identity, startupMs, keepAliveMs, served } = draft
+  const { key, identity, startupMs, keepAliveMs, served, isOlder } = draft
   means.listChanges.note(key, identity)
   const open = async (): Promise<Wire> => {
     if (served.trust.launch !== null) await means.keepLaunch(served.trust.launch)
@@ -127,8 +146,24 @@ function upstreamOf(draft: UpstreamDraft, means: PerformMeans, watch: Watch): Up
     if (means.said.size > MOST_SAID && oldest !== undefined) means.said.delete(oldest)
     return wire
   }
-  return { id: served.item.id, key, startupMs, keepAliveMs, open }
+  return {
+    id: served.item.id,
+    key,
+    startupMs,
+    keepAliveMs,
+    open,
+    ...(isOlder ? { prior: { ...OLDER, judgedAt: Date.now() } } : {}),
+  }
 }
+
+/** Taken for known, so that it is not asked whether it speaks the newer era. */
+const OLDER = {
+  era: 'legacy',
+  protocol: '2025-11-25',
+  capabilities: {},
+  serverInfo: {},
+  instructions: null,
+} as const
 
 /** What the server cannot say without a secret is told without it. */
 async function cleanly<T extends object>(

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { SandboxHost } from '../primitives/subprocess/confinement.ts'
 import type { RawListing } from '../upstream/list-tools.ts'
+import type { UpstreamNotice } from '../upstream/upstream.ts'
 import type { Config } from '../config/config.ts'
 import { childEnvironment } from '../config/environment.ts'
 import type { Clock } from '../shared/clock.ts'
@@ -13,7 +14,7 @@ import type { Store } from '../store/store.ts'
 import type { OwnPlaces } from './confine.ts'
 import type { Secrets } from '../store/vault/secrets.ts'
 import type { RelayedRequest } from './call-upstream.ts'
-import { listUpstream, relay } from './call-upstream.ts'
+import { describeUpstream, listUpstream, notifyUpstream, relay } from './call-upstream.ts'
 import type { ChainLogins } from './chain-logins.ts'
 import { chainLogins } from './chain-logins.ts'
 import { digestOf } from './compile-plan.ts'
@@ -65,6 +66,14 @@ export interface Chain {
   perform(draft: Draft, watch?: Watch): Promise<Performed>
   /** Asks the server of a draft what it has, nothing of it checked yet. */
   list(draft: Draft, watch?: Watch): Promise<RawListing>
+  /** What the server of a draft says of itself, with the key that its notices carry. */
+  describe(draft: Draft, watch?: Watch): Promise<JsonObject>
+  /** Closes the connection that notices with this key came from: nobody will use it again. */
+  release(key: string): Promise<void>
+  /** Tells the server of a draft something, where there is a connection to it. */
+  notify(draft: Draft, notice: RelayedRequest, watch?: Watch): void
+  /** Hears what servers tell beside their answers. Gives back how to hear no more. */
+  onNotice(listener: (notice: UpstreamNotice) => void): () => void
   /** Sends a request to the server of a draft as it is, and gives its answer as it came but for live secrets. */
   relay(draft: Draft, request: RelayedRequest, watch?: Watch): Promise<JsonObject>
   readonly logins: ChainLogins
@@ -118,6 +127,10 @@ export function openChain(given: ChainMeans): Chain {
     sandbox: () => subprocess.sandbox(),
     perform: (draft, watch) => perform(draft, means, watch),
     list: (draft, watch = {}) => listUpstream(draft, means, watch),
+    describe: (draft, watch = {}) => describeUpstream(draft, means, watch),
+    release: (key) => upstreams.release(key),
+    notify: (draft, notice, watch = {}) => notifyUpstream(draft, notice, means, watch),
+    onNotice: (listener) => upstreams.onNotice(listener),
     relay: (draft, request, watch = {}) => relay(draft, request, means, watch),
     logins: chainLogins({ oauth, environment }),
     post: (message, watch) => post(message, httpClient, watch),

@@ -49,6 +49,8 @@ export interface Request {
   readonly guardsOwn?: boolean
   /** The connection of the client, for servers that remember what each of them said. */
   readonly session?: string
+  /** The server is spoken to in the older era, over a connection of this session alone. */
+  readonly isOlder?: boolean
   /** A server is to be listed or spoken to, and not run. */
   readonly isServerMeant?: boolean
 }

@@ -35,6 +35,8 @@ export interface UpstreamDraft {
   /** What its definitions are kept under: see `Effect`. */
   readonly identity: string
   readonly server: ServerDraft
+  /** It is spoken to in the older era, whatever else it speaks. */
+  readonly isOlder: boolean
   /** The plan of the server itself. */
   readonly served: Plan
 }
@@ -80,14 +82,14 @@ export function draftUpstream(
     template.kind === 'stdio'
       ? draftStdio(served, template, { request, variables, means, hold })
       : draftRemote(server.id, template, variables, request.principal)
-  const { principal, session = null } = request
-  const whose = isPerSession ? { principal, session } : { principal }
+  const { principal, session = null, isOlder = false } = request
+  const whose = isPerSession || isOlder ? { principal, session, isOlder } : { principal }
   const key = sha256(canonicalJson({ content: server.contentHash, ...whose, ...reached }))
   return {
     hold: template.kind === 'stdio' ? hold : null,
     redact,
     warnings,
-    effect: { ...effect, key, server: draft, served },
+    effect: { ...effect, key, isOlder, server: draft, served },
   }
 }
 

@@ -1,7 +1,9 @@
 import type { Config } from '../config/config.ts'
 import type { Kiwi } from '../kiwi.ts'
 import type { Endpoint } from '../server/build-server.ts'
-import { createIds } from '../shared/ids.ts'
+import type { Passthrough } from '../server/passthrough.ts'
+import { KiwiError } from '../shared/errors.ts'
+import { createIds, parseItemRef } from '../shared/ids.ts'
 import { VERSION } from '../shared/version.ts'
 
 /** What a started server holds: the endpoint, and the kernel once a first call opened it. */
@@ -39,6 +41,18 @@ export function createServed(config: () => Config, principal: string): Served {
       await kiwi?.close()
     },
   }
+}
+
+/** A server that clients see whole; one that is not there is said at once, and not to every client. */
+export async function openWhole({ endpoint, open }: Served, name: string): Promise<Passthrough> {
+  const { openPassthrough } = await import('../server/passthrough.ts')
+  const { spaces } = await open()
+  const lookup = spaces.at(endpoint.folder)
+  lookup.freshen(true)
+  if ((await lookup.find(parseItemRef(name), 'mcp')) !== null) return openPassthrough(endpoint, name)
+  throw new KiwiError('NOT_FOUND', `Cannot pass on to "${name}": there is no such server`, {
+    hint: `Find it with: kiwi search mcp:*; or add it: kiwi add ${name} -- <command>`,
+  })
 }
 
 /** The folder a server was started in may be gone. */

@@ -1,11 +1,12 @@
 import { loadConfig } from '../config/config.ts'
 import { readEnvironment } from '../config/environment.ts'
+import { buildServer } from '../server/build-server.ts'
 import { openHttp } from '../server/http.ts'
 import { readOrMakeToken } from '../server/token.ts'
 import { systemClock } from '../shared/clock.ts'
 import { createIds } from '../shared/ids.ts'
 import { createDesk } from './desk.ts'
-import { createServed } from './endpoint.ts'
+import { createServed, openWhole } from './endpoint.ts'
 import type { Terminal } from './terminal.ts'
 import { openTerminal } from './terminal.ts'
 import { untilEnded } from './until-ended.ts'
@@ -14,6 +15,8 @@ interface ServeOptions {
   readonly port?: number
   readonly auth: boolean
   readonly json?: boolean
+  /** A server to be seen whole in place of the four tools. */
+  readonly passthrough?: string
 }
 
 /** `kiwi serve`: the endpoint over HTTP on this machine. */
@@ -22,7 +25,9 @@ export async function serveCommand(options: ServeOptions): Promise<number> {
   const config = loadConfig(readEnvironment(), flags)
   const token = options.auth ? await readOrMakeToken(config.token) : null
   const served = createServed(() => config, token === null ? 'local' : 'bearer')
-  const http = await openHttp(served.endpoint, {
+  const whole = options.passthrough === undefined ? null : await openWhole(served, options.passthrough)
+  const http = await openHttp(whole?.build ?? buildServer(served.endpoint), {
+    ...(whole === null ? {} : { bus: whole.bus }),
     port: config.port,
     token: token?.token ?? null,
     clock: systemClock,
@@ -31,8 +36,14 @@ export async function serveCommand(options: ServeOptions): Promise<number> {
   const terminal = openTerminal()
   if (options.json === true)
     terminal.out(JSON.stringify({ url: http.url, token_file: token === null ? null : config.token }))
-  else welcome(terminal, http.url, token === null ? null : { ...token, file: config.token })
+  else {
+    welcome(terminal, http.url, token === null ? null : { ...token, file: config.token })
+    if (options.passthrough === undefined) suggest(terminal, http.url)
+    else
+      terminal.out(`\nClients see "${options.passthrough}" as if they were connected to it. Ctrl-C ends it.`)
+  }
   await untilEnded(new Promise(() => undefined), async () => {
+    whole?.close()
     await http.close()
     await served.close()
   })
@@ -53,8 +64,11 @@ function welcome(
   terminal.out(`
 Connect a client
   Claude Code   claude mcp add --transport http kiwi ${url}${bearer}
-  any other     streamable HTTP, ${url}${token === null ? '' : ', header Authorization: Bearer <token>'}
+  any other     streamable HTTP, ${url}${token === null ? '' : ', header Authorization: Bearer <token>'}`)
+}
 
+function suggest(terminal: Terminal, url: string): void {
+  terminal.out(`
 Try (in your client, or in another terminal)
   search   {"query": "say hello"}
   execute  {"item_type": "tool", "action": "run", "item_id": "hello_world", "parameters": {"name": "Ada"}}

@@ -143,12 +143,24 @@ export type Wish =
       readonly ref: ItemRef
       /** Whose calls may use it; `*` = everybody's. */
       readonly principal: string
-      readonly opensBrowser: boolean
-      /** Shows the person the page where they log in. */
-      readonly show: (address: string) => void
+      /** How the person comes to the page where they log in; null: the login is given back. */
+      readonly page: { readonly opensBrowser: boolean; readonly show: (address: string) => void } | null
     }
-  | { readonly kind: 'logout'; readonly ref: ItemRef; readonly principal: string }
   | { readonly kind: 'decide'; readonly answer: Answer }
+  /** A request of a client that sees one server whole. */
+  | { readonly kind: 'relay'; readonly order: RelayOrder }
+
+/** A request to a server, to be passed on as it is. */
+export interface RelayOrder {
+  readonly server: ItemRef
+  /** Null: what the server says of itself. */
+  readonly method: string | null
+  readonly params: JsonObject
+  /** The client speaks the older era: so is the server spoken to, over a connection of this session alone. */
+  readonly isOlder: boolean
+  /** What the server wants to know is a part of its answer, and the client sends the request again. */
+  readonly passesInput: boolean
+}
 
 /** What a person says about a call that waits for them. */
 export interface Answer {

@@ -89,6 +89,10 @@ export interface Kernel {
   resultPage(callId: string, offset: number, limit: number): Promise<Page>
   /** What programs can be held by here. */
   sandbox(): Promise<Awaited<ReturnType<Chain['sandbox']>>>
+  /** Hears what servers tell beside their answers. Gives back how to hear no more. */
+  readonly onNotice: Chain['onNotice']
+  /** A client that had a connection to a server for itself is gone. */
+  readonly release: Chain['release']
   /** What is in the vault, without the values, and where its key is. */
   readonly secrets: Vault['list']
   /** Takes every secret that this process knows out of what it says. */
@@ -194,6 +198,8 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
     questions: openQuestions(means),
     resultPage: (callId, offset, limit) => results.page(callId, offset, limit),
     sandbox: async () => chain.sandbox(),
+    onNotice: (listener) => chain.onNotice(listener),
+    release: (key) => chain.release(key),
     secrets: () => secrets.vault.list(),
     redact: secrets.redact,
     preload: (lookup) => chain.resolver.preload(lookup),

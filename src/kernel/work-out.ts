@@ -10,8 +10,9 @@ import { eraseWork } from './erase-work.ts'
 import { grantWork, revokeGrantWork } from './grant-work.ts'
 import { importServersWork } from './import-servers-work.ts'
 import { importWork } from './import-work.ts'
-import { loginWork, logoutWork } from './login-work.ts'
+import { loginWork } from './login-work.ts'
 import type { Means } from './means.ts'
+import { relayWork } from './relay-work.ts'
 import { publishWork } from './publish-work.ts'
 import { rollbackWork } from './rollback-work.ts'
 import { runWork } from './run-work.ts'
@@ -54,6 +55,8 @@ function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Pro
       return signWork(wish, lookup, ticket, means)
     case 'undo':
       return undoWork(wish, lookup, ticket, means)
+    case 'relay':
+      return relayWork(wish, lookup, ticket, means)
   }
 }
 
@@ -73,7 +76,6 @@ const PERSONS = [
   'revoke_grant',
   'erase',
   'login',
-  'logout',
 ] as const
 type PersonsWish = Extract<Wish, { kind: (typeof PERSONS)[number] }>
 
@@ -111,7 +113,5 @@ function workOfPerson(wish: PersonsWish, lookup: Lookup, ticket: Ticket, means: 
       return eraseWork(wish, ticket, means)
     case 'login':
       return loginWork(wish, lookup, ticket, means)
-    case 'logout':
-      return logoutWork(wish, lookup, ticket, means)
   }
 }

@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path'
-import type { Caller, Outcome, Ticket, Wish } from '../kernel/call.ts'
+import type { Caller, Outcome, RelayOrder, Ticket, Wish } from '../kernel/call.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import { asSpoken } from '../items/spoken-call.ts'
 import { understand } from '../items/understand.ts'
@@ -43,8 +43,19 @@ export interface Meta {
   trust(projectPath: string, isRevoked: boolean, client: Client): Promise<Reply>
   /** A person's too: what an item was in an earlier version becomes its latest again. */
   rollback(projectPath: string, order: RollbackOrder, client: Client): Promise<Reply>
+  /** A request of a client that sees one server whole: what the server answers is the data, as it came. */
+  relay(request: RelayRequest, client: Client, signal?: AbortSignal): Promise<Reply>
+  /** Hears what servers tell beside their answers. Gives back how to hear no more. */
+  readonly onNotice: Kernel['onNotice']
+  /** A client that had a connection to a server for itself is gone. */
+  readonly release: Kernel['release']
   /** What waits under this id. */
   question(approvalId: string): ReturnType<Kernel['questions']['find']>
+}
+
+export interface RelayRequest extends Omit<RelayOrder, 'server'> {
+  /** As people say it. */
+  readonly server: string
 }
 
 export interface RollbackOrder {
@@ -135,6 +146,33 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
         client,
       ),
     question: (approvalId) => kernel.questions.find(approvalId),
+    onNotice: (listener) => kernel.onNotice(listener),
+    release: (key) => kernel.release(key),
+    async relay({ server, ...order }, client, signal) {
+      const { method, params } = order
+      const { _meta: _, arguments: given, ...others } = params
+      const tool = method === 'tools/call' && typeof params['name'] === 'string' ? `.${params['name']}` : ''
+      const ticket: Ticket = {
+        callId: ids(),
+        operation: `mcp.${(method ?? 'describe').slice(0, 64)}`,
+        subject: textOf(kernel.redact(server + tool)).slice(0, 256),
+        parameters: method === 'tools/call' ? given : others,
+        caller: callerOf(client),
+        ...(signal === undefined ? {} : { signal }),
+        ...talkOf(client),
+      }
+      const stamp = stampOf(ticket)
+      try {
+        const outcome = await kernel.admit(ticket, async () => ({
+          wish: { kind: 'relay', order: { ...order, server: parseItemRef(server) } },
+          ...(await workplace(undefined, client, kernel, spaces)),
+          isDryRun: false,
+        }))
+        return clean(outcomeReply(outcome, stamp()))
+      } catch (error) {
+        return clean(errorReply(error, stamp()))
+      }
+    },
     rollback: (projectPath, { itemType, itemId, version, isDryRun }, client) =>
       act(
         {

@@ -20,7 +20,13 @@ const Filled = z.object({
   decision: z.enum(['once', 'run', 'reject']),
   reason: z.string().max(500).optional(),
 })
-const State = z.object({ approval_id: z.string() })
+const Carried = z
+  .object({ inputResponses: z.record(z.string(), z.json()), requestState: z.string() })
+  .partial()
+const State = z.object({ approval_id: z.string(), carried: Carried })
+
+/** What came for a server behind: it waits, sealed, while a person is asked about the call itself. */
+export type Carried = z.infer<typeof Carried>
 
 interface Occasion {
   readonly ctx: ServerContext
@@ -31,7 +37,7 @@ interface Occasion {
 
 /** The call may itself end in what an upstream wants to know. */
 type Answer = Reply | InputRequiredResult
-type Asked = (call: () => Promise<Answer>) => Promise<Answer>
+type Asked = (call: (carried: Carried) => Promise<Answer>) => Promise<Answer>
 
 /**
  * Asks the person at the client about a call that waits for one, where the client can show a form. The answer goes the
@@ -86,12 +92,14 @@ export function createAsking(endpoint: Endpoint): (occasion: Occasion) => Asked 
     return answer !== null && (await decide(approval_id, answer, occasion)) ? call() : waiting
   }
 
-  return (occasion) => async (call) => {
+  return (occasion) => async (make) => {
     const { ctx, era } = occasion
     const { mcpReq } = ctx
     const given = inputResponse(mcpReq.inputResponses, KEY)
     const state = given.kind === 'elicit' ? await verified(codec, ctx) : null
     if (given.kind === 'elicit' && state !== null) await decide(state.approval_id, given, occasion)
+    const carried = state?.carried ?? carriedBy(ctx)
+    const call = (): Promise<Answer> => make(carried)
     const reply = await call()
     if (
       'resultType' in reply ||
@@ -104,9 +112,19 @@ export function createAsking(endpoint: Endpoint): (occasion: Occasion) => Asked 
     const { approval_id, form } = await formFor(reply)
     return inputRequired({
       inputRequests: { [KEY]: inputRequired.elicit(form) },
-      requestState: await codec.mint({ approval_id }, ctx),
+      requestState: await codec.mint({ approval_id, carried }, ctx),
     })
   }
+}
+
+function carriedBy({ mcpReq }: ServerContext): Carried {
+  const { inputResponses } = mcpReq
+  const requestState: unknown = mcpReq.requestState()
+  const { data = {} } = Carried.safeParse({
+    ...(inputResponses === undefined ? {} : { inputResponses }),
+    ...(typeof requestState === 'string' ? { requestState } : {}),
+  })
+  return data
 }
 
 interface Elicited {

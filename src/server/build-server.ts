@@ -1,21 +1,31 @@
-import type { InputRequiredResult, McpServerFactory } from '@modelcontextprotocol/server'
+import type {
+  CallToolResult,
+  InputRequiredResult,
+  McpServerFactory,
+  ServerContext,
+} from '@modelcontextprotocol/server'
 import { ProtocolError, Server } from '@modelcontextprotocol/server'
 import type { Client, Meta } from '../meta/meta.ts'
 import { errorReply } from '../meta/reply.ts'
 import { INSTRUCTIONS, TOOLS } from '../meta/tools.ts'
+import { systemClock } from '../shared/clock.ts'
 import type { Reply } from '../shared/reply.ts'
+import type { TaskRows } from '../store/tasks.ts'
 import { createAsking } from './ask-client.ts'
 import { abilitiesOf } from './client-abilities.ts'
 import { createRoot } from './client-root.ts'
+import { deferred } from './deferred.ts'
 import type { Making } from './parked-call.ts'
 import { openParkedCalls } from './parked-calls.ts'
 import { pushTalk } from './push-talk.ts'
+import { TASKS_EXTENSION } from './task-methods.ts'
+import { openTasks } from './tasks.ts'
 
 /** What the endpoint needs to know besides the protocol. */
 export interface Endpoint {
   readonly version: string
   /** Opened with the first call, so that listing the tools waits for nothing. */
-  readonly open: () => Promise<Meta>
+  readonly open: () => Promise<Meta & { readonly tasks: TaskRows }>
   readonly principal: string
   readonly newSession: () => string
   /** Where the server was started: the project when a client names none. */
@@ -31,11 +41,16 @@ export function buildServer(endpoint: Endpoint): McpServerFactory {
   const shared = endpoint.newSession()
   const asking = createAsking(endpoint)
   const parked = openParkedCalls(endpoint.principal)
+  const tasks = openTasks({
+    rows: async () => (await endpoint.open()).tasks,
+    clock: systemClock,
+    ids: endpoint.newSession,
+  })
   return ({ era }) => {
     const server = new Server(
       { name: 'kiwi', version: endpoint.version },
       {
-        capabilities: { tools: {}, logging: {} },
+        capabilities: { tools: {}, logging: {}, extensions: { [TASKS_EXTENSION]: {} } },
         instructions: INSTRUCTIONS,
         cacheHints: { 'tools/list': { ttlMs: 3_600_000, cacheScope: 'public' } },
       },
@@ -50,7 +65,7 @@ export function buildServer(endpoint: Endpoint): McpServerFactory {
       return {}
     })
     server.setRequestHandler('tools/list', () => ({ tools: TOOLS.map((tool) => ({ ...tool })) }))
-    server.setRequestHandler('tools/call', async ({ params }, ctx) => {
+    const respond = async (params: CallParams, ctx: ServerContext): Promise<Answer> => {
       const client: Client = {
         principal: endpoint.principal,
         session,
@@ -66,23 +81,37 @@ export function buildServer(endpoint: Endpoint): McpServerFactory {
         era === 'modern' ? parked.make(occasion, call) : call(pushTalk(ctx, abilities), ctx.mcpReq.signal)
       const resumed = era === 'modern' ? await parked.resume(occasion) : null
       const reply = resumed ?? (await asking({ ctx, era, client, abilities })(make))
-      if ('resultType' in reply) return reply
-      if (!TOOL_NAMES.has(params.name))
-        throw new ProtocolError(INVALID_PARAMS, reply.error?.message ?? 'Unknown tool', reply.error)
-      return {
-        content: [{ type: 'text' as const, text: JSON.stringify(reply, null, 2) }],
-        structuredContent: { ...reply },
-        isError: reply.status === 'error',
-      }
-    })
+      return 'resultType' in reply ? reply : resultOf(params.name, reply)
+    }
+    server.setRequestHandler('tools/call', ({ params }, ctx) =>
+      deferred({ ctx, principal: endpoint.principal, respond: (same) => respond(params, same) }, tasks),
+    )
+    tasks.attach(server, endpoint.principal)
     return server
+  }
+}
+
+interface CallParams {
+  readonly name: string
+  readonly arguments?: Record<string, unknown> | undefined
+}
+
+type Answer = CallToolResult | InputRequiredResult
+
+function resultOf(tool: string, reply: Reply): CallToolResult {
+  if (!TOOL_NAMES.has(tool))
+    throw new ProtocolError(INVALID_PARAMS, reply.error?.message ?? 'Unknown tool', reply.error)
+  return {
+    content: [{ type: 'text', text: JSON.stringify(reply, null, 2) }],
+    structuredContent: { ...reply },
+    isError: reply.status === 'error',
   }
 }
 
 /** Even a store that cannot be opened is an answer. */
 async function answer(
   endpoint: Endpoint,
-  params: { name: string; arguments?: Record<string, unknown> | undefined },
+  params: CallParams,
   client: Client,
   signal: AbortSignal,
 ): Promise<Reply> {

@@ -22,15 +22,23 @@ interface Declared {
 }
 
 /** In the newer era every request says it anew. */
-export function abilitiesOf({ era, ctx, opened, level }: Declared): Abilities {
+export function abilitiesOf(given: Declared): Abilities {
+  const { era, ctx, level } = given
+  const envelope: unknown = ctx.mcpReq.envelope
+  const said = isJsonObject(envelope) ? envelope : {}
+  const logLevel = era === 'modern' ? said[LOG_LEVEL_META_KEY] : level
+  return {
+    capabilities: askable(declaredBy(given)),
+    logLevel: typeof logLevel === 'string' ? logLevel : null,
+  }
+}
+
+/** All that it declared, as it did. */
+export function declaredBy({ era, ctx, opened }: Declared): JsonObject {
   const envelope: unknown = ctx.mcpReq.envelope
   const said = isJsonObject(envelope) ? envelope : {}
   const declared: unknown = era === 'modern' ? said[CLIENT_CAPABILITIES_META_KEY] : opened
-  const logLevel = era === 'modern' ? said[LOG_LEVEL_META_KEY] : level
-  return {
-    capabilities: isJsonObject(declared) ? askable(declared) : {},
-    logLevel: typeof logLevel === 'string' ? logLevel : null,
-  }
+  return isJsonObject(declared) ? declared : {}
 }
 
 const ASKABLE = ['elicitation', 'sampling', 'roots']

@@ -6,11 +6,10 @@ import {
   toNodeHandler,
   toWebRequest,
 } from '@modelcontextprotocol/node'
+import type { McpServerFactory, ServerEventBus } from '@modelcontextprotocol/server'
 import { createMcpHandler, isLegacyRequest } from '@modelcontextprotocol/server'
 import type { Clock } from '../shared/clock.ts'
 import { KiwiError } from '../shared/errors.ts'
-import type { Endpoint } from './build-server.ts'
-import { buildServer } from './build-server.ts'
 import { openLegacySessions } from './legacy-sessions.ts'
 import type { Refusal } from './read-body.ts'
 import { readBody } from './read-body.ts'
@@ -24,6 +23,8 @@ interface HttpOptions {
   readonly token: string | null
   readonly clock: Clock
   readonly desk: Desk
+  /** What is told to clients of the newer era that listen; without it nothing ever is. */
+  readonly bus?: ServerEventBus
 }
 
 export interface HttpEndpoint {
@@ -36,13 +37,12 @@ const METHODS = ['GET', 'POST', 'DELETE']
 const LOOPBACK = '127.0.0.1'
 const MOST_CONNECTIONS = 256
 
-/** The endpoint over streamable HTTP: loopback only, both eras, nothing parsed before its guards have passed. */
+/** Servers over streamable HTTP: loopback only, both eras, nothing parsed before its guards have passed. */
 export async function openHttp(
-  endpoint: Endpoint,
-  { port, token, clock, desk }: HttpOptions,
+  build: McpServerFactory,
+  { port, token, clock, desk, bus }: HttpOptions,
 ): Promise<HttpEndpoint> {
-  const build = buildServer(endpoint)
-  const modern = createMcpHandler(build, { legacy: 'reject' })
+  const modern = createMcpHandler(build, { legacy: 'reject', ...(bus === undefined ? {} : { bus }) })
   const answerModern = toNodeHandler(modern)
   const legacy = openLegacySessions(build, clock)
   const answerConsole = createConsole(desk, clock)

@@ -5,6 +5,7 @@ import type { Grants } from './grants.ts'
 import type { Runs } from './runs.ts'
 import type { Approvals, Claim } from './approvals.ts'
 import type { Limits } from './limits.ts'
+import type { TaskRows } from './tasks.ts'
 import type { UndoLog } from './undo.ts'
 
 /**
@@ -22,6 +23,7 @@ export interface Store {
   readonly undo: UndoLog
   readonly grants: Grants
   readonly catalog: Catalog
+  readonly tasks: TaskRows
   /** Why nothing can be written here, or null. A store that cannot be written still answers what it can. */
   readonly readOnlyReason: string | null
   /** A number that grows when the registry or what is trusted changed, in this process or another. Cheap enough for every call. */

@@ -10,6 +10,7 @@ import { latestCases, refusalCases, resolveCases, roundTripCases } from './store
 import { indexCases, rankCases, reachCases } from './store-search.cases.ts'
 import { runCases } from './store-runs.cases.ts'
 import { protectionCases, seedCases } from './store-seed.cases.ts'
+import { taskCases } from './store-tasks.cases.ts'
 import { trustCases } from './store-trust.cases.ts'
 import { undoCases } from './store-undo.cases.ts'
 
@@ -35,6 +36,7 @@ export function storeCases(name: string, makeBed: () => Promise<StoreBed>): void
     ...budgetCases,
     ...undoCases,
     ...grantCases,
+    ...taskCases,
     ...catalogCases,
   }
   describe(name, () => {

@@ -31,6 +31,12 @@ test.each<[Match, Demand, boolean]>([
   [{ kind: 'tool', tools: ['x'] }, tool('x'), true],
   [{ kind: 'tool', tools: ['x'] }, tool('X'), false],
   [{ kind: 'tool', tools: ['a/b/*'] }, tool('x', { category: 'a/b' }), true],
+  [
+    { kind: 'tool', tools: ['resources/*'] },
+    tool('s', { of: { server: 's', tool: 'resources/read' } }),
+    true,
+  ],
+  [{ kind: 'tool', tools: ['prompts/*'] }, tool('s', { of: { server: 's', tool: 'resources/read' } }), false],
   [{ kind: 'tool', tools: ['a/b/*'] }, tool('x'), false],
   [{ kind: 'tool', actions: ['create'] }, tool('x', { action: 'create' }), true],
   [{ kind: 'tool', actions: ['create'] }, tool('x'), false],

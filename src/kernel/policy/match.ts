@@ -134,11 +134,11 @@ function tools({ server, except = [], tools: names, types, actions }: ToolMatch)
   }
 }
 
-/** By its name at the server, else by its id; a pattern with a `/` is one over categories. */
+/** By its name at the server, methods among them, else by its id; then a pattern with a `/` is one over categories. */
 function toolName(pattern: string): (demand: Extract<Demand, { op: 'tool' }>) => boolean {
   const fits = compileNameGlob(pattern)
-  if (!pattern.includes('/')) return ({ of, id }) => fits(of === undefined ? id : of.tool)
-  return ({ of, id, category = '' }) => of === undefined && fits(`${category}/${id}`)
+  const isOfCategories = pattern.includes('/')
+  return ({ of, id, category = '' }) => fits(of?.tool ?? (isOfCategories ? `${category}/${id}` : id))
 }
 
 /** `*.example.org` does not speak of `example.org`. A port is written where it is not the usual one. */

@@ -22,6 +22,7 @@ import { createRegistry } from './registry.ts'
 import { createSearchIndex } from './search-index.ts'
 import { createSearchRows } from './search-rows.ts'
 import { createRuns } from './runs.ts'
+import { createTasks } from './tasks.ts'
 import { createTrust } from './trust.ts'
 import { createUndo } from './undo.ts'
 import { createVersions } from './versions.ts'
@@ -143,6 +144,7 @@ function assemble(connection: Connection, options: SqliteOptions, readOnlyReason
     undo: createUndo(connection),
     grants: createGrants(connection),
     catalog: createCatalog(connection, generation),
+    tasks: createTasks(connection, clock),
     readOnlyReason,
     generation: () => generation.current(),
     async exclusively(work) {

@@ -10,6 +10,7 @@ import { journalTimes } from './009-journal.ts'
 import { undo } from './010-undo.ts'
 import { grants } from './011-grants.ts'
 import { catalog } from './012-catalog.ts'
+import { tasks } from './013-tasks.ts'
 import { launches } from './015-launches.ts'
 
 /** In order: the n-th makes version n. What was released is never edited. */
@@ -26,5 +27,6 @@ export const MIGRATIONS: readonly string[] = [
   undo,
   grants,
   catalog,
+  tasks,
   launches,
 ]

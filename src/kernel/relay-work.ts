@@ -1,0 +1,142 @@
+import type { Draft } from '../chain/draft.ts'
+import type { Performed } from '../chain/perform.ts'
+import { askedInRounds } from '../chain/input-rounds.ts'
+import { KiwiError } from '../shared/errors.ts'
+import { parseItemRef } from '../shared/ids.ts'
+import type { JsonObject } from '../shared/json.ts'
+import { isJsonObject } from '../shared/json.ts'
+import type { Ask, Watch } from '../shared/progress.ts'
+import { redactBoth } from '../shared/redact.ts'
+import type { Lookup } from '../spaces/lookup.ts'
+import type { RelayOrder, Ticket, Wish, Work } from './call.ts'
+import { heldPaths } from './held-paths.ts'
+import type { Means } from './means.ts'
+import type { Demand } from './policy/rule.ts'
+import { serverName } from '../shared/groups.ts'
+import { runDemands } from './run-demands.ts'
+import { runPreview } from './run-preview.ts'
+import { linksOf, trustedPlan } from './run-work.ts'
+import { screenRun } from './screen-run.ts'
+import { shownTools } from './shown-tools.ts'
+
+/** A request of a client that sees one server whole: judged and recorded like a run, and passed on as it is. */
+export async function relayWork(
+  { order }: Extract<Wish, { kind: 'relay' }>,
+  lookup: Lookup,
+  ticket: Ticket,
+  means: Means,
+): Promise<Work> {
+  const { chain } = means
+  const { projectPath } = lookup
+  const called = order.method === 'tools/call' ? nameIn(order.params) : null
+  const meant =
+    called === null
+      ? ({ ref: order.server, itemType: 'mcp' } as const)
+      : ({ ref: parseItemRef(`${await nameOf(order, lookup)}.${called}`), itemType: 'tool' } as const)
+  const { plan, spaceRoot, policy, warnings } = await trustedPlan(meant, lookup, means, ticket)
+  const given = order.params['arguments']
+  const drafted = await chain.draft(plan, {
+    callId: ticket.callId,
+    principal: ticket.caller.principal,
+    session: ticket.caller.session,
+    parameters: called === null || !isJsonObject(given) ? {} : given,
+    projectPath,
+    spaceRoot,
+    sandbox: policy.sandbox,
+    guardsOwn: policy.guardsOwn && ticket.caller.kind === 'agent',
+    isServerMeant: called === null,
+    isOlder: order.isOlder,
+  })
+  const draft = { ...drafted, redact: redactBoth(drafted.redact, means.secrets.redact) }
+  const id = plan.item.id
+  return {
+    item: { id, version: plan.item.manifest.version, space: plan.item.space },
+    action: order.method ?? 'describe',
+    chain: linksOf(plan),
+    demands: [...demandsOf(draft, order, means), ...heldPaths(draft)],
+    isRepeatable: called === null || plan.isRepeatable,
+    isReadOnly: false,
+    parameters: called === null ? null : draft.parameters,
+    trust: plan.trust.level,
+    ...(draft.hold === null ? {} : { heldBy: draft.hold.shown }),
+    policy,
+    digest: draft.digest,
+    redact: draft.redact,
+    preview: (isWhole = false) => runPreview(draft, isWhole),
+    warnings: [...plan.warnings, ...plan.trust.warnings, ...warnings, ...draft.warnings],
+    perform: (watch = {}) =>
+      screenRun({ toolId: id, projectPath }, means, async () => {
+        if (order.method !== 'tools/list') return passOn(draft, order, watch, means)
+        return shownTools(id, policy, { ticket, lookup, means })
+      }),
+  }
+}
+
+/** A rule of a policy names a method as it names a tool: `resources/read` of the server. */
+function demandsOf(draft: Draft, { method }: RelayOrder, { own }: Means): readonly Demand[] {
+  const [first, ...others] = runDemands(draft, own)
+  if (method === 'tools/call' || first?.op !== 'tool') return first === undefined ? [] : [first, ...others]
+  const isListing = method === null || method === 'tools/list'
+  const of = { server: serverName(draft.plan.item.id), tool: method ?? 'server/discover' }
+  return [{ ...first, of, action: isListing ? 'list' : 'run' }, ...others]
+}
+
+async function passOn(draft: Draft, order: RelayOrder, watch: Watch, { chain }: Means): Promise<Performed> {
+  const { method, params } = order
+  if (method === null) return { data: await chain.describe(draft, watch), warnings: [] }
+  if (method.startsWith('notifications/')) {
+    chain.notify(draft, { method, params }, watch)
+    return { data: {}, warnings: [] }
+  }
+  if (draft.effect.kind !== 'mcp') throw new TypeError('what is no server was to be passed on to')
+  const { toolName, served } = draft.effect
+  const from = served.item.id
+  const sent = toolName === null ? params : { ...params, name: toolName, arguments: draft.parameters }
+  const send = (round: JsonObject): Promise<JsonObject> =>
+    chain.relay(draft, { method, params: round }, watch).catch((error: unknown) => {
+      throw asSaid(error)
+    })
+  const ask = watch.ask ?? refuseToAsk
+  if (!order.passesInput) {
+    const { signal } = watch
+    return { data: await askedInRounds({ from, params: sent, send, ask, signal }), warnings: [] }
+  }
+  return { data: await guarded(await send(sent), from, ask), warnings: [] }
+}
+
+const refuseToAsk: Ask = ({ method }) => {
+  throw new KiwiError('PERMISSION_DENIED', `Cannot answer "${method}": nobody can be asked`)
+}
+
+/** What goes to the client as a part of the answer, or of a task, is held to the same as what is asked while a call waits. */
+async function guarded(result: JsonObject, from: string, ask: Ask): Promise<JsonObject> {
+  const { inputRequests } = result
+  if (!isJsonObject(inputRequests)) return result
+  const passed: [string, JsonObject][] = []
+  for (const [key, request] of Object.entries(inputRequests)) {
+    const { method, params } = isJsonObject(request) ? request : {}
+    if (typeof method !== 'string') continue
+    passed.push([key, await ask({ from, method, params: isJsonObject(params) ? params : {} })])
+  }
+  return { ...result, inputRequests: Object.fromEntries(passed) }
+}
+
+/** What the server refused with goes to the client whole. */
+function asSaid(error: unknown): unknown {
+  const said = error instanceof KiwiError ? error.details['rpc_error'] : undefined
+  if (!(error instanceof KiwiError) || !isJsonObject(said)) return error
+  const { code, message, hint, retryable, cause } = error
+  return new KiwiError(code, message, { hint, retryable, cause, partial: { rpc_error: said } })
+}
+
+/** As its tools are called after it. */
+async function nameOf({ server }: RelayOrder, lookup: Lookup): Promise<string> {
+  lookup.freshen()
+  const item = await lookup.find(server, 'mcp')
+  return serverName(item?.id ?? server.name)
+}
+
+function nameIn({ name }: JsonObject): string {
+  if (typeof name === 'string') return name
+  throw new KiwiError('INVALID_PARAMETERS', 'Cannot call a tool: it has no name')
+}

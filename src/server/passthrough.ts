@@ -1,0 +1,148 @@
+import type {
+  McpRequestContext,
+  McpServerFactory,
+  Server,
+  ServerContext,
+  ServerEventBus,
+} from '@modelcontextprotocol/server'
+import { McpServer } from '@modelcontextprotocol/server'
+import { z } from 'zod'
+import type { Client } from '../meta/meta.ts'
+import type { JsonObject } from '../shared/json.ts'
+import { isJsonObject } from '../shared/json.ts'
+import { createAsking } from './ask-client.ts'
+import type { Endpoint } from './build-server.ts'
+import { abilitiesOf, declaredBy } from './client-abilities.ts'
+import { openParkedCalls } from './parked-calls.ts'
+import type { Answered } from './passthrough-answer.ts'
+import { answerOf, refusing } from './passthrough-answer.ts'
+import type { Leg, Described } from './passthrough-leg.ts'
+import { openLeg } from './passthrough-leg.ts'
+import { methodsOf } from './passthrough-methods.ts'
+import { busOf } from './passthrough-notices.ts'
+import { paramsOf } from './passthrough-params.ts'
+import { echoTalk, pushedTalk } from './passthrough-talk.ts'
+
+export interface Passthrough {
+  readonly build: McpServerFactory
+  /** What clients of the newer era that listen over HTTP are told. */
+  readonly bus: ServerEventBus
+  close(): void
+}
+
+const AsItIs = z.looseObject({})
+
+/** A server that clients see whole, as if they were connected to it; every request of theirs goes through the gate. */
+export function openPassthrough(endpoint: Endpoint, name: string): Passthrough {
+  const asking = createAsking(endpoint)
+  const parked = openParkedCalls(endpoint.principal)
+  /** Clients of the newer era share it: what they are is said with every request. */
+  const shared = openLeg(endpoint, name, 'modern')
+
+  const answer = async (given: Given): Promise<Answered> => {
+    const { leg, described, server, method, params, ctx, level } = given
+    const { era } = leg
+    const abilities = abilitiesOf({ era, ctx, opened: server.getClientCapabilities(), level })
+    const { _meta: _, ...request } = params
+    const occasion = { ctx, request, abilities }
+    const isSameEra = described.era === era
+    const client: Client = {
+      principal: endpoint.principal,
+      session: leg.session,
+      kind: 'agent',
+      protocol: server.getNegotiatedProtocolVersion(),
+      defaultProject: () => Promise.resolve(endpoint.folder),
+    }
+    if (era === 'modern' && !isSameEra) {
+      const resumed = await parked.resume(occasion)
+      if (resumed !== null) return resumed
+    }
+    return asking({ ctx, era, client, abilities })((carried) => {
+      const passed = {
+        method,
+        params: paramsOf(params, ctx, carried),
+        passesInput: era === 'modern' && isSameEra,
+      }
+      if (era === 'modern' && !isSameEra)
+        return parked.make(occasion, (talk, signal) => leg.relay(passed, { ...client, ...talk }, signal))
+      const declared = declaredBy({ era, ctx, opened: server.getClientCapabilities(), level })
+      const talk =
+        era === 'modern' ? echoTalk(ctx, declared, abilities) : pushedTalk(ctx, declared, abilities)
+      return leg.relay(passed, { ...client, ...talk }, ctx.mcpReq.signal)
+    })
+  }
+
+  const build = async ({ era, requestInfo }: McpRequestContext): Promise<McpServer | Server> => {
+    const leg = era === 'modern' ? shared : openLeg(endpoint, name, era)
+    const description = await leg.describe()
+    if (!description.isKnown) return refusing(description.why)
+    const described = description.server
+    if (requestInfo !== undefined) await leg.notices.watch(await watchedBy(requestInfo))
+    const shell = shellOf(described, leg)
+    const { server } = shell
+    let level: string | null = null
+    for (const method of methodsOf(described.capabilities, era)) {
+      server.setRequestHandler(method, { params: AsItIs }, async (params: unknown, ctx: ServerContext) => {
+        const sent = isJsonObject(params) ? params : {}
+        if (method === 'logging/setLevel' && typeof sent['level'] === 'string') level = sent['level']
+        return answerOf(method, await answer({ leg, described, server, method, params: sent, ctx, level }))
+      })
+    }
+    if (era === 'legacy')
+      server.setNotificationHandler('notifications/roots/list_changed', () =>
+        leg.forward('notifications/roots/list_changed'),
+      )
+    // Over HTTP a server of the newer era lives as long as its one request.
+    if (requestInfo === undefined) leg.attach(server)
+    return shell
+  }
+  return { build, bus: busOf(shared.notices), close: () => shared.notices.close() }
+}
+
+interface Given {
+  readonly leg: Leg
+  readonly described: Described
+  readonly server: Server
+  readonly method: string
+  readonly params: JsonObject
+  readonly ctx: ServerContext
+  readonly level: string | null
+}
+
+const Listening = z.looseObject({
+  params: z.looseObject({ notifications: z.looseObject({ resourceSubscriptions: z.array(z.string()) }) }),
+})
+
+/** The SDK answers who listens itself; which resources they mean, only the request says. */
+async function watchedBy(request: Request): Promise<readonly string[]> {
+  if (request.headers.get('mcp-method') !== 'subscriptions/listen') return []
+  const { data } = Listening.safeParse(await request.clone().json())
+  return data?.params.notifications.resourceSubscriptions ?? []
+}
+
+/** The tools' schemas say which arguments stand in the headers of a call as well. */
+class Shell extends McpServer {
+  schemaOf: (tool: string) => JsonObject | undefined = () => undefined
+
+  override toolInputSchemaJson(tool: string): Record<string, unknown> | undefined {
+    const schema = this.schemaOf(tool)
+    return schema === undefined ? undefined : { ...schema }
+  }
+}
+
+function shellOf({ serverInfo, capabilities, instructions }: Described, leg: Leg): Shell {
+  const { name, version, ...more } = serverInfo
+  const shell = new Shell(
+    { ...more, name: textIn(name, 'server'), version: textIn(version, '0') },
+    {
+      capabilities: { ...capabilities },
+      ...(instructions === null ? {} : { instructions }),
+    },
+  )
+  shell.schemaOf = (tool) => leg.schemaOf(tool)
+  return shell
+}
+
+function textIn(value: unknown, otherwise: string): string {
+  return typeof value === 'string' ? value : otherwise
+}
