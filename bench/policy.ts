@@ -4,6 +4,7 @@ import { decide } from '../src/kernel/policy/decide.ts'
 import type { Demand } from '../src/kernel/policy/rule.ts'
 import type { Kiwi } from '../src/kiwi.ts'
 import type { Client } from '../src/meta/meta.ts'
+import { gate } from './gate.ts'
 import type { Figure } from './measure.ts'
 import { interleave, nanoseconds, round, timed } from './measure.ts'
 
@@ -75,6 +76,7 @@ export async function policy(kiwi: Kiwi, client: Client, rounds: number): Promis
       detail: `p50 ${round(times.ours.p50 * 1000)} us against ${round(times.theirs.p50 * 1000)} us`,
       target: { most: 100 },
     },
+    ...(await gate(kiwi, client, closed, rounds)),
   ]
 }
 

@@ -88,16 +88,6 @@ async function speak(
   )
 }
 
-/** Some arguments of a call are repeated in its headers, where the schema of the tool says so. */
-function headersFor({ plan }: Draft, { method, params }: RelayedRequest): Readonly<Record<string, string>> {
-  const given = params['arguments']
-  const { effect, item } = plan
-  const isHttp =
-    effect.kind === 'mcp' && effect.server.kind === 'remote' && effect.server.transport === 'http'
-  if (!isHttp || method !== 'tools/call' || !isJsonObject(given)) return {}
-  return parameterHeaders(item.id, item.manifest.input_schema, given)
-}
-
 /** What the server of a draft says of itself, and the key its notices carry. */
 export async function describeUpstream(draft: Draft, means: PerformMeans, watch: Watch): Promise<JsonObject> {
   const effect = upstreamIn(draft)
@@ -114,6 +104,16 @@ export function notifyUpstream(
   watch: Watch,
 ): void {
   means.upstreams.notify(upstreamOf(upstreamIn(draft), means, watch), method, params)
+}
+
+/** Some arguments of a call are repeated in its headers, where the schema of the tool says so. */
+function headersFor({ plan }: Draft, { method, params }: RelayedRequest): Readonly<Record<string, string>> {
+  const given = params['arguments']
+  const { effect, item } = plan
+  const isHttp =
+    effect.kind === 'mcp' && effect.server.kind === 'remote' && effect.server.transport === 'http'
+  if (!isHttp || method !== 'tools/call' || !isJsonObject(given)) return {}
+  return parameterHeaders(item.id, item.manifest.input_schema, given)
 }
 
 /** Asks the server of a draft what it has. */

@@ -36,12 +36,12 @@ export function createDraft(finders: Finders): (plan: Plan, request: Request) =>
       const withAll = (known: readonly Requirement[]): Draft | Promise<Draft> => {
         const make = (granted: Granted): Draft =>
           draftCall(plan, request, {
-            ...fixed,
-            ...granted,
             library,
             sandboxHost,
             requirements: known,
             argv,
+            ...fixed,
+            ...granted,
           })
         const granted = grantedTo(plan, request.principal)
         return granted instanceof Promise ? granted.then(make) : make(granted)

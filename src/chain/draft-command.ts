@@ -81,7 +81,7 @@ export function draftCommand(
     libraryFolder: library === null ? null : means.place(library.bundle),
   }
   const render = ({ libraryFolder: at, ...folders }: Folders): Command => {
-    const command = renderWith(plan, environment, folders, { ...given, means })
+    const command = renderWith(plan, environment, folders, { means, ...given })
     return library === null || at === null ? command : withPath(command, library.variable, at)
   }
   const isExpected = (at: Folders): boolean =>
@@ -195,14 +195,15 @@ function renderWith(
   folders: Omit<Folders, 'libraryFolder'>,
   { request, parameters, variables, means }: Circumstances & { readonly means: DraftMeans },
 ): Command {
-  const built = environment?.folder ?? null
   const command = renderCommand(effect.command, {
-    ...means,
-    ...request,
     parameters,
     variables,
+    childEnvironment: means.childEnvironment,
+    projectPath: request.projectPath,
+    callId: request.callId,
+    built: environment?.folder ?? null,
+    cache: means.cache,
     ...folders,
-    built,
   })
   return environment === null ? command : { ...command, env: { ...command.env, ...environment.env } }
 }

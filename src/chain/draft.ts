@@ -54,7 +54,7 @@ export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draf
   const { item, secrets } = plan
   const digest = grantDigest(plan.digest, means.library)
   const isReadOnly = item.manifest.mutates_state === false
-  const base = { plan, parameters, digest, isReadOnly, hold: null }
+  const base = { plan, parameters, digest, isReadOnly }
   if (plan.effect.kind === 'mcp')
     return {
       ...base,
@@ -64,17 +64,17 @@ export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draf
   const host = plan.effect.kind === 'http_client' ? literalHost(plan.effect.request.url) : null
   const variables = openVariables(
     { item, secrets, digest, host },
-    { ...means, projectPath: request.projectPath },
+    { projectPath: request.projectPath, ...means },
   )
   switch (plan.effect.kind) {
     case 'content':
-      return { ...base, effect: { kind: 'content' }, redact: keepAll, warnings: [] }
+      return { effect: { kind: 'content' }, hold: null, redact: keepAll, warnings: [], ...base }
     case 'subprocess': {
       const circumstances = { request, parameters, variables }
       const hold = holdFor(plan, request, means, isReadOnly)
       const drafted = draftCommand({ ...plan, effect: plan.effect }, circumstances, means, hold)
       variables.assertPlaces(null)
-      return { ...base, ...drafted, hold }
+      return { hold, ...base, ...drafted }
     }
     case 'line': {
       const effect = draftLine(plan.effect.terms, parameters, request, {
@@ -101,10 +101,11 @@ export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draf
       )
       variables.assertPlaces(new URL(rendered.url).host)
       return {
-        ...base,
         effect: { kind: 'http_client', request: rendered },
+        hold: null,
         redact: createRedact(variables.secrets),
         warnings,
+        ...base,
       }
     }
   }

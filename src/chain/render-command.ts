@@ -44,9 +44,8 @@ export function renderCommand(template: CommandTemplate, circumstances: Circumst
     kiwi_cache: circumstances.cache,
     ...(built === null ? {} : { environment: built, binary: `${built}/${BINARY}` }),
   }
-  const words: JsonObject = { ...parameters, ...fixed }
   const valuesAt = (place: Place): Values => ({
-    parameter: (name) => (Object.hasOwn(words, name) ? words[name] : undefined),
+    parameter: (name) => [fixed, parameters].find((words) => Object.hasOwn(words, name))?.[name],
     variable: (segment) => variables.optional(segment, place),
   })
   const render = (text: Template, place: Place): string => renderText(text, valuesAt(place))

@@ -45,7 +45,8 @@ export function approvalsCommand(id: string | undefined, options: ApprovalsOptio
     const shown = options.all === true ? found : found.filter(({ state }) => states.includes(state))
     const rows = options.grants === true ? shown.filter(({ scope }) => scope === 'run') : shown
     if (options.json === true) terminal.out(JSON.stringify(rows))
-    else if (rows.length === 0) terminal.note('Nothing waits.')
+    else if (rows.length === 0)
+      terminal.note(options.grants === true ? 'Nothing is allowed for a whole session.' : 'Nothing waits.')
     else terminal.out(table([['id', 'state', 'tool', 'asked by', 'for', 'until'], ...rows.map(row)]))
     return 0
   })

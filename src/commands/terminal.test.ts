@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { printable, printableText, table } from './terminal.ts'
+import { faultLines, printable, printableText, table } from './terminal.ts'
 
 const ESC = '\u001B'
 
@@ -30,6 +30,26 @@ test('AUD-05: a cell stays in its row, and styles come after it was cleaned and 
       { 0: bold },
     ),
   ).toBe('<a b   >  ?x  last\n<longer>  y   run on')
+})
+
+test('T6: what is wrong is told line by line: fields, and what the rules of a chain found', () => {
+  const rule = { rule: 'syntax_check', tool: 'python_runtime' }
+  const findings = [
+    { ...rule, path: 'main.py', line: 3, reason: 'invalid syntax' },
+    { ...rule, path: 'lib/a.py', line: null, reason: 'cannot be read' },
+    { ...rule, path: null, line: null, reason: 'the manifest has no entrypoint' },
+  ]
+  expect(faultLines({ findings })).toEqual([
+    'main.py:3: invalid syntax',
+    'lib/a.py: cannot be read',
+    'the manifest has no entrypoint',
+  ])
+  expect(faultLines({ missing: ['name'], invalid: [{ name: 'age', reason: 'must be a number' }] })).toEqual([
+    'name: is missing',
+    'age: must be a number',
+  ])
+  expect(faultLines({ findings: 'none' })).toEqual([])
+  expect(faultLines(null)).toEqual([])
 })
 
 test('a row that ends in empty cells ends where its text does', () => {

@@ -64,17 +64,28 @@ function printError(error: ReplyError, terminal: Terminal): void {
     terminal.note(printable(`  next: ${commandOf(error.fix) ?? `${call} ${JSON.stringify(given)}`}`))
 }
 
+const Finding = z.looseObject({
+  path: z.string().nullable(),
+  line: z.number().nullable(),
+  reason: z.string(),
+})
 const Faults = z.looseObject({
   missing: z.array(z.string()).catch([]),
   invalid: z.array(z.looseObject({ name: z.string(), reason: z.string() })).catch([]),
+  findings: z.array(Finding).catch([]),
 })
+const NO_FAULTS = { missing: [], invalid: [], findings: [] }
 
-/** The fields that hints speak of. */
-function faultLines(details: unknown): readonly string[] {
-  const { missing, invalid } = Faults.catch({ missing: [], invalid: [] }).parse(details)
+/** The fields that hints speak of, and what rules found. */
+export function faultLines(details: unknown): readonly string[] {
+  const { missing, invalid, findings } = Faults.catch(NO_FAULTS).parse(details)
   return [
     ...missing.map((name) => `${name}: is missing`),
     ...invalid.map(({ name, reason }) => `${name}: ${reason}`),
+    ...findings.map(({ path, line, reason }) => {
+      const place = line === null ? path : `${path}:${line}`
+      return path === null ? reason : `${place}: ${reason}`
+    }),
   ].slice(0, MOST_FAULTS)
 }
 

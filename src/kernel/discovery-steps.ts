@@ -1,6 +1,6 @@
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
-import { canonicalJson, isJsonObject } from '../shared/json.ts'
+import { isJsonObject } from '../shared/json.ts'
 import { editManifest } from '../spaces/edit-manifest.ts'
 import type { Item } from '../spaces/item.ts'
 import { listedManifest } from '../spaces/listed-item.ts'
@@ -81,38 +81,39 @@ async function stepOf(
   if (manifest === null || !id.success) return null
   const before = await lookup.standing(id.data, 'tool', location)
   const step = { id: id.data, tool: tool.name, path: before?.path ?? null, before }
+  if (before === null) {
+    if (tool.state !== 'usable') return null
+    return { ...step, state: 'created', authored: await made(pinned(manifest, tool), id.data, discovering) }
+  }
+  return { ...step, ...(await stepFrom(before, manifest, tool, discovering)) }
+}
+
+/** What becomes of an item that is there. */
+async function stepFrom(
+  before: Item,
+  manifest: JsonObject,
+  tool: CatalogTool,
+  discovering: Discovering,
+): Promise<Pick<Step, 'state' | 'authored'>> {
+  const { config } = before.manifest
   if (tool.state === 'missing') {
-    if (before === null) return null
-    const isMarked = before.manifest.config['mcp_state'] === 'missing'
-    const change = { config: { ...before.manifest.config, mcp_state: 'missing' } }
-    return {
-      ...step,
-      state: 'removed',
-      authored: isMarked ? null : await changed(before, change, discovering),
-    }
+    const change = { config: { ...config, mcp_state: 'missing' } }
+    const isMarked = config['mcp_state'] === 'missing'
+    return { state: 'removed', authored: isMarked ? null : await changed(before, change, discovering) }
   }
   // Until a person has looked at it, what is there stays: it says nothing of what is new.
   if (tool.state === 'quarantined')
-    return before === null
-      ? null
-      : { ...step, state: tool.reason === 'changed' ? 'updated' : 'unchanged', authored: null }
-  const config: JsonObject = { ...configOf(manifest), mcp_pin: tool.pin }
-  const pinned = { ...manifest, config }
-  if (before === null)
-    return { ...step, state: 'created', authored: await made(pinned, id.data, discovering) }
-  const {
-    mcp_pin: pin,
-    mcp_state: mark,
-    mcp_tool_name: name,
-    mcp_arguments: filled = null,
-  } = before.manifest.config
-  const isSame =
-    pin === tool.pin &&
-    mark === undefined &&
-    name === tool.name &&
-    canonicalJson(filled) === canonicalJson(config['mcp_arguments'] ?? null)
-  if (isSame) return { ...step, state: 'unchanged', authored: null }
-  return { ...step, state: 'updated', authored: await changed(before, pinned, discovering) }
+    return { state: tool.reason === 'changed' ? 'updated' : 'unchanged', authored: null }
+  const isOwn = config['mcp_pin'] === undefined
+  const isSame = config['mcp_pin'] === tool.pin && config['mcp_state'] === undefined
+  // What somebody wrote by hand is theirs.
+  if (isOwn || isSame) return { state: 'unchanged', authored: null }
+  return { state: 'updated', authored: await changed(before, pinned(manifest, tool), discovering) }
+}
+
+/** With what it was made from, so that another definition is told from the same one. */
+function pinned(manifest: JsonObject, { pin }: CatalogTool): JsonObject {
+  return { ...manifest, config: { ...configOf(manifest), mcp_pin: pin } }
 }
 
 function configOf({ config }: JsonObject): JsonObject {

@@ -46,14 +46,14 @@ function denied(streak: Streak): Streak {
 function performed(call: Call, end: unknown, before: Streak): Streak {
   const allDenials = call.approval === null ? before.allDenials : 0
   const calm = { denials: 0, allDenials }
-  if (call.work?.isRepeatable === true) return { ...calm, hash: null, end: null, repeats: 0, sameEnds: 0 }
+  if (call.work?.isRepeatable === true) return { hash: null, end: null, repeats: 0, sameEnds: 0, ...calm }
   const now = { hash: callHash(call), end: endOf(end) }
   const isSame = now.hash === before.hash
   return {
-    ...calm,
-    ...now,
     repeats: isSame ? before.repeats + 1 : 1,
     sameEnds: isSame && now.end === before.end ? before.sameEnds + 1 : 1,
+    ...calm,
+    ...now,
   }
 }
 

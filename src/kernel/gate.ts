@@ -45,11 +45,11 @@ async function performWork(call: Call, means: Means): Promise<Outcome> {
   const mayRead = (path: string): boolean =>
     decide(policy?.layers ?? [], [{ op: 'read', path, isChosen: true }], null).effect === 'allow'
   const { data, warnings: found } = await work.perform({
-    ...ticket,
-    ...guardTalk(call, means),
     session: holderOf(call),
     seen,
     mayRead,
+    ...ticket,
+    ...guardTalk(call, means),
   })
   return {
     status: work.status ?? 'success',

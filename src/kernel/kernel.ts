@@ -56,6 +56,7 @@ import { openStreaks } from './streaks.ts'
 import type { JournalReport } from './verify-journal.ts'
 import { verifyWithHeads } from './verify-journal.ts'
 import { workOut } from './work-out.ts'
+import type { Workplaces } from './workplaces.ts'
 import { openWorkplaces } from './workplaces.ts'
 
 /** What stands between a wish and its effect. Nobody outside holds a handle that leads past it. */
@@ -65,10 +66,7 @@ export interface Kernel {
   /** The same for a question: `understand` gives what answers it, and the answer changes nothing. */
   read(ticket: Ticket, understand: () => () => Promise<Performed>): Promise<Outcome>
   /** What servers list, asked for on behalf of a call, in its project. */
-  listingsFor(
-    ticket: Ticket,
-    workplace: Pick<Understood, 'lookup' | 'sessionProject'>,
-  ): Promise<BoundListings>
+  listingsFor(ticket: Ticket, workplace: Workplace): Promise<BoundListings>
   /** A folder as the project of an agent's session; null for one that is none. */
   projectOf(folder: string | null): string | null
   /** The links an item would run through, how far each is trusted, and the hash a grant for it is bound to. */
@@ -106,6 +104,8 @@ export interface Kernel {
   close(): Promise<void>
 }
 
+type Workplace = Pick<Understood, 'lookup' | 'sessionProject'>
+
 interface ShownChain extends ShownTrust {
   readonly links: readonly PlanLink[]
   readonly digest: string
@@ -139,6 +139,7 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
   const notices = openNotices({ approver, chain, clock, log, pass: (ticket, work) => pass(ticket, work) })
   const listings = openListings({ clock, pass: (ticket, work) => pass(ticket, work) })
   const means: Means = {
+    ...settledMeans(config, builtinFolder),
     chain,
     store: { ...store, journal: followedJournal(store.journal, followers) },
     secrets,
@@ -151,14 +152,9 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
     streaks: openStreaks(store, clock),
     approver,
     notify: (question, to) => notices.notify(question, to),
-    userSpace,
-    home: config.home,
     own: ownPaths(own),
     signer: openSigner(ownKey, clock),
-    undo: config.undo,
     packageTable,
-    secretPatterns: openSecretPatterns(builtinFolder),
-    scanDefinitions: openDefinitionScan(builtinFolder),
     listings,
   }
   const workplaces = openWorkplaces(config, chain.judge)
@@ -167,27 +163,20 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
     await secrets.learn().catch(() => undefined)
     return gate(newCall(ticket, workOutHere, secrets.redact), means)
   }
+  const bind = createBind(means, workplaces)
   return {
     admit: (ticket, understand) =>
       pass(ticket, async (call) => {
         const understood = await understand()
         // Known from here on, also to the record of what cannot be worked out.
         call.projectPath = understood.lookup.projectPath
-        if (ticket.caller.kind === 'person') return workOut(understood, ticket, means)
-        const { sessionProject } = understood
-        await workplaces.assertOpen(call.projectPath, sessionProject)
-        call.sessionProject = sessionProject
-        return workOut(understood, ticket, { ...means, policyOf: (path) => policyOf(path, sessionProject) })
+        const bound = await bind(ticket, understood)
+        if (ticket.caller.kind === 'agent') call.sessionProject = understood.sessionProject
+        return workOut(understood, ticket, bound)
       }),
     read: (ticket, understand) => pass(ticket, async () => readArrival(ticket, understand())),
-    async listingsFor(ticket, { lookup, sessionProject }) {
-      const isAgent = ticket.caller.kind === 'agent'
-      if (isAgent) await workplaces.assertOpen(lookup.projectPath, sessionProject)
-      const bound = isAgent
-        ? { ...means, policyOf: (path: string | null) => policyOf(path, sessionProject) }
-        : means
-      return boundListings(listings, { ticket, lookup, means: bound })
-    },
+    listingsFor: async (ticket, workplace) =>
+      boundListings(listings, { ticket, lookup: workplace.lookup, means: await bind(ticket, workplace) }),
     projectOf: (folder) => workplaces.projectOf(folder),
     chainOf: (item, lookup) => shownChain(chain, item, lookup),
     openRun: (order) => runs.open(order),
@@ -206,13 +195,33 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
     settle: () => settleLostCalls(means),
     verifyJournal: () => verifyWithHeads({ journal: store.journal, file: config.heads, ownKey }),
     async close() {
-      await notices.drain()
-      await listings.close()
+      await Promise.all([notices.drain(), listings.close()])
       await chain.close()
       outputs.close()
       await Promise.all(followers.map((follower) => follower.close()))
     },
   }
+}
+
+/** An agent is bound by the project of its session too, whichever it works in. */
+function createBind(
+  means: Means,
+  workplaces: Workplaces,
+): (ticket: Ticket, workplace: Workplace) => Promise<Means> {
+  return async ({ caller }, { lookup, sessionProject }) => {
+    if (caller.kind === 'person') return means
+    await workplaces.assertOpen(lookup.projectPath, sessionProject)
+    return { ...means, policyOf: (path) => means.policyOf(path, sessionProject) }
+  }
+}
+
+/** What is read off the settings and what is shipped. */
+function settledMeans(
+  { userSpace, home, undo }: Config,
+  builtinFolder: string,
+): Pick<Means, 'userSpace' | 'home' | 'undo' | 'secretPatterns' | 'scanDefinitions'> {
+  const secretPatterns = openSecretPatterns(builtinFolder)
+  return { userSpace, home, undo, secretPatterns, scanDefinitions: openDefinitionScan(builtinFolder) }
 }
 
 /** A question belongs to no project. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { closeSync, constants, fstatSync, ftruncateSync, linkSync, lstatSync, openSync } from 'node:fs'
-import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { closeSync, constants, fstatSync, ftruncateSync, linkSync, openSync, readdirSync } from 'node:fs'
+import { renameSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import type { OutputSettings } from '../config/config.ts'
@@ -130,10 +130,10 @@ function saveIn(folder: string, text: string, saved: Saved[], { keep, now }: Bou
     // The file that goes is written anew if it is our own: to make one takes many times as long.
     const reused = reuse(folder, oldest, beside, text)
     if (reused !== null) surplus.pop()
-    const inode = reused ?? write(beside, FRESH, text)
-    saved.push({ ...place(beside, folder, stampOf(now), before), inode })
+    const inode = reused ?? writeFresh(beside, text)
+    saved.push({ inode, ...place(beside, folder, stampOf(now), before) })
   } finally {
-    rmSync(beside, { force: true })
+    drop(beside)
   }
   for (const { name } of surplus) rmSync(join(folder, name), { force: true })
 }
@@ -145,27 +145,45 @@ const THERE = constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 /** Null when it is not, or no longer, the file this process made, or somebody holds on to what is in it. */
 function reuse(folder: string, oldest: Saved | undefined, beside: string, text: string): number | null {
   if (oldest === undefined || oldest.inode === null) return null
+  const path = join(folder, oldest.name)
   try {
-    const { ino, nlink } = lstatSync(join(folder, oldest.name))
-    if (ino !== oldest.inode || nlink > 1) return null
-    renameSync(join(folder, oldest.name), beside)
-    return write(beside, THERE, text)
+    return inFile(path, THERE, (file) => {
+      const { ino, nlink, size } = fstatSync(file)
+      if (ino !== oldest.inode || nlink > 1) return null
+      renameSync(path, beside)
+      writeFileSync(file, text)
+      if (size > Buffer.byteLength(text)) ftruncateSync(file, Buffer.byteLength(text))
+      return ino
+    })
   } catch {
-    rmSync(beside, { force: true })
+    drop(beside)
     return null
   }
 }
 
 /** Its inode, by which it is known again. */
-function write(path: string, flags: number, text: string): number {
+function writeFresh(path: string, text: string): number {
+  return inFile(path, FRESH, (file) => {
+    writeFileSync(file, text)
+    return fstatSync(file).ino
+  })
+}
+
+function inFile<T>(path: string, flags: number, work: (file: number) => T): T {
   const file = openSync(path, flags, 0o600)
   try {
-    const { ino, size } = fstatSync(file)
-    writeFileSync(file, text)
-    if (size > 0) ftruncateSync(file, Buffer.byteLength(text))
-    return ino
+    return work(file)
   } finally {
     closeSync(file)
+  }
+}
+
+/** Whether or not it is there: in half the time that `rmSync` takes. */
+function drop(path: string): void {
+  try {
+    unlinkSync(path)
+  } catch {
+    // What cannot be dropped now goes with what is left over.
   }
 }
 

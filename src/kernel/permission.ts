@@ -49,7 +49,7 @@ function assertReadable({ faults }: Policy, work: Work): void {
   const [first] = faults
   if (first === undefined || work.isQuestion === true || work.isRefusal === true) return
   throw new KiwiError('POLICY_ERROR', `Cannot ${work.action} "${work.item.id}": ${policyFaultText(first)}`, {
-    hint: `Correct ${first.file} at line ${first.line}, or remove it: until then nothing runs and nothing is written`,
+    hint: `Correct ${first.file} at line ${first.line}: until it is mended nothing runs and nothing is written`,
     details: { faults },
   })
 }

@@ -20,12 +20,13 @@ export function decisionRecord(call: Call, clock: Clock, end?: Outcome | KiwiErr
   const { ticket, work, verdict, approval, redact } = call
   const isRequest = work === null || work.parameters === null
   const refusal = end instanceof Error ? end : null
+  // In what every call makes, what is spread comes last: in Node 20 a key that is added to it takes a microsecond.
   return {
-    ...common(call, clock),
     kind: 'decision',
     status: end === undefined ? 'allow' : refusal === null ? 'ask' : 'deny',
     body: {
-      ...placeOf(call),
+      project: call.projectPath,
+      group: mirroredIn(work),
       ...parametersOf(isRequest ? ticket.parameters : work.parameters, redact),
       ...(work === null ? {} : workBody(work)),
       ...(verdict === null ? {} : { layer: verdict.layer, rule: verdict.rule }),
@@ -36,6 +37,7 @@ export function decisionRecord(call: Call, clock: Clock, end?: Outcome | KiwiErr
       ...(call.run === null ? {} : { directive: call.run.directive }),
       ...(refusal === null ? {} : failureOf(refusal, redact, null)),
     },
+    ...common(call, clock),
   }
 }
 
@@ -75,7 +77,6 @@ export function outcomeRecord(
   const isError = end instanceof Error
   const undo = call.work?.undo?.tier
   return {
-    ...common(call, clock),
     kind: 'outcome',
     status: isError
       ? (STATUSES[end.code] ?? 'error')
@@ -83,12 +84,14 @@ export function outcomeRecord(
         ? 'parked'
         : 'success',
     body: {
-      ...placeOf(call),
+      project: call.projectPath,
+      group: mirroredIn(call.work),
       duration_ms: durationMs,
       ...(isError ? failureOf(end, call.redact, call.work) : resultOf(end, call.work)),
       ...(undo === undefined ? {} : { undo }),
       ...call.work?.found?.(),
     },
+    ...common(call, clock),
   }
 }
 
@@ -129,11 +132,7 @@ function common({ ticket, run, redact }: Call, clock: Clock): Omit<NewRecord, 'k
   }
 }
 
-/** Where it belongs: the project it works in, and the file of it that mirrors the record. */
-function placeOf({ projectPath, work }: Call): JsonObject {
-  return { project: projectPath, group: mirroredIn(work) }
-}
-
+/** The file of its project that mirrors the record. */
 function mirroredIn(work: Work | null): string {
   const [first] = work?.demands ?? []
   if (first?.op === 'spawn') return 'thread'

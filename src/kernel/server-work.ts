@@ -14,6 +14,7 @@ import type { Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
 import { liftAll, nextCommands, settleServer } from './server-secrets.ts'
 import { openServersFile } from './servers-file.ts'
+import { trustLaunches } from './trust-launches.ts'
 
 /** A person names a server in `mcp_registry.yaml`. What looks like a credential goes to the vault. */
 export async function addServerWork(
@@ -48,6 +49,7 @@ export async function addServerWork(
       for (const [secret, value] of lifted.secrets) await means.secrets.vault.set(secret, value)
       await write()
       const needs = await settleServer(name, names, lookup, { ticket, means })
+      if (to === 'project') await trustLaunches(lookup, ticket.caller, means, serverId(name))
       const { projectPath } = lookup
       const isTrusted =
         to === 'user' || projectPath === null || (await means.chain.judge.isTrusted(projectPath))

@@ -3,15 +3,14 @@ import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import { keepAll } from '../shared/redact.ts'
 import { definitionDiff } from '../spaces/definitions/definition-changes.ts'
-import { realPathOf } from '../spaces/disk.ts'
 import type { Item } from '../spaces/item.ts'
-import { launchIdentity } from '../spaces/launch-identity.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Server } from '../spaces/listed.ts'
 import type { CatalogTool } from '../store/catalog.ts'
 import { assertPerson } from './assert-person.ts'
 import type { Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
+import { trustLaunches } from './trust-launches.ts'
 
 type TrustServerWish = Extract<Wish, { kind: 'trust_server' }>
 
@@ -23,7 +22,7 @@ export async function trustServerWork(
   means: Means,
 ): Promise<Work> {
   assertPerson(ticket, 'trust')
-  const { store, clock, chain } = means
+  const { store, chain } = means
   const { server, tool } = await serverIn(wish.name, lookup)
   const { item, key } = server
   const { trust } = await chain.resolver.plan(item, lookup)
@@ -55,19 +54,10 @@ export async function trustServerWork(
     }),
     warnings: [],
     async perform() {
-      const project = isLaunchNew && lookup.projectPath !== null ? realPathOf(lookup.projectPath) : null
-      if (project !== null) {
-        await store.trust.trustLaunch({
-          project,
-          server: item.id,
-          identity: key,
-          kept_at: new Date(clock.now()).toISOString(),
-          kept_by: ticket.caller.principal,
-        })
-      }
+      if (isLaunchNew) await trustLaunches(lookup, ticket.caller, means, item.id)
       for (const { name, pin } of waiting) await store.catalog.approve(key, name, pin)
       lookup.freshen(true)
-      const what = [...(project === null ? [] : ['how it is started']), ...waiting.map(({ name }) => name)]
+      const what = [...(isLaunchNew ? ['how it is started'] : []), ...waiting.map(({ name }) => name)]
       return {
         data: {
           output: what.length === 0 ? `Nothing of "${server.name}" waits` : `Trusted: ${what.join(', ')}`,
@@ -136,11 +126,4 @@ function launchOf({ manifest: { config, executor } }: Item): JsonObject {
 
 function namesIn(value: JsonValue | undefined): readonly string[] {
   return isJsonObject(value) ? Object.keys(value) : []
-}
-
-/** The servers that come with a project, as they would be started now. */
-export async function launchesOf(lookup: Lookup): Promise<readonly { server: string; identity: string }[]> {
-  await lookup.syncIndex()
-  const servers = (await lookup.servers()).filter(({ item }) => item.space === 'project')
-  return servers.map(({ item }) => ({ server: item.id, identity: launchIdentity(item) }))
 }

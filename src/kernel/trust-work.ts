@@ -4,15 +4,16 @@ import { realPathOf } from '../spaces/disk.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
-import { launchesOf } from './trust-server-work.ts'
+import { trustLaunches } from './trust-launches.ts'
 
 /** A person lets the items of a project run, or no longer. It is one decision, on record, for the folder itself. */
 export async function trustWork(
   { project, isRevoked }: Extract<Wish, { kind: 'trust' }>,
   lookup: Lookup,
   { caller }: Ticket,
-  { store, clock }: Means,
+  means: Means,
 ): Promise<Work> {
+  const { store, clock } = means
   // A folder that is gone can still be on the list, and another may come to stand in its place.
   const path = realPathOf(project) ?? (isRevoked ? project : null)
   if (path === null) {
@@ -42,13 +43,7 @@ export async function trustWork(
       if (isRevoked) await store.trust.revokeProject(path)
       else {
         await store.trust.trustProject({ path, trusted_at, trusted_by: caller.principal })
-        for (const launch of await launchesOf(lookup))
-          await store.trust.trustLaunch({
-            project: path,
-            ...launch,
-            kept_at: trusted_at,
-            kept_by: caller.principal,
-          })
+        await trustLaunches(lookup, caller, means)
       }
       lookup.freshen(true)
       return {

@@ -79,10 +79,12 @@ export function readArguments<T extends MetaTool>(tool: T, given: unknown): Argu
       `Cannot read the arguments of ${tool}: ${size} bytes are more than ${LIMITS.requestBytes}`,
     )
   }
-  const parsed = ARGUMENTS[tool].safeParse(given ?? {}, IN_WORDS)
+  const schema = ARGUMENTS[tool]
+  const parsed = schema.safeParse(given ?? {})
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema of this very tool parsed it
   if (parsed.success) return parsed.data as Arguments<T>
-  throw wrongArguments(tool, parsed.error.issues)
+  // Only now: with words of its own a schema reads ten times as slowly.
+  throw wrongArguments(tool, schema.safeParse(given ?? {}, IN_WORDS).error?.issues ?? [])
 }
 
 function wrongArguments(tool: MetaTool, issues: readonly z.core.$ZodIssue[]): KiwiError {

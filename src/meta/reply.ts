@@ -19,7 +19,8 @@ export function successReply(data: JsonObject, stamp: Stamp, warnings: readonly 
 /** The answer of a call that went through the gate. */
 export function outcomeReply(outcome: Outcome, stamp: Stamp): Reply {
   const { status, data, itemId, action, chain, warnings } = outcome
-  const metadata = { ...stamp, executor_chain: chain, item_id: itemId, action }
+  const { call_id, duration_ms } = stamp
+  const metadata = { call_id, duration_ms, executor_chain: chain, item_id: itemId, action }
   return { status, data, error: null, metadata: withWarnings(metadata, warnings) }
 }
 

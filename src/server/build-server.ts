@@ -12,6 +12,8 @@ import { systemClock } from '../shared/clock.ts'
 import type { Reply } from '../shared/reply.ts'
 import type { TaskRows } from '../store/tasks.ts'
 import { createAsking } from './ask-client.ts'
+import type { CallParams } from './call-lane.ts'
+import { offerLane } from './call-lane.ts'
 import { abilitiesOf } from './client-abilities.ts'
 import { createRoot } from './client-root.ts'
 import { deferred } from './deferred.ts'
@@ -86,14 +88,10 @@ export function buildServer(endpoint: Endpoint): McpServerFactory {
     server.setRequestHandler('tools/call', ({ params }, ctx) =>
       deferred({ ctx, principal: endpoint.principal, respond: (same) => respond(params, same) }, tasks),
     )
+    if (era === 'legacy') offerLane(server, respond)
     tasks.attach(server, endpoint.principal)
     return server
   }
-}
-
-interface CallParams {
-  readonly name: string
-  readonly arguments?: Record<string, unknown> | undefined
 }
 
 type Answer = CallToolResult | InputRequiredResult

@@ -1,15 +1,25 @@
-import { pipeline } from 'node:stream'
 import type { McpServerFactory } from '@modelcontextprotocol/server'
-import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
-import { strictLines } from './strict-lines.ts'
+import { McpServer } from '@modelcontextprotocol/server'
+import { serveStdio } from '@modelcontextprotocol/server/stdio'
+import type { CallLane } from './call-lane.ts'
+import { laneOf } from './call-lane.ts'
+import { lineTransport } from './line-transport.ts'
 
 /** Speaks the protocol on standard input and output, in whichever era the client opens. */
 export function openStdio(build: McpServerFactory): { close(): Promise<void> } {
-  const { stdin, stdout } = process
-  const lines = strictLines(({ id, ...error }) =>
-    stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id: id ?? null, error })}\n`),
+  let lane: CallLane | null = null
+  const transport = lineTransport(
+    process.stdin,
+    process.stdout,
+    (message, answer) => lane?.take(message, answer) ?? false,
   )
-  // However the input ends, the transport sees its lines end and closes.
-  pipeline(stdin, lines, () => undefined)
-  return serveStdio(build, { transport: new StdioServerTransport(lines, stdout) })
+  process.stdin.once('close', () => lane?.close())
+  return serveStdio(
+    async (context) => {
+      const built = await build(context)
+      if (context.era === 'legacy') lane = laneOf(built instanceof McpServer ? built.server : built)
+      return built
+    },
+    { transport },
+  )
 }

@@ -12,7 +12,8 @@ export const keepAll: Redact = (value) => value
 
 /** The one after the other. */
 export function redactBoth(first: Redact, then: Redact): Redact {
-  return first === keepAll ? then : (value, isCut) => then(first(value, isCut), isCut)
+  if (first === keepAll || first === then) return then
+  return (value, isCut) => then(first(value, isCut), isCut)
 }
 
 /** Shorter values would turn ordinary text into marks. */

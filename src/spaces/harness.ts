@@ -37,24 +37,27 @@ export interface Harness extends HarnessSource {
 
 const FILE = join('config', 'agent_harness.yaml')
 
-export function harnessSources(
-  { builtinFolder, machineHarness, userSpace }: HarnessPlaces,
-  projects: readonly string[],
-): readonly HarnessSource[] {
+export function harnessSources(places: HarnessPlaces, projects: readonly string[]): readonly HarnessSource[] {
+  const { builtinFolder, machineHarness, userSpace } = places
   return [
     { place: 'builtin', path: join(builtinFolder, FILE), within: null },
     { place: 'machine', path: machineHarness, within: null },
     { place: 'user', path: join(userSpace, FILE), within: null },
     ...decidingFolders(projects, userSpace).map((within) => {
-      return { place: 'project', path: join(within, '.ai', FILE), within } as const
+      return { place: 'project', path: fileOf(within), within } as const
     }),
   ]
+}
+
+/** The file that decides about a folder. */
+export function fileOf(folder: string): string {
+  return join(folder, '.ai', FILE)
 }
 
 /** Every project and all that it lies in, the nearest last: who works in a part is bound by what is said of the whole. */
 function decidingFolders(projects: readonly string[], userSpace: string): readonly string[] {
   const named = projects.map((project) => realPathOf(project) ?? project)
-  const folders = new Set(named.flatMap((project) => [...foldersAbove(project), project]))
+  const folders = new Set(named.flatMap(foldersTo))
   const own = realPathOf(userSpace)
   return Array.from(folders).filter((folder) => {
     const root = join(folder, '.ai')
@@ -64,9 +67,10 @@ function decidingFolders(projects: readonly string[], userSpace: string): readon
   })
 }
 
-function foldersAbove(folder: string): readonly string[] {
+/** It and all above it, from the top. */
+export function foldersTo(folder: string): readonly string[] {
   const above = dirname(folder)
-  return above === folder ? [] : [...foldersAbove(above), above]
+  return above === folder ? [folder] : [...foldersTo(above), folder]
 }
 
 /**
@@ -80,7 +84,8 @@ export function harnessStamp({ path }: HarnessSource): string | null {
     if (folder === undefined) return isAbsent(dirname(dirname(path))) ? null : 'nowhere'
     const [stat, misnamed] = [path, misspelt(path)].map((name) => lstatSync(name, { throwIfNoEntry: false }))
     if (stat === undefined && misnamed === undefined) return isAbsent(dirname(path)) ? null : 'nowhere'
-    return `${stat?.mtimeMs}:${stat?.size}:${stat?.ino}${misnamed === undefined ? '' : ':misnamed'}`
+    const said = stat === undefined ? '' : `${stat.mtimeMs}:${stat.ctimeMs}:${stat.size}:${stat.ino}`
+    return `${said}${misnamed === undefined ? '' : ':misnamed'}`
   } catch (error) {
     return errnoOf(error)
   }
@@ -92,7 +97,7 @@ function isAbsent(folder: string): boolean {
   return statSync(folder, { throwIfNoEntry: false }) !== undefined
 }
 
-function misspelt(path: string): string {
+export function misspelt(path: string): string {
   return path.replace(/\.yaml$/, '.yml')
 }
 

@@ -1,14 +1,10 @@
-import { KiwiError, messageOf } from '../shared/errors.ts'
+import { KiwiError } from '../shared/errors.ts'
 import { serverName } from '../shared/groups.ts'
 import type { ItemRef } from '../shared/ids.ts'
 import { ItemName } from '../shared/ids.ts'
-import { canonicalJson, sha256 } from '../shared/json.ts'
 import type { Listing } from '../store/catalog.ts'
-import type { IndexEntry, IndexedSpace } from '../store/store.ts'
 import type { Overrides } from './definitions/overrides.ts'
 import { readOverrides } from './definitions/overrides.ts'
-import { toIndexEntry } from './describe.ts'
-import type { Fault } from './file-space.ts'
 import type { Item } from './item.ts'
 import { launchIdentity } from './launch-identity.ts'
 import { listedItem } from './listed-item.ts'
@@ -33,15 +29,6 @@ export interface Listed {
   /** The server that this name, or the one in front of its first dot, stands for. */
   serverFor(name: string): Promise<Server | null>
   listing(key: string): Promise<Listing | null>
-  /** Makes the search index equal to what these servers list. */
-  sync(servers: readonly Server[]): Promise<Indexed>
-}
-
-/** What the index holds now. */
-export interface Indexed {
-  readonly places: readonly IndexedSpace[]
-  /** What could not be read, or put into it. */
-  readonly faults: readonly Fault[]
 }
 
 interface ListedMeans {
@@ -50,7 +37,7 @@ interface ListedMeans {
 }
 
 export function openListed(shelf: Shelf, { findServer, findFile }: ListedMeans): Listed {
-  const { catalog, index } = shelf.store
+  const { catalog } = shelf.store
 
   const serverFor = async (given: string): Promise<Server | null> => {
     const [spoken = ''] = given.split('.')
@@ -92,17 +79,6 @@ export function openListed(shelf: Shelf, { findServer, findFile }: ListedMeans):
     return [...found.values()][0] ?? null
   }
 
-  const entriesOf = async (server: Server, revision: string): Promise<readonly IndexEntry[]> => {
-    const at = (await listing(server.key))?.listed_at ?? 0
-    const tools = await catalog.tools(server.key)
-    const names = new Set(tools.filter(({ state }) => state !== 'missing').map(({ name }) => name))
-    const items = tools.flatMap((tool) => {
-      const item = listedItem(tool, server, at, names)
-      return item === null ? [] : [{ item, path: tool.name }]
-    })
-    return Promise.all(items.map(({ item, path }) => toIndexEntry(item, path, revision)))
-  }
-
   return {
     serverFor,
     listing,
@@ -112,24 +88,6 @@ export function openListed(shelf: Shelf, { findServer, findFile }: ListedMeans):
       if (dot < 0) return name.includes('_') ? alias(name, isListedOnly) : null
       const server = await serverFor(name)
       return server === null ? null : toolOf(server, name.slice(dot + 1), isListedOnly)
-    },
-    async sync(servers) {
-      const places: IndexedSpace[] = []
-      const faults: Fault[] = []
-      for (const server of servers) {
-        const place: IndexedSpace = { space: 'mcp', root: rootOf(server) }
-        const revision = await catalog.revision(server.key)
-        if (revision === null) continue
-        places.push(place)
-        if ((await index.stampOf(place)) === revision) continue
-        try {
-          await index.replace(place, await entriesOf(server, revision))
-        } catch (error) {
-          const reason = `what "${server.name}" lists is not found: ${messageOf(error)}`
-          faults.push({ path: server.item.path ?? server.item.id, reason })
-        }
-      }
-      return { places, faults }
     },
   }
 }
@@ -144,12 +102,6 @@ function toServer(item: Item): Server | null {
   if (manifest.enabled === false || id.includes('.')) return null
   const overrides = readOverrides(id, manifest.config)
   return { item, name: serverName(id), key: launchIdentity(item), overrides }
-}
-
-/** Where what it lists is indexed: shown otherwise, it is found otherwise. */
-function rootOf({ key, item }: Server): string {
-  const { tools } = item.manifest.config
-  return tools === undefined ? key : `${key}:${sha256(canonicalJson(tools)).slice(0, 16)}`
 }
 
 /** `mcp_shell` is never meant by `shell`, which is ours. */

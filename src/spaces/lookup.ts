@@ -11,10 +11,12 @@ import type { Fault, FileSpace } from './file-space.ts'
 import { findAmong } from './find-among.ts'
 import { createServers } from './find-servers.ts'
 import type { Item } from './item.ts'
-import type { Indexed, Listed, Server } from './listed.ts'
+import type { Listed, Server } from './listed.ts'
 import { openListed } from './listed.ts'
 import type { Shelf } from './shelf.ts'
 import { prefetch } from './shelf.ts'
+import type { Indexed } from './sync-listed.ts'
+import { syncListed } from './sync-listed.ts'
 
 /** All spaces as one project sees them, in the one order of finding: project, user, builtin, registry. */
 export interface Lookup {
@@ -116,11 +118,10 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
       }),
     async executorOf({ manifest: { executor }, space: own }) {
       if (executor === null) return null
-      // What a server lists stands on that server, wherever it lies.
-      if (own === 'mcp')
-        return among([{ name: ItemName.parse(executor), category: null, version: null }], ['mcp'])
-      const below = spaces.filter(({ space }) => SPACES.indexOf(space) >= SPACES.indexOf(own))
       const refs = [{ name: executor, category: null, version: null }]
+      // What a server lists stands on that server, wherever it lies.
+      if (own === 'mcp') return among(refs, ['mcp'])
+      const below = spaces.filter(({ space }) => SPACES.indexOf(space) >= SPACES.indexOf(own))
       return findAmong(below, shelf, { refs, itemTypes: TOOL_IN_THE_WIDE_SENSE })
     },
     broken: (ref, itemType, source) =>
@@ -136,7 +137,7 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
       for (const space of spaces) await space.catchUp()
       freshen()
       const faults = await sync()
-      const upstreams = await listed.sync(await servers())
+      const upstreams = await syncListed(await servers(), shelf.store)
       return { faults: [...faults, ...upstreams.faults], places: [...roots, ...upstreams.places] }
     },
   }

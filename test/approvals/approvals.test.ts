@@ -5,7 +5,7 @@ import { decide } from '../../src/kernel/policy/decide.ts'
 import type { Reply } from '../../src/shared/reply.ts'
 import { field, textField } from '../fixtures/field.ts'
 import type { Asking } from '../fixtures/asking.ts'
-import { openAsking, writeAsking } from '../fixtures/asking.ts'
+import { openAsking, writeAsking, yesTo } from '../fixtures/asking.ts'
 
 let asking: Asking
 beforeEach(async () => {
@@ -76,16 +76,10 @@ describe('a call that a layer asks about', () => {
   })
 
   test('APR-01: so is a tool whose library was changed', async () => {
-    const { temp, kiwi } = asking
+    const { temp, kiwi, client } = asking
     temp.write('tools/lib/part.py', 'WORD = "one"\n')
     temp.write('tools/imports.py', '"""Says a word."""\nfrom lib.part import WORD\nprint(WORD)\n')
     writeAsking(temp.config.userSpace, ['imports'])
-    const client = {
-      principal: 'tester',
-      session: 's',
-      kind: 'agent',
-      defaultProject: () => Promise.resolve(temp.project),
-    } as const
     const run = (): Promise<Reply> =>
       kiwi.call('execute', { item_type: 'tool', action: 'run', item_id: 'imports' }, client)
     const waiting = await run()
@@ -193,13 +187,7 @@ describe('a call that a layer asks about', () => {
       fix: { call: 'execute', arguments: { item_id: 'careful', parameters: { a: 'one' } } },
     })
     const args = refused.error?.fix.arguments
-    const { kiwi, temp } = asking
-    const client = {
-      principal: 'tester',
-      session: 'session-1',
-      kind: 'agent',
-      defaultProject: () => Promise.resolve(temp.project),
-    } as const
+    const { kiwi, client } = asking
     expect(await kiwi.call('execute', args, client)).toMatchObject({ status: 'success' })
     expect((await kiwi.call('execute', args, client)).status).toBe('approval_required')
     expect(asking.ran()).toBe(1)
@@ -252,22 +240,9 @@ describe('who answers', () => {
             .error?.code,
         ).toMatch(/^UNKNOWN_ACTION|^UNKNOWN_ITEM_TYPE|^NOT_FOUND/)
     const { mac } = await kiwi.questions.find(id)
-    const answer = {
-      approval: id,
-      seen: mac,
-      decision: 'approve',
-      scope: 'once',
-      reason: null,
-      parameters: null,
-    } as const
-    const wish = { kind: 'decide', answer: { ...answer, channel: 'terminal' } } as const
+    const wish = { kind: 'decide', answer: yesTo(id, mac) } as const
     const act = { wish: () => wish, operation: 'approve', subject: id }
-    const agent = {
-      principal: 'tester',
-      session: 'session-1',
-      kind: 'agent',
-      defaultProject: () => Promise.resolve(null),
-    } as const
+    const agent = { ...asking.client, defaultProject: () => Promise.resolve(null) }
     expect((await kiwi.act(act, agent)).error?.code).toBe('PERMISSION_DENIED')
     expect((await asking.decide(waiting, { channel: 'key' }, 'tester')).error?.code).toBe('PERMISSION_DENIED')
     expect((await asking.decide(waiting, { channel: 'client' }, 'other')).error?.code).toBe(

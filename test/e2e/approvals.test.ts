@@ -152,6 +152,7 @@ describe('the command line', () => {
     )
     expect((await kiwi(place, ['approvals', id.slice(0, 5)])).stderr).toContain('NOT_FOUND')
     expect((await kiwi(place, ['approvals'])).stderr).toContain('Nothing waits')
+    expect((await kiwi(place, ['approvals', '--grants'])).stderr).toContain('Nothing is allowed for a whole')
     expect((await kiwi(place, ['approvals', '--all'])).stdout).toContain(id)
   }, 60_000)
 

@@ -1,18 +1,9 @@
-import {
-  chmodSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { dirname, join } from 'node:path'
+import { chmodSync, existsSync, lstatSync, readFileSync, readdirSync, statSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Reply } from '../../src/shared/reply.ts'
 import { field, listField } from '../fixtures/field.ts'
+import { putFile } from '../fixtures/put-file.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
 import { openTempKiwi, resultsOf } from '../temp-kiwi.ts'
 
@@ -23,10 +14,7 @@ beforeAll(async () => {
 afterAll(() => temp.close())
 
 const at = (...path: readonly string[]): string => join(temp.project, ...path)
-const file = (path: string, content: string | Uint8Array): void => {
-  mkdirSync(dirname(at(path)), { recursive: true })
-  writeFileSync(at(path), content)
-}
+const file = (path: string, content: string | Uint8Array): void => putFile(at(path), content)
 const use = (tool: string, parameters: object): Promise<Reply> => temp.run(`filesystem.${tool}`, parameters)
 const outputOf = ({ data }: Reply): unknown => field(data, 'output')
 const refused = (code: string, message: string): object => ({ status: 'error', error: { code, message } })

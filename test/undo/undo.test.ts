@@ -1,19 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import {
-  chmodSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  readlinkSync,
-  rmSync,
-} from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
 import { statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Reply } from '../../src/shared/reply.ts'
 import { field, listField, textField } from '../fixtures/field.ts'
+import { putFile } from '../fixtures/put-file.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
 import { BASH, openTempKiwi } from '../temp-kiwi.ts'
 
@@ -24,11 +16,7 @@ beforeEach(async () => {
 afterEach(() => temp.close())
 
 const at = (path: string): string => join(temp.project, path)
-function put(path: string, text: string | Uint8Array, mode = 0o644): void {
-  mkdirSync(dirname(at(path)), { recursive: true })
-  writeFileSync(at(path), text)
-  chmodSync(at(path), mode)
-}
+const put = (path: string, text: string | Uint8Array, mode = 0o644): void => putFile(at(path), text, mode)
 
 /** Everything below the project but what Kiwi saves of results. */
 function state(): readonly string[] {

@@ -35,6 +35,7 @@ async function served(
   writeServers(temp, 'user', { acme: { ...server.entry, description: 'Says words', ...more } })
   return server
 }
+const words = (count: number): string => Array.from({ length: count }, (_, at) => `word${at}`).join(' ')
 const idsOf = (reply: Reply): readonly string[] => resultsOf(reply).map(({ id }) => id)
 const warningsOf = ({ metadata }: Reply): readonly string[] => metadata.warnings ?? []
 const loadServer = (more: object = {}): Promise<Reply> =>
@@ -111,6 +112,7 @@ describe('search', () => {
   })
 
   test('M7: what fits far less than the best of them is not found by its words', async () => {
+    const words = (count: number): string => Array.from({ length: count }, (_, at) => `word${at}`).join(' ')
     const tools = Array.from({ length: 8 }, (_, at) => ({
       name: `other_${at}`,
       description: 'Knows nothing of it',
@@ -120,8 +122,8 @@ describe('search', () => {
       ...tools,
       {
         name: 'x',
-        description: 'word '.repeat(400),
-        inputSchema: { type: 'object', properties: { a: { description: `${'word '.repeat(200)} invoice` } } },
+        description: words(400),
+        inputSchema: { type: 'object', properties: { a: { description: `${words(200)} invoice` } } },
       },
     ])
     await listed('in:mcp')

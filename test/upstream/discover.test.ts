@@ -112,7 +112,7 @@ describe('T14: discover', () => {
     expect(said(reply)).toEqual({ ...NONE, created: 1 })
     expect(reply.metadata.warnings).toEqual(
       expect.arrayContaining([
-        expect.stringContaining('odd name'),
+        expect.stringContaining('"#2" of "acme" cannot be used'),
         expect.stringContaining('"b" is left out'),
       ]),
     )

@@ -82,6 +82,21 @@ test('N17: what a person trusted the project with is what its servers may start,
   expect(await temp.run('acme.echo', { text: 'hi' })).toMatchObject({ status: 'success' })
 })
 
+test('N17: what a person writes into the project by kiwi add is their own word', async () => {
+  const server = await project(true)
+  writeServers(temp, 'project', { acme: server.entry })
+  await temp.run('acme.echo', { text: 'a' })
+  const { command, args } = server.entry
+  const entry = { command, args: [...args, '--mine'] }
+  const act = {
+    wish: () => ({ kind: 'add_server', name: 'acme', entry, to: 'project' }) as const,
+    operation: 'server.add',
+    subject: 'acme',
+  }
+  expect(await temp.kiwi.act(act, person(temp))).toMatchObject({ status: 'success' })
+  expect(await temp.run('acme.echo', { text: 'b' })).toMatchObject({ status: 'success' })
+})
+
 test('N17: a value of a variable is no other command, and what a person configured for themselves is not asked about', async () => {
   const server = await project(true)
   writeServers(temp, 'project', { acme: { ...server.entry, env: { MODE: 'a' } } })

@@ -74,8 +74,9 @@ const SERVERS: Readonly<Record<string, RealServer>> = {
   supabase: {
     package: '@supabase/mcp-server-supabase',
     args: [
-      ...['--access-token', 'none', '--api-url', 'http://127.0.0.1:9'],
-      ...['--features', 'account,database,debugging,development,functions,branching,storage'],
+      '--access-token=none',
+      '--api-url=http://127.0.0.1:9',
+      '--features=account,database,debugging,development,functions,branching,storage',
     ],
     tools: 31,
     protocol: '2026-07-28',

@@ -3,7 +3,15 @@ import type { Policy, PolicyOf } from './policy.ts'
 /** A file of a project that has bound it, and is no longer there, is a fault: what is gone never opens anything. */
 export function withKeptHarness(policyOf: PolicyOf): PolicyOf {
   const known = new Map<string, Set<string>>()
-  const checked = (place: string, policy: Policy): Policy => {
+  const last = new Map<string, { readonly given: Policy; readonly found: Policy }>()
+  const checked = (place: string, given: Policy): Policy => {
+    const before = last.get(place)
+    if (before?.given === given) return before.found
+    const found = check(place, given)
+    last.set(place, { given, found })
+    return found
+  }
+  const check = (place: string, policy: Policy): Policy => {
     const files = policy.files.filter((file) => file.place === 'project').map(({ path }) => path)
     const before = known.get(place)
     if (before === undefined && files.length === 0) return policy

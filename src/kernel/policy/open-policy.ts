@@ -1,3 +1,5 @@
+import type { Glance } from '../../spaces/harness-glance.ts'
+import { harnessGlance } from '../../spaces/harness-glance.ts'
 import type { HarnessPlaces, HarnessSource } from '../../spaces/harness.ts'
 import { harnessSources, harnessStamp, readHarness } from '../../spaces/harness.ts'
 import { realPathOf } from '../../spaces/disk.ts'
@@ -23,29 +25,41 @@ interface Where {
   readonly sessionProject: string | null
 }
 
+interface Kept {
+  readonly stamps: string
+  /** Whether it can still be believed; null where only a whole look tells. */
+  readonly glance: Glance | null
+  readonly policy: Policy | Promise<Policy>
+}
+
 const MOST_KEPT = 200
 
 /** What was decided is read when a file changed, and at hand otherwise. */
 export function openPolicy(means: PolicyMeans): PolicyOf {
-  const kept = new Map<string, { readonly stamps: string; readonly policy: Policy | Promise<Policy> }>()
+  const kept = new Map<string, Kept>()
   const build = createBuild(means)
   return (projectPath, session = null) => {
     const sessionProject = session === projectPath ? null : session
     const key = `${projectPath ?? ''}\0${sessionProject ?? ''}`
+    const known = kept.get(key)
+    if (known?.glance?.() === true) return known.policy
     const projects = [sessionProject, projectPath].filter((path) => path !== null)
+    const glance = harnessGlance(means.places, projects)
     const sources = harnessSources(means.places, projects)
     const found = sources.map(harnessStamp)
     const stamps = found.join(' ')
-    const known = kept.get(key)
-    if (known?.stamps === stamps) return known.policy
+    if (known?.stamps === stamps) {
+      kept.set(key, { ...known, glance })
+      return known.policy
+    }
     const building = build(
       sources.filter((_, at) => found[at] !== null),
       { projectPath, sessionProject },
     )
     if (kept.size >= MOST_KEPT) kept.clear()
-    kept.set(key, { stamps, policy: building })
+    kept.set(key, { stamps, glance, policy: building })
     building.then(
-      (policy) => kept.set(key, { stamps, policy }),
+      (policy) => kept.set(key, { stamps, glance, policy }),
       () => kept.delete(key),
     )
     return building

@@ -140,25 +140,25 @@ const SENDS = ['POST', 'PUT', 'PATCH', 'DELETE']
 
 /** `<read resource="..."/>`, `<write .../>` and `<execute .../>`: by the kind of resource. */
 export function resourceRow(element: PermissionElement, resource: string, context: RowContext): Granted {
-  switch (element.name) {
-    case 'read':
-      return readRow(element, resource, context)
-    case 'write':
-      return writeRow(element, resource, context)
-    default:
-      return executeRow(element, resource, context)
-  }
-}
-
-function readRow(element: PermissionElement, resource: string, context: RowContext): Granted {
+  const { name } = element
+  if (name !== 'read' && name !== 'write') return executeRow(element, resource, context)
   switch (resource) {
     case 'filesystem':
     case 'fs':
     case 'files':
-      return files('read', listOf(element, 'path', 'paths'), context)
+      return files(name, listOf(element, 'path', 'paths'), context)
     case 'network':
     case 'api':
-      return network(listOf(element, 'endpoint', 'domains', 'hosts'), ASKS)
+      return network(listOf(element, 'endpoint', 'domains', 'hosts'), name === 'read' ? ASKS : SENDS)
+    case 'registry':
+      return kiwiUse([name === 'read' ? 'load' : 'publish'])
+    default:
+      return name === 'read' ? readRow(element, resource) : { unmapped: 'there is no such resource to write' }
+  }
+}
+
+function readRow(element: PermissionElement, resource: string): Granted {
+  switch (resource) {
     case 'env': {
       const names = listOf(element, 'var', 'name')
       return names === null ? { unmapped: 'it names no variable' } : { grants: [], secrets: names }
@@ -182,26 +182,8 @@ function readRow(element: PermissionElement, resource: string, context: RowConte
     // A run knows its own session without a grant.
     case 'session':
       return { grants: [] }
-    case 'registry':
-      return kiwiUse(['load'])
     default:
       return { unmapped: 'there is no such resource to read' }
-  }
-}
-
-function writeRow(element: PermissionElement, resource: string, context: RowContext): Granted {
-  switch (resource) {
-    case 'filesystem':
-    case 'fs':
-    case 'files':
-      return files('write', listOf(element, 'path', 'paths'), context)
-    case 'network':
-    case 'api':
-      return network(listOf(element, 'endpoint', 'domains', 'hosts'), SENDS)
-    case 'registry':
-      return kiwiUse(['publish'])
-    default:
-      return { unmapped: 'there is no such resource to write' }
   }
 }
 

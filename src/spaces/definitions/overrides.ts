@@ -40,7 +40,7 @@ export interface Overrides {
   warnings(listed: readonly JsonObject[]): readonly string[]
 }
 
-export interface Overridden {
+interface Overridden {
   readonly name: string
   readonly definition: JsonObject
 }

@@ -50,6 +50,23 @@ test('H7: what comes while the store is locked is written together once it is fr
   expect(await journal.verify()).toMatchObject({ records: 5, brokenAt: null })
 })
 
+test('AUD-08: two that write in turn make one chain, also after a record was refused', async () => {
+  const journals = [(await place.open()).journal, (await place.open()).journal]
+  for (const round of [1, 2, 3]) {
+    for (const [at, journal] of journals.entries()) {
+      const [first, second] = [sampleRecord(`${round}${at}a`), sampleRecord(`${round}${at}b`)]
+      await journal.append([first, second], 'normal')
+      await expect(journal.append([first], 'normal')).rejects.toMatchObject({ code: 'CONFLICT' })
+    }
+  }
+  const [journal] = journals
+  expect(await journal?.verify()).toMatchObject({ records: 12, brokenAt: null })
+  const records = (await journal?.read({ limit: 20, after: 0 })) ?? []
+  expect(records.map(({ call_id }) => call_id).join(' ')).toBe(
+    '10a 10b 11a 11b 20a 20b 21a 21b 30a 30b 31a 31b',
+  )
+})
+
 test('AUD-04: what cannot be written is told to every caller, and later records are written again', async () => {
   const { journal } = await place.open({ busyLimit: 20 })
   const raw = await place.raw()

@@ -5,7 +5,7 @@ import type { Claim } from '../approvals.ts'
 import type { Journal, JournalRecord, NewRecord } from '../store.ts'
 import { createUseUp, isUsedUp } from './use-approval.ts'
 import type { Connection } from './connection.ts'
-import { isDuplicate } from './failure.ts'
+import { isDuplicate, isPlaceTaken } from './failure.ts'
 import { GENESIS, hashBody, hashOf } from './links.ts'
 import { readRow } from './rows.ts'
 
@@ -32,6 +32,7 @@ export function createAppender(
   let waiting: Rider[] = []
   let rows = 0
   let flushing: Promise<void> | null = null
+  let end: End | null = null
 
   const flush = async (): Promise<void> => {
     while (waiting.length > 0) {
@@ -50,8 +51,9 @@ export function createAppender(
     try {
       const placed = await connection.write(() => {
         for (const { claim } of riders) if (claim !== undefined) useUp(claim)
-        return write(entries)
+        return write(entries, end)
       }, sync)
+      end = placed.at(-1) ?? end
       let from = 0
       for (const rider of riders) rider.resolve(placed.slice(from, (from += rider.entries.length)))
     } catch (error) {
@@ -127,28 +129,67 @@ function storable(text: string): string {
   return /[\uD800-\uDFFF\0]/.test(text) ? text.replace(/\p{Surrogate}|\0/gu, '\uFFFD') : text
 }
 
+/** Of the chain, as it was left here. No two records have one place, so what others wrote since is noticed. */
+interface End {
+  readonly seq: number
+  readonly hash: string
+}
+
 /** The place in the chain is taken under the lock, so several processes make one chain. */
-function createWriter(connection: Connection): (entries: readonly Entry[]) => readonly JournalRecord[] {
+function createWriter(
+  connection: Connection,
+): (entries: readonly Entry[], end: End | null) => readonly JournalRecord[] {
   const selectLast = connection.prepare('SELECT seq, hash FROM journal ORDER BY seq DESC LIMIT 1')
   const insert = connection.prepare(
     `INSERT INTO journal (seq, kind, call_id, session, principal, operation, tool, status, wall, salt, body,
        body_hash, prev_hash, hash, mono, parent_session)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
-  return (entries) => {
-    const last = selectLast.get()
-    let { seq, hash: prev_hash } = last === undefined ? { seq: 0, hash: GENESIS } : readRow(LastRow, last)
-    return entries.map(({ record, salt, body, body_hash }): JournalRecord => {
-      seq += 1
-      const prev = prev_hash
-      const hash = hashOf({ ...record, seq, prev_hash, body_hash })
-      const { kind, call_id, session, principal, operation, tool, status, wall, mono, parent_session } =
-        record
-      const said = [kind, call_id, session, principal, operation, tool, status, wall] as const
-      insert.run(seq, ...said, salt, body, body_hash, prev_hash, hash, mono, parent_session)
-      prev_hash = hash
-      return { ...record, seq, prev, hash }
+  const place = ({ record, salt, body, body_hash }: Entry, { seq: last, hash: prev }: End): JournalRecord => {
+    const { kind, call_id, session, principal, operation, tool, status, wall, mono, parent_session } = record
+    const seq = last + 1
+    const hash = hashOf({ seq, prev_hash: prev, body_hash, ...record })
+    insert.run(
+      seq,
+      kind,
+      call_id,
+      session,
+      principal,
+      operation,
+      tool,
+      status,
+      wall,
+      salt,
+      body,
+      body_hash,
+      prev,
+      hash,
+      mono,
+      parent_session,
+    )
+    return { seq, prev, hash, ...record }
+  }
+  const placeAll = (entries: readonly Entry[], from: End): readonly JournalRecord[] => {
+    let end = from
+    return entries.map((entry) => {
+      const placed = place(entry, end)
+      end = placed
+      return placed
     })
+  }
+  const lastOf = (): End => {
+    const row = selectLast.get()
+    return row === undefined ? { seq: 0, hash: GENESIS } : readRow(LastRow, row)
+  }
+  return (entries, end) => {
+    if (end === null) return placeAll(entries, lastOf())
+    try {
+      return placeAll(entries, end)
+    } catch (error) {
+      // Taken by another process: nothing of this is written yet.
+      if (!isPlaceTaken(error)) throw error
+      return placeAll(entries, lastOf())
+    }
   }
 }
 

@@ -35,13 +35,13 @@ export function createConnection(database: Database, means: ConnectionMeans): Co
   const patiently = async <T>(attempt: () => T): Promise<T> => {
     const start = clock.monotonic()
     for (;;) {
+      await sleep(Math.random() * LONGEST_PAUSE)
       try {
         return attempt()
       } catch (error) {
         if (!isBusy(error)) throw error
         if (clock.monotonic() - start >= busyLimit) throw gaveUp(file, busyLimit, error)
       }
-      await sleep(Math.random() * LONGEST_PAUSE)
     }
   }
   const track = async <T>(attempt: () => T): Promise<T> => {
@@ -49,6 +49,12 @@ export function createConnection(database: Database, means: ConnectionMeans): Co
       throw new KiwiError('STORE_UNAVAILABLE', `Cannot use the store "${file}": it is closed`, {
         hint: 'Send the call again when Kiwi runs again',
       })
+    }
+    try {
+      // Nearly always nobody else holds the lock.
+      return attempt()
+    } catch (error) {
+      if (!isBusy(error)) throw error
     }
     const work = patiently(attempt)
     underWay.add(work)

@@ -40,11 +40,13 @@ export async function openDatabase(location: string, options: DatabaseOptions): 
   }
   const raw = guard(() => new DatabaseSync(location, { timeout: options.busyTimeout, defensive: true }))
   const compiled = new Map<string, StatementSyncInstance>()
-  const compile = (sql: string): StatementSyncInstance => {
+  const compile: Compile = (sql) => {
     if (!raw.isOpen) {
       throw new KiwiError('STORE_UNAVAILABLE', `Cannot use the store "${options.file}": it is closed`)
     }
-    const statement = compiled.get(sql) ?? raw.prepare(sql)
+    const known = compiled.get(sql)
+    if (known !== undefined) return known
+    const statement = raw.prepare(sql)
     compiled.set(sql, statement)
     return statement
   }
@@ -61,7 +63,7 @@ export async function openDatabase(location: string, options: DatabaseOptions): 
         all: (...values) => guard((): unknown[] => compile(sql).all(...bind(values))),
       }
     },
-    transaction: (work) => guard(() => transact(raw, work)),
+    transaction: (work) => guard(() => transact(raw, compile, work)),
     close() {
       // The package finalizes a statement when it is collected, and the file stays open as long: let go of all.
       compiled.clear()
@@ -71,6 +73,7 @@ export async function openDatabase(location: string, options: DatabaseOptions): 
 }
 
 type Guard = <T>(work: () => T) => T
+type Compile = (sql: string) => StatementSyncInstance
 
 /** The driver takes an object for named parameters and NaN for NULL: both would store something else in silence. */
 function bind(values: readonly unknown[]): unknown[] {
@@ -85,11 +88,11 @@ function toColumn(value: unknown): unknown {
   throw new KiwiError('INTERNAL', `Cannot store a value: a column cannot hold ${kind}`)
 }
 
-function transact<T>(raw: DatabaseSyncInstance, work: () => T): T {
-  raw.exec('BEGIN IMMEDIATE')
+function transact<T>(raw: DatabaseSyncInstance, compile: Compile, work: () => T): T {
+  compile('BEGIN IMMEDIATE').run()
   try {
     const result = work()
-    raw.exec('COMMIT')
+    compile('COMMIT').run()
     return result
   } catch (error) {
     // A full disk and some other faults have rolled back by themselves.

@@ -37,6 +37,11 @@ export function isDuplicate(error: unknown): boolean {
   return error instanceof KiwiError && UNIQUE.includes(Number(error.details['errcode']))
 }
 
+/** A row with the same number stands already. */
+export function isPlaceTaken(error: unknown): boolean {
+  return error instanceof KiwiError && error.details['errcode'] === PRIMARY_KEY
+}
+
 const BUSY = 5
 const LOCKED = 6
 const READONLY = 8
@@ -46,8 +51,8 @@ const FULL = 13
 const CANTOPEN = 14
 const CONSTRAINT = 19
 const NOTADB = 26
-/** Unique index, primary key. */
-const UNIQUE = [2067, 1555]
+const PRIMARY_KEY = 1555
+const UNIQUE = [2067, PRIMARY_KEY]
 
 /** The low byte is the kind; the bytes above it only refine it. */
 function primaryCode(error: unknown): number {

@@ -1,0 +1,67 @@
+import type { Readable, Writable } from 'node:stream'
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
+import { parseJSONRPCMessage } from '@modelcontextprotocol/server'
+import type { MessageFault } from './read-message.ts'
+import { idOf, invalidRequest } from './read-message.ts'
+import { strictLines } from './strict-lines.ts'
+
+/** Takes a message before the SDK sees it; false leaves it to the SDK. */
+export type Shortcut = (message: unknown, answer: (message: object) => void) => boolean
+
+/** One message a line. What is none is answered with what is wrong with it. */
+export function lineTransport(input: Readable, output: Writable, shortcut: Shortcut): Transport {
+  let isClosed = false
+  const write = (message: object): boolean => output.write(`${JSON.stringify(message)}\n`)
+  const refuse = ({ id, ...error }: MessageFault): void => {
+    write({ jsonrpc: '2.0', id: id ?? null, error })
+  }
+  const take = (value: unknown): MessageFault | null => {
+    if (shortcut(value, write)) return null
+    const message = messageOf(value)
+    if (message === null) return invalidRequest('The request is no JSON-RPC message', idOf(value))
+    transport.onmessage?.(message)
+    return null
+  }
+  const close = (): void => {
+    if (isClosed) return
+    isClosed = true
+    input.off('data', read).pause()
+    transport.onclose?.()
+  }
+  const read = strictLines(take, refuse)
+  const transport: Transport = {
+    start() {
+      input
+        .on('data', read)
+        .once('end', close)
+        .once('error', (error) => {
+          transport.onerror?.(error)
+          close()
+        })
+      // Whoever does not read any more is gone; what is written later fails the same way.
+      output.on('error', (error) => {
+        if (!isClosed) transport.onerror?.(error)
+        close()
+      })
+      return Promise.resolve()
+    },
+    send(message) {
+      if (isClosed || write(message)) return Promise.resolve()
+      return new Promise((resolve) => output.once('drain', resolve))
+    },
+    close() {
+      close()
+      return Promise.resolve()
+    },
+  }
+  return transport
+}
+
+/** By the rules of whoever reads it next: what it drops, nobody would answer. */
+function messageOf(value: unknown): JSONRPCMessage | null {
+  try {
+    return parseJSONRPCMessage(value)
+  } catch {
+    return null
+  }
+}
