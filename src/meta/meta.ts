@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path'
-import type { Caller, Outcome, RelayOrder, Ticket, Wish } from '../kernel/call.ts'
+import type { Caller, Outcome, Ticket, Understood, Wish } from '../kernel/call.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import { asSpoken } from '../items/spoken-call.ts'
 import { understand } from '../items/understand.ts'
@@ -22,6 +22,8 @@ import type { MetaCall, Workplace } from './context.ts'
 import { help } from './help.ts'
 import type { Loaded } from './load.ts'
 import { load, loadForCopy } from './load.ts'
+import type { RelayRequest } from './relay.ts'
+import { relayRecord } from './relay.ts'
 import type { Stamp } from './reply.ts'
 import { cleanReply, errorReply, outcomeReply, successReply } from './reply.ts'
 import { search } from './search.ts'
@@ -51,11 +53,6 @@ export interface Meta {
   readonly release: Kernel['release']
   /** What waits under this id. */
   question(approvalId: string): ReturnType<Kernel['questions']['find']>
-}
-
-export interface RelayRequest extends Omit<RelayOrder, 'server'> {
-  /** As people say it. */
-  readonly server: string
 }
 
 export interface RollbackOrder {
@@ -92,30 +89,28 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
     return () => ({ call_id: callId, duration_ms: Math.round(clock.monotonic() - started) })
   }
   const clean = (reply: Reply): Reply => cleanReply(reply, kernel.redact)
-  const act: Meta['act'] = async (asked, client, signal) => {
-    const { wish, operation, subject, parameters = {}, projectPath, isDryRun = false } = asked
-    const ticket: Ticket = {
-      callId: ids(),
-      operation,
-      subject: subject.slice(0, 256),
-      parameters,
-      caller: callerOf(client),
-      ...(signal === undefined ? {} : { signal }),
-    }
+  const admit = async (ticket: Ticket, meant: () => Promise<Understood>): Promise<Reply> => {
     const stamp = stampOf(ticket)
     try {
-      const outcome = await kernel.admit(ticket, async () => {
+      return clean(outcomeReply(await kernel.admit(ticket, meant), stamp()))
+    } catch (error) {
+      return clean(errorReply(error, stamp()))
+    }
+  }
+  const act: Meta['act'] = ({ wish, projectPath, isDryRun = false, ...asked }, client, signal) => {
+    const { operation, subject, parameters = {} } = asked
+    const more = { caller: callerOf(client), ...(signal === undefined ? {} : { signal }) }
+    return admit(
+      { callId: ids(), operation, subject: subject.slice(0, 256), parameters, ...more },
+      async () => {
         const understood = wish()
         const lookup =
           projectPath === undefined
             ? atDefault(spaces, await client.defaultProject())
             : spaces.at(projectPath)
         return { wish: understood, lookup, sessionProject: lookup.projectPath, isDryRun }
-      })
-      return clean(outcomeReply(outcome, stamp()))
-    } catch (error) {
-      return clean(errorReply(error, stamp()))
-    }
+      },
+    )
   }
   return {
     async call(name, given, client, signal) {
@@ -134,61 +129,51 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
       }
     },
     act,
-    trust: (projectPath, isRevoked, client) =>
-      act(
-        {
-          wish: () => ({ kind: 'trust', project: projectPath, isRevoked }),
-          operation: isRevoked ? 'trust.revoke' : 'trust',
-          subject: projectPath,
-          // One that is gone can still be taken off the list.
-          projectPath: isRevoked ? null : projectPath,
-        },
-        client,
-      ),
+    trust: (projectPath, isRevoked, client) => act(trustAct(projectPath, isRevoked), client),
     question: (approvalId) => kernel.questions.find(approvalId),
     onNotice: (listener) => kernel.onNotice(listener),
     release: (key) => kernel.release(key),
-    async relay({ server, ...order }, client, signal) {
-      const { method, params } = order
-      const { _meta: _, arguments: given, ...others } = params
-      const tool = method === 'tools/call' && typeof params['name'] === 'string' ? `.${params['name']}` : ''
-      const ticket: Ticket = {
-        callId: ids(),
-        operation: `mcp.${(method ?? 'describe').slice(0, 64)}`,
-        subject: textOf(kernel.redact(server + tool)).slice(0, 256),
-        parameters: method === 'tools/call' ? given : others,
-        caller: callerOf(client),
-        ...(signal === undefined ? {} : { signal }),
-        ...talkOf(client),
-      }
-      const stamp = stampOf(ticket)
-      try {
-        const outcome = await kernel.admit(ticket, async () => ({
-          wish: { kind: 'relay', order: { ...order, server: parseItemRef(server) } },
+    relay: (request, client, signal) =>
+      admit(
+        {
+          callId: ids(),
+          ...relayRecord(request, kernel.redact),
+          caller: callerOf(client),
+          ...(signal === undefined ? {} : { signal }),
+          ...talkOf(client),
+        },
+        async () => ({
+          wish: { kind: 'relay', order: { ...request, server: parseItemRef(request.server) } },
           ...(await workplace(undefined, client, kernel, spaces)),
           isDryRun: false,
-        }))
-        return clean(outcomeReply(outcome, stamp()))
-      } catch (error) {
-        return clean(errorReply(error, stamp()))
-      }
-    },
-    rollback: (projectPath, { itemType, itemId, version, isDryRun }, client) =>
-      act(
-        {
-          wish: () => ({
-            kind: 'rollback',
-            ref: parseItemRef(itemId, version),
-            itemType: readItemType(itemType),
-          }),
-          operation: 'rollback',
-          subject: itemId,
-          parameters: { version },
-          projectPath,
-          isDryRun,
-        },
-        client,
+        }),
       ),
+    rollback: (projectPath, order, client) => act(rollbackAct(projectPath, order), client),
+  }
+}
+
+function trustAct(projectPath: string, isRevoked: boolean): Act {
+  return {
+    wish: () => ({ kind: 'trust', project: projectPath, isRevoked }),
+    operation: isRevoked ? 'trust.revoke' : 'trust',
+    subject: projectPath,
+    // One that is gone can still be taken off the list.
+    projectPath: isRevoked ? null : projectPath,
+  }
+}
+
+function rollbackAct(projectPath: string, { itemType, itemId, version, isDryRun }: RollbackOrder): Act {
+  return {
+    wish: () => ({
+      kind: 'rollback',
+      ref: parseItemRef(itemId, version),
+      itemType: readItemType(itemType),
+    }),
+    operation: 'rollback',
+    subject: itemId,
+    parameters: { version },
+    projectPath,
+    isDryRun,
   }
 }
 

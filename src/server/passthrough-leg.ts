@@ -1,6 +1,7 @@
 import type { Server } from '@modelcontextprotocol/server'
 import { z } from 'zod'
-import type { Client, RelayRequest } from '../meta/meta.ts'
+import type { Client } from '../meta/meta.ts'
+import type { RelayRequest } from '../meta/relay.ts'
 import { errorReply } from '../meta/reply.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'

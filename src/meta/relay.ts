@@ -1,0 +1,24 @@
+import type { RelayOrder, Ticket } from '../kernel/call.ts'
+import type { Redact } from '../shared/redact.ts'
+import { textOf } from '../shared/template.ts'
+
+/** A request of a client that sees one server whole. */
+export interface RelayRequest extends Omit<RelayOrder, 'server'> {
+  /** As people say it. */
+  readonly server: string
+}
+
+/** How a request that is passed on is recorded: by its method, without what goes along with every request. */
+export function relayRecord(
+  { server, method, params }: RelayRequest,
+  redact: Redact,
+): Pick<Ticket, 'operation' | 'subject' | 'parameters'> {
+  const { _meta: _, arguments: given, ...others } = params
+  const isCall = method === 'tools/call'
+  const tool = isCall && typeof params['name'] === 'string' ? `.${params['name']}` : ''
+  return {
+    operation: `mcp.${(method ?? 'describe').slice(0, 64)}`,
+    subject: textOf(redact(server + tool)).slice(0, 256),
+    parameters: isCall ? given : others,
+  }
+}
