@@ -260,6 +260,8 @@ describe('M1, M2: a server that is spoken to', () => {
   test('X1: whose headers hold a key needs no login', async () => {
     remote('keyed', { url: 'https://example.com/mcp', headers: { Authorization: 'Bearer open' } })
     expect((await upstreamOf('keyed')).server).toMatchObject({ login: null })
+    remote('keyed2', { url: 'https://example.com/mcp', auth: { type: 'api_key', key: 'open' } })
+    expect((await upstreamOf('keyed2')).server).toMatchObject({ login: null })
   })
 
   test('X5: is another one by command, arguments, folder, address or names, and not by values', async () => {

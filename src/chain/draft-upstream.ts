@@ -149,7 +149,7 @@ function draftRemote(
   }
   const terms = oauth === null ? null : renderTree(oauth, values)
   variables.assertPlaces(new URL(url).host)
-  const hasKey = oauth === null && 'authorization' in headers
+  const hasKey = oauth === null && (template.auth !== null || 'authorization' in headers)
   const login = hasKey
     ? null
     : { id, url, principal, terms: readTerms(id, isJsonObject(terms) ? terms : null) }

@@ -28,7 +28,7 @@ export function loginCommand(name: string, options: LoginOptions): Promise<numbe
     }
     const opensBrowser = options.browser !== false && canAsk()
     const reply = await session.act({
-      wish: () => ({ kind: 'login', ref: parseItemRef(name), principal, opensBrowser, show }),
+      wish: () => ({ kind: 'login', ref: parseItemRef(name), principal, page: { opensBrowser, show } }),
       operation: 'login',
       subject: name,
       parameters: { principal },
@@ -49,7 +49,7 @@ export function logoutCommand(name: string, options: LoginOptions): Promise<numb
   const { for: principal = '*', json = false } = options
   return withKiwi(options, async (session) => {
     const reply = await session.act({
-      wish: () => ({ kind: 'logout', ref: parseItemRef(name), principal }),
+      wish: () => ({ kind: 'login', ref: parseItemRef(name), principal, page: null }),
       operation: 'logout',
       subject: name,
       parameters: { principal },

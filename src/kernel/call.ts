@@ -143,11 +143,9 @@ export type Wish =
       readonly ref: ItemRef
       /** Whose calls may use it; `*` = everybody's. */
       readonly principal: string
-      readonly opensBrowser: boolean
-      /** Shows the person the page where they log in. */
-      readonly show: (address: string) => void
+      /** How the person comes to the page where they log in; null: the login is given back. */
+      readonly page: { readonly opensBrowser: boolean; readonly show: (address: string) => void } | null
     }
-  | { readonly kind: 'logout'; readonly ref: ItemRef; readonly principal: string }
   | { readonly kind: 'decide'; readonly answer: Answer }
   /** A request of a client that sees one server whole. */
   | { readonly kind: 'relay'; readonly order: RelayOrder }

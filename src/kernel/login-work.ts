@@ -1,6 +1,7 @@
 import type { Draft } from '../chain/draft.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
+import type { Watch } from '../shared/progress.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { assertPerson } from './assert-person.ts'
 import type { Ticket, Wish, Work } from './call.ts'
@@ -9,72 +10,76 @@ import { runDemands } from './run-demands.ts'
 import { linksOf, trustedPlan } from './run-work.ts'
 
 type LoginWish = Extract<Wish, { kind: 'login' }>
-type LogoutWish = Extract<Wish, { kind: 'logout' }>
 
-/** A person logs in to a server at an address, for their own calls or for everybody's. */
+/** A person logs in to a server at an address, for the calls of one caller or of everybody; or gives the login back. */
 export async function loginWork(
   wish: LoginWish,
   lookup: Lookup,
   ticket: Ticket,
   means: Means,
 ): Promise<Work> {
-  assertPerson(ticket, 'login')
+  const action = wish.page === null ? 'logout' : 'login'
+  assertPerson(ticket, action)
   const draft = await draftOf(wish, lookup, ticket, means)
-  const { principal, show, opensBrowser } = wish
+  const { plan, redact, warnings } = draft
+  const { id, manifest, space } = plan.item
+  const { principal, page } = wish
   return {
-    ...workOn(draft, 'login', { principal }, means),
+    item: { id, version: manifest.version, space },
+    action,
+    chain: linksOf(plan),
+    demands: [
+      { op: 'tool', id: 'kiwi-mcp', action },
+      ...runDemands(draft, means.own).filter(({ op }) => op === 'net'),
+    ],
+    isRepeatable: false,
+    isReadOnly: false,
+    parameters: { principal },
+    trust: plan.trust.level,
+    redact,
+    preview: () => ({ server: id, principal }),
+    warnings,
     async perform(watch) {
-      const order = { principal, show, opensBrowser }
-      const login = await means.chain.logins.logIn(draft, order, watch?.signal)
-      const { server, issuer, scope, expires_at, refresh_token } = login
-      const until = expires_at === null ? null : new Date(expires_at).toISOString()
-      const isRenewed = refresh_token !== null
-      return {
-        data: {
-          output: `Logged in to "${server}"`,
-          server,
-          principal,
-          issuer,
-          scope,
-          until,
-          is_renewed: isRenewed,
-        },
-        warnings: [],
-      }
+      const order = page === null ? null : { ...page, principal }
+      const data = await (order === null
+        ? logOut(draft, principal, means)
+        : logIn(draft, order, means, watch))
+      return { data, warnings: [] }
     },
   }
 }
 
-/** A person gives a login back. */
-export async function logoutWork(
-  wish: LogoutWish,
-  lookup: Lookup,
-  ticket: Ticket,
-  means: Means,
-): Promise<Work> {
-  assertPerson(ticket, 'logout')
-  const draft = await draftOf(wish, lookup, ticket, means)
-  const { principal } = wish
-  const { id } = draft.plan.item
+async function logIn(
+  draft: Draft,
+  order: Parameters<Means['chain']['logins']['logIn']>[1],
+  { chain }: Means,
+  watch: Watch = {},
+): Promise<JsonObject> {
+  const { server, principal, issuer, scope, ...login } = await chain.logins.logIn(draft, order, watch.signal)
+  const until = login.expires_at === null ? null : new Date(login.expires_at).toISOString()
+  const isRenewed = login.refresh_token !== null
   return {
-    ...workOn(draft, 'logout', { principal }, means),
-    async perform() {
-      if (await means.chain.logins.logOut(draft, principal)) {
-        return { data: { output: `Logged out of "${id}"`, server: id, principal }, warnings: [] }
-      }
-      throw new KiwiError('NOT_FOUND', `Cannot log out of "${id}": there is no login`, {
-        hint: 'A login for the calls of one caller is ended with --for',
-      })
-    },
+    output: `Logged in to "${server}"`,
+    server,
+    principal,
+    issuer,
+    scope,
+    until,
+    is_renewed: isRenewed,
   }
 }
 
-async function draftOf(
-  { ref }: LoginWish | LogoutWish,
-  lookup: Lookup,
-  ticket: Ticket,
-  means: Means,
-): Promise<Draft> {
+async function logOut(draft: Draft, principal: string, { chain }: Means): Promise<JsonObject> {
+  const { id } = draft.plan.item
+  if (await chain.logins.logOut(draft, principal)) {
+    return { output: `Logged out of "${id}"`, server: id, principal }
+  }
+  throw new KiwiError('NOT_FOUND', `Cannot log out of "${id}": there is no login`, {
+    hint: 'A login for the calls of one caller is ended with --for',
+  })
+}
+
+async function draftOf({ ref }: LoginWish, lookup: Lookup, ticket: Ticket, means: Means): Promise<Draft> {
   const { plan, spaceRoot } = await trustedPlan({ ref, itemType: 'mcp' }, lookup, means)
   return means.chain.draft(plan, {
     callId: ticket.callId,
@@ -85,29 +90,4 @@ async function draftOf(
     spaceRoot,
     isServerMeant: true,
   })
-}
-
-function workOn(
-  { plan, redact, warnings, ...draft }: Draft,
-  action: string,
-  parameters: JsonObject,
-  { own }: Means,
-): Omit<Work, 'perform'> {
-  const { id, manifest, space } = plan.item
-  return {
-    item: { id, version: manifest.version, space },
-    action,
-    chain: linksOf(plan),
-    demands: [
-      { op: 'tool', id: 'kiwi-mcp', action },
-      ...runDemands({ plan, redact, warnings, ...draft }, own).filter(({ op }) => op === 'net'),
-    ],
-    isRepeatable: false,
-    isReadOnly: false,
-    parameters,
-    trust: plan.trust.level,
-    redact,
-    preview: () => ({ server: id, ...parameters }),
-    warnings,
-  }
 }

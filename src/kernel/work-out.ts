@@ -10,7 +10,7 @@ import { eraseWork } from './erase-work.ts'
 import { grantWork, revokeGrantWork } from './grant-work.ts'
 import { importServersWork } from './import-servers-work.ts'
 import { importWork } from './import-work.ts'
-import { loginWork, logoutWork } from './login-work.ts'
+import { loginWork } from './login-work.ts'
 import type { Means } from './means.ts'
 import { relayWork } from './relay-work.ts'
 import { publishWork } from './publish-work.ts'
@@ -73,7 +73,7 @@ const PERSONS = [
   'erase',
 ] as const
 /** The same for servers. */
-const SERVERS = ['import_servers', 'add_server', 'remove_server', 'trust_server', 'login', 'logout'] as const
+const SERVERS = ['import_servers', 'add_server', 'remove_server', 'trust_server', 'login'] as const
 type ServersWish = Extract<Wish, { kind: (typeof SERVERS)[number] }>
 type PersonsWish = Extract<Wish, { kind: (typeof PERSONS)[number] }> | ServersWish
 
@@ -121,7 +121,5 @@ function workOfServer(wish: ServersWish, lookup: Lookup, ticket: Ticket, means: 
       return trustServerWork(wish, lookup, ticket, means)
     case 'login':
       return loginWork(wish, lookup, ticket, means)
-    case 'logout':
-      return logoutWork(wish, lookup, ticket, means)
   }
 }

@@ -61,9 +61,7 @@ const MOST_RENEWALS = 4
 export function openRemoteLine(remote: Remote, httpClient: HttpClient): RemoteLine {
   const { id, credential } = remote
 
-  const refused = ({ failure, error, status_code, headers }: HttpResult): KiwiError => {
-    const refusal = failure === 'status' ? refusalOf(status_code, headers, null) : null
-    if (refusal !== null && !hasKey(remote)) return askForLogin(id, refusal)
+  const refused = ({ failure, error, status_code }: HttpResult): KiwiError => {
     const known = errorOf({ failure: failure ?? 'protocol', error: '' }, { status_code })
     return new KiwiError(known.code, inWords(id, error ?? 'it gave no answer'), {
       details: known.details,
@@ -96,8 +94,7 @@ export function openRemoteLine(remote: Remote, httpClient: HttpClient): RemoteLi
           return
         } catch (error) {
           const refusal = refusalIn(error, sent)
-          if (refusal === null || count === MOST_RENEWALS) throw worded(id, error)
-          if (credential === undefined) throw hasKey(remote) ? worded(id, error) : askForLogin(id, refusal)
+          if (credential === undefined || refusal === null || count === MOST_RENEWALS) throw worded(id, error)
           await credential.renew(refusal)
         }
       }
@@ -105,7 +102,10 @@ export function openRemoteLine(remote: Remote, httpClient: HttpClient): RemoteLi
   }
 }
 
-/** Tries again with what a renewal gave, as long as the server asks for one. `attempt` gets the Authorization header. */
+/**
+ * Tries again with what a renewal gave, as long as the server asks for one. `attempt` gets the Authorization header, and
+ * gives a refusal back only where there is a credential to be renewed.
+ */
 export async function withLogin<T>(
   { id, credential }: Remote,
   attempt: (sent: string | null) => Promise<T | Refusal>,
@@ -113,7 +113,7 @@ export async function withLogin<T>(
   for (let count = 0; ; count++) {
     const got = await attempt((await credential?.header()) ?? null)
     if (!isRefusal(got)) return got
-    if (credential === undefined || count === MOST_RENEWALS) throw askForLogin(id, got)
+    if (credential === undefined || count === MOST_RENEWALS) throw loginRequired(id, 'it takes no login')
     await credential.renew(got)
   }
 }
@@ -163,16 +163,6 @@ export function refusalIn(error: unknown, sent: string | null): Refusal | null {
   if (!(error instanceof KiwiError)) return null
   const { status_code: status, headers } = error.details
   return typeof status === 'number' ? refusalOf(status, isObject(headers) ? headers : {}, sent) : null
-}
-
-/** A key of the server's own config is what it refused; a login would change nothing. */
-function hasKey({ headers }: Remote): boolean {
-  return Object.keys(headers).some((name) => name.toLowerCase() === 'authorization')
-}
-
-function askForLogin(id: string, { status, challenge }: Refusal): KiwiError {
-  const why = status === 401 ? 'it wants to know who calls' : 'the login does not reach so far'
-  return loginRequired(id, why, { status_code: status, ...(challenge === '' ? {} : { challenge }) })
 }
 
 const PASSING: ReadonlySet<number> = new Set([408, 429, 502, 503, 504])

@@ -62,7 +62,7 @@ function open(remote: Remote, httpClient: HttpClient): Promise<WebSocketSession>
     try {
       return await httpClient.websocket({ url, headers, timeoutMs: startupMs }, OPTIONS)
     } catch (error) {
-      const refusal = refusalIn(error, sent)
+      const refusal = remote.credential === undefined ? null : refusalIn(error, sent)
       if (refusal === null) throw worded(id, error)
       return refusal
     }

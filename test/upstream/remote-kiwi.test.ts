@@ -80,8 +80,7 @@ describe('a server that wants a login', () => {
           kind: 'login',
           ref: parseItemRef('acme'),
           principal: '*',
-          opensBrowser: false,
-          show: (address) => void agree(address),
+          page: { opensBrowser: false, show: (address) => void agree(address) },
         }),
         operation: 'login',
         subject: 'acme',
@@ -123,7 +122,7 @@ describe('a server that wants a login', () => {
     const temp = await start(server)
     const reply = await temp.kiwi.act(
       {
-        wish: () => ({ kind: 'logout', ref: parseItemRef('acme'), principal: '*' }),
+        wish: () => ({ kind: 'login', ref: parseItemRef('acme'), principal: '*', page: null }),
         operation: 'logout',
         subject: 'acme',
       },

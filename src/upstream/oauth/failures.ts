@@ -5,15 +5,10 @@ export function mismatch(id: string, reason: string, cause?: unknown): KiwiError
   return new KiwiError('OAUTH_MISMATCH', `Cannot log in to "${id}": ${reason}`, { cause })
 }
 
-export function loginRequired(
-  id: string,
-  reason: string,
-  details: Readonly<Record<string, unknown>> = {},
-): KiwiError {
+export function loginRequired(id: string, reason: string): KiwiError {
   // The command stands in the message too: not everybody who passes it on passes the hint on.
   return new KiwiError('LOGIN_REQUIRED', `Cannot use "${id}": ${reason} (kiwi login ${id})`, {
     hint: `Ask the person to run kiwi login ${id}`,
-    details,
   })
 }
 
