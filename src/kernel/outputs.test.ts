@@ -3,6 +3,7 @@ import { existsSync, linkSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, r
 import { rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { OutputSettings } from '../config/config.ts'
 import { systemClock } from '../shared/clock.ts'
@@ -28,8 +29,16 @@ const open = (settings: Partial<OutputSettings> = {}): Outputs =>
     userSpace: join(folder, 'user'),
     clock: { ...systemClock, now: () => now },
   })
-const save = (outputs: Outputs, output: string, at: string | null = project): Promise<readonly string[]> =>
-  outputs.begin('a_tool', at).save({ output })
+const save = async (
+  outputs: Outputs,
+  output: string,
+  at: string | null = project,
+): Promise<readonly string[]> => {
+  const warnings = await outputs.begin('a_tool', at).save(() => ({ output }))
+  // Behind the reply, in the next turn at the latest.
+  await turn()
+  return warnings
+}
 const place = (root = join(project, '.ai')): string => join(root, 'outputs/tools/a_tool')
 const saved = (root?: string): readonly string[] =>
   readdirSync(place(root))
@@ -58,6 +67,20 @@ describe('L6: the newest results of a tool', () => {
     for (const outputs of two) outputs.close()
     expect(saved()).toHaveLength(10)
     expect(readdirSync(place())).toHaveLength(10)
+  })
+
+  test('no reply waits for the disk where it went well before, and what then fails is told with the next', async () => {
+    const outputs = open()
+    await save(outputs, 'first')
+    const begun = outputs.begin('a_tool', project)
+    expect(await begun.save(() => ({ output: 'second' }))).toEqual([])
+    expect(saved()).toHaveLength(1)
+    outputs.close()
+    expect(new Set(saved().map(read))).toEqual(new Set([{ output: 'first' }, { output: 'second' }]))
+    rmSync(folder, { recursive: true })
+    writeFileSync(folder, 'no folder any more')
+    expect(await save(outputs, 'third')).toEqual([])
+    expect(await save(outputs, 'fourth')).toEqual([expect.stringContaining('could not be saved')])
   })
 
   test('a longer result before leaves nothing in a shorter one after', async () => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { closeSync, constants, fstatSync, ftruncateSync, linkSync, openSync, readdirSync } from 'node:fs'
 import { renameSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate as turn } from 'node:timers/promises'
 import type { OutputSettings } from '../config/config.ts'
 import type { Clock } from '../shared/clock.ts'
 import { errnoOf, messageOf } from '../shared/errors.ts'
@@ -20,8 +20,11 @@ export interface Outputs {
 }
 
 interface PendingOutput {
-  /** Saves the record of the run; a warning says that it could not be saved. */
-  save(record: JsonObject): Promise<readonly string[]>
+  /**
+   * Saves the record of the run; a warning says that it could not be saved. Where that went well before, it is made and
+   * written a moment later, so that no reply waits for the disk; what then fails is told with the next one.
+   */
+  save(record: () => JsonObject): Promise<readonly string[]>
 }
 
 interface OutputMeans {
@@ -57,34 +60,65 @@ export function openOutputs({ settings: { keep, minBytes }, userSpace, clock }: 
     const key = `${projectPath ?? ''}\n${toolId}`
     const before = places.get(key)
     if (before !== undefined && clock.now() - before.at < LISTED_MS) return before.folders
-    const folders = setImmediate().then(() => foldersOf(toolId, projectPath, userSpace))
+    const folders = turn().then(() => foldersOf(toolId, projectPath, userSpace))
     if (places.size >= MOST_PLACES) places.clear()
     places.set(key, { at: clock.now(), folders })
     return folders
   }
+  /** Where the last save went well. */
+  const sound = new Set<string>()
+  const saveNow = (record: JsonObject, folders: readonly string[]): readonly string[] => {
+    let reason = ''
+    for (const folder of isWanted(record) ? folders : []) {
+      try {
+        saveIn(folder, JSON.stringify(record), listed(folder), { keep, now: clock.now() })
+        sound.add(folder)
+        return []
+      } catch (error) {
+        sound.delete(folder)
+        reason = messageOf(error)
+      }
+    }
+    return reason === '' ? [] : [`the output could not be saved: ${reason}`]
+  }
+  const later = createLater()
   return {
     begin(toolId, projectPath) {
-      const folders = placesOf(toolId, projectPath)
+      const finding = placesOf(toolId, projectPath)
       return {
         async save(record) {
-          let reason = ''
-          for (const folder of isWanted(record) ? await folders : []) {
-            try {
-              saveIn(folder, JSON.stringify(record), listed(folder), { keep, now: clock.now() })
-              return []
-            } catch (error) {
-              reason = messageOf(error)
-            }
-          }
-          return reason === '' ? [] : [`the output could not be saved: ${reason}`]
+          const folders = await finding
+          const [first] = folders
+          if (first === undefined || !sound.has(first)) return saveNow(record(), folders)
+          later.add(() => saveNow(record(), folders))
+          return []
         },
       }
     },
     close() {
+      later.finish()
       for (const folder of known.keys()) trim(folder)
     },
   }
 }
+
+/** Work that is done in order, behind what the loop is busy with; when there is much of it, at once. */
+function createLater(): { add(work: () => void): void; finish(): void } {
+  const waiting: (() => void)[] = []
+  const finish = (): void => {
+    for (const work of waiting.splice(0)) work()
+  }
+  return {
+    add(work) {
+      waiting.push(work)
+      if (waiting.length === 1) setImmediate(finish)
+      if (waiting.length >= MOST_WAITING) finish()
+    },
+    finish,
+  }
+}
+
+const MOST_WAITING = 16
 
 interface Listed {
   /** Oldest first; what this process saves is added. */
@@ -118,8 +152,7 @@ interface Bounds {
 }
 
 /**
- * Written beside its place first, hidden, so that nobody reads half of it. Without a pause: it is little work, and a
- * reply waits for it.
+ * Written beside its place first, hidden, so that nobody reads half of it. Without a pause: it is little work.
  */
 function saveIn(folder: string, text: string, saved: Saved[], { keep, now }: Bounds): void {
   const beside = join(folder, `.${randomUUID()}.tmp`)

@@ -29,8 +29,9 @@ export async function saveRun(
   const save = (
     error: JsonObject | null,
     { output = null, ...rest }: JsonObject,
-  ): Promise<readonly string[]> =>
-    pending.save({
+  ): Promise<readonly string[]> => {
+    const duration = clock.monotonic() - since
+    return pending.save(() => ({
       tool_id: plan.item.id,
       version: plan.item.manifest.version,
       call_id: callId,
@@ -41,10 +42,11 @@ export async function saveRun(
       error,
       metadata: {
         executor_chain: plan.chain,
-        duration_ms: Math.round(clock.monotonic() - since),
+        duration_ms: Math.round(duration),
         ...rest,
       },
-    })
+    }))
+  }
   try {
     const { data, warnings } = await perform()
     const said = warnings.length === 0 ? {} : { warnings }
