@@ -76,7 +76,8 @@ describe('T1: a tool of an MCP server', () => {
     ],
   ])('T1: what %s gives back becomes the result', async (name, data) => {
     tool(`own.${name}`, name)
-    expect((await temp.run(`own.${name}`)).data).toEqual(data)
+    const source = { server: expect.any(String), trust: 'untrusted' }
+    expect((await temp.run(`own.${name}`)).data).toEqual({ ...data, source })
   })
 
   test('T1: what it reports as failed has failed, in its own words', async () => {
