@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { readFile } from 'node:fs/promises'
 import { isJsonObject } from '../shared/json.ts'
+import { textOf } from '../shared/template.ts'
 import { parseDocument } from '../spaces/parse-document.ts'
 import type { Finding } from './finding.ts'
 import type { KnownServer } from './known-servers.ts'
@@ -42,6 +43,6 @@ function oldPackages({ name, words }: KnownServer, renamed: ReadonlyMap<string, 
 async function renamedPackages(path: string): Promise<ReadonlyMap<string, string>> {
   const { renamed } = await parseDocument(await readFile(path, 'utf8'), path)
   return new Map(
-    Object.entries(isJsonObject(renamed) ? renamed : {}).map(([old, name]) => [old, String(name)]),
+    Object.entries(isJsonObject(renamed) ? renamed : {}).map(([old, name]) => [old, textOf(name)]),
   )
 }

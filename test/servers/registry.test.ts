@@ -148,7 +148,7 @@ describe('M1: no value is shown', () => {
 })
 
 describe('M1: only a person changes the file', () => {
-  test('PRM-03: no tool writes it, and no action changes an entry', async () => {
+  test('FS-10: no tool writes it, and no action changes an entry', async () => {
     project('mcps:\n  a: {command: node}\n')
     const write = await temp.run('filesystem.write', { path: '.ai/config/mcp_registry.yaml', content: 'x' })
     expect(write.error).toMatchObject({ code: 'PERMISSION_DENIED' })
