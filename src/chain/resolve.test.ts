@@ -124,10 +124,10 @@ describe('C2: many at once', () => {
     for (const id of ids) await temp.publish(sampleItem(api(id)))
     await resolver.resolve(ref('http_test'), temp.lookup)
     temp.queries.length = 0
-    const plans = await resolver.resolveBatch([...ids, 'no_such'].map(ref), temp.lookup)
-    expect(temp.queries).toEqual([`nodes ${[...ids, 'no_such'].join()}`])
+    const plans = await resolver.resolveBatch([...ids, 'missing'].map(ref), temp.lookup)
+    expect(temp.queries).toEqual([`nodes ${[...ids, 'missing'].join()}`])
     expect(ids.map((id) => plans.get(id))).toMatchObject(ids.map((id) => ({ chain: [id, 'http_client'] })))
-    expect(plans.get('no_such')).toBeNull()
+    expect(plans.get('missing')).toBeNull()
   })
 
   test('what is kept is not asked for again', async () => {

@@ -96,7 +96,7 @@ function judge(key: string, values: readonly string[] = [], faultOf: FaultOf): r
 }
 
 const ACTIONS: ReadonlySet<string> = new Set(
-  'run create update delete publish sign copy rollback import undo trust approve deny notice grant grant.revoke secret.set secret.rm erase search load help sample'.split(
+  'run create update delete publish sign copy rollback import undo trust approve deny notice grant grant.revoke secret.set secret.rm erase search load help list discover login logout sample'.split(
     ' ',
   ),
 )

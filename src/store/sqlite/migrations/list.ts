@@ -11,7 +11,7 @@ import { undo } from './010-undo.ts'
 import { grants } from './011-grants.ts'
 import { catalog } from './012-catalog.ts'
 import { tasks } from './013-tasks.ts'
-import { launches } from './015-launches.ts'
+import { launches } from './014-launches.ts'
 
 /** In order: the n-th makes version n. What was released is never edited. */
 export const MIGRATIONS: readonly string[] = [
