@@ -1,6 +1,7 @@
 import type {
   McpRequestContext,
   McpServerFactory,
+  Result,
   Server,
   ServerContext,
   ServerEventBus,
@@ -12,6 +13,7 @@ import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import { createAsking } from './ask-client.ts'
 import type { Endpoint } from './build-server.ts'
+import { offerLane } from './call-lane.ts'
 import { abilitiesOf, declaredBy } from './client-abilities.ts'
 import { openParkedCalls } from './parked-calls.ts'
 import type { Answered } from './passthrough-answer.ts'
@@ -81,13 +83,17 @@ export function openPassthrough(endpoint: Endpoint, name: string): Passthrough {
     const shell = shellOf(described, leg)
     const { server } = shell
     let level: string | null = null
+    const respond = async (method: string, params: JsonObject, ctx: ServerContext): Promise<Result> =>
+      answerOf(method, await answer({ leg, described, server, method, params, ctx, level }))
     for (const method of methodsOf(described.capabilities, era)) {
-      server.setRequestHandler(method, { params: AsItIs }, async (params: unknown, ctx: ServerContext) => {
+      server.setRequestHandler(method, { params: AsItIs }, (params: unknown, ctx: ServerContext) => {
         const sent = isJsonObject(params) ? params : {}
         if (method === 'logging/setLevel' && typeof sent['level'] === 'string') level = sent['level']
-        return answerOf(method, await answer({ leg, described, server, method, params: sent, ctx, level }))
+        return respond(method, sent, ctx)
       })
     }
+    if (era === 'legacy' && 'tools' in described.capabilities)
+      offerLane(server, (params, ctx) => respond('tools/call', isJsonObject(params) ? params : {}, ctx))
     if (era === 'legacy')
       server.setNotificationHandler('notifications/roots/list_changed', () =>
         leg.forward('notifications/roots/list_changed'),
