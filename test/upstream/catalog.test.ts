@@ -35,7 +35,6 @@ async function served(
   writeServers(temp, 'user', { acme: { ...server.entry, description: 'Says words', ...more } })
   return server
 }
-const words = (count: number): string => Array.from({ length: count }, (_, at) => `word${at}`).join(' ')
 const idsOf = (reply: Reply): readonly string[] => resultsOf(reply).map(({ id }) => id)
 const warningsOf = ({ metadata }: Reply): readonly string[] => metadata.warnings ?? []
 const loadServer = (more: object = {}): Promise<Reply> =>
