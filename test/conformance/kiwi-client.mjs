@@ -92,20 +92,23 @@ const MOST_LOGINS = 5
 async function call(tool, args) {
   for (let logins = 0; ; logins++) {
     const reply = await kiwi.call(tool, args, agent)
-    process.stderr.write(
-      `${JSON.stringify([args.item_id, reply.status, reply.error, reply.metadata.warnings, reply.data?.tools?.length, reply.data?.output])}\n`,
-    )
+    process.stderr.write(`${args.item_id} ${reply.error?.message ?? reply.status}\n`)
     const said = [reply.error?.code, ...(reply.metadata.warnings ?? [])].join(' ')
     if (!/LOGIN_REQUIRED|kiwi login/.test(said) || logins === MOST_LOGINS) return reply
     await logIn()
   }
 }
 
-/** Arguments that a schema accepts. */
-function argumentsFor(schema) {
+/** Arguments that a schema accepts; a tool that wants a schema gets that of the first tool, as it was shown. */
+function argumentsFor(schema, [first]) {
   const values = { string: 'text', integer: 1, number: 1, boolean: true, array: [], object: {}, null: null }
   const entries = Object.entries(schema.properties ?? {})
-  return Object.fromEntries(entries.map(([name, { type }]) => [name, values[type] ?? 'text']))
+  return Object.fromEntries(
+    entries.map(([name, { type }]) => [
+      name,
+      name === 'schema' ? first.inputSchema : (values[type] ?? 'text'),
+    ]),
+  )
 }
 
 /** No schema of the suite lets a parameter be null: one that is not given is left out. */
@@ -117,12 +120,10 @@ const run = (name, parameters) =>
 
 try {
   const loaded = await call('load', { item_type: 'mcp', item_id: 'suite' })
+  const tools = loaded.data?.tools ?? []
   const calls =
     context.toolCalls ??
-    (loaded.data?.tools ?? []).map(({ name, inputSchema }) => ({
-      name,
-      arguments: argumentsFor(inputSchema),
-    }))
+    tools.map(({ name, inputSchema }) => ({ name, arguments: argumentsFor(inputSchema, tools) }))
   for (const { name, arguments: given } of calls) await run(name, withoutNulls(given))
 } finally {
   await kiwi.close()
