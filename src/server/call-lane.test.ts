@@ -41,7 +41,7 @@ beforeEach(async () => {
   offerLane(server, respond)
   lane = laneOf(server)
   const [up, down] = [new PassThrough(), new PassThrough()]
-  const shortcut = (message: unknown, answer: (message: object) => void): boolean => {
+  const shortcut = (message: unknown, answer: (message: object | null) => void): boolean => {
     const isTaken = lane?.take(message, answer) ?? false
     if (isTaken) taken.push(message)
     return isTaken

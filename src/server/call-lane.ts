@@ -17,8 +17,8 @@ export interface CallParams {
  * the SDK, whose own way takes several times as long. Everything else is left to the SDK.
  */
 export interface CallLane {
-  /** False for what is not taken. */
-  take(message: unknown, answer: (message: object) => void): boolean
+  /** False for what is not taken. A call that was cancelled is answered with null: nobody waits for it. */
+  take(message: unknown, answer: (message: object | null) => void): boolean
   /** Ends every call that runs. */
   close(): void
 }
@@ -28,7 +28,10 @@ const INTERNAL_ERROR = -32_603
 function openCallLane(server: Server, respond: Respond): CallLane {
   const running = new Map<string | number, AbortController>()
 
-  const run = async ({ id, params }: CallMessage, answer: (message: object) => void): Promise<void> => {
+  const run = async (
+    { id, params }: CallMessage,
+    answer: (message: object | null) => void,
+  ): Promise<void> => {
     const controller = new AbortController()
     running.set(id, controller)
     const { _meta: meta, ...given } = params
@@ -37,8 +40,7 @@ function openCallLane(server: Server, respond: Respond): CallLane {
       (error: unknown) => ({ error: errorOf(error) }),
     )
     running.delete(id)
-    // Who gave up hears nothing more.
-    if (!controller.signal.aborted) answer({ jsonrpc: '2.0', id, ...ended })
+    answer(controller.signal.aborted ? null : { jsonrpc: '2.0', id, ...ended })
   }
 
   return {

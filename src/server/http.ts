@@ -68,6 +68,7 @@ export async function openHttp(
     }
     const body = request.method === 'POST' ? await readBody(request) : { value: undefined }
     if ('refusal' in body) return refuse(response, body.refusal)
+    if (legacy.take(request, response, body.value)) return
     const isLegacy =
       request.method !== 'POST' ||
       (await isLegacyRequest(await toWebRequest(sdkRequest(request), body.value), body.value))

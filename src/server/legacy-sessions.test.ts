@@ -32,6 +32,7 @@ beforeEach(async () => {
   )
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await readBody(request)
+    if ('value' in body && sessions.take(request, response, body.value)) return
     const end = await sessions.handle(request, response, 'value' in body ? body.value : undefined)
     if (end !== 'answered') response.writeHead(499, end).end()
   }

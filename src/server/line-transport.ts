@@ -6,7 +6,7 @@ import { idOf, invalidRequest } from './read-message.ts'
 import { strictLines } from './strict-lines.ts'
 
 /** Takes a message before the SDK sees it; false leaves it to the SDK. */
-export type Shortcut = (message: unknown, answer: (message: object) => void) => boolean
+export type Shortcut = (message: unknown, answer: (message: object | null) => void) => boolean
 
 /** One message a line. What is none is answered with what is wrong with it. */
 export function lineTransport(input: Readable, output: Writable, shortcut: Shortcut): Transport {
@@ -16,7 +16,7 @@ export function lineTransport(input: Readable, output: Writable, shortcut: Short
     write({ jsonrpc: '2.0', id: id ?? null, error })
   }
   const take = (value: unknown): MessageFault | null => {
-    if (shortcut(value, write)) return null
+    if (shortcut(value, (answer) => answer !== null && write(answer))) return null
     const message = messageOf(value)
     if (message === null) return invalidRequest('The request is no JSON-RPC message', idOf(value))
     transport.onmessage?.(message)
