@@ -2,9 +2,9 @@ import type { ServerResponse } from 'node:http'
 
 /** Where one call is answered: as plain JSON, or as a stream of events once something has to be said before the answer. */
 export interface CallResponse {
-  say(message: object): void
+  readonly say: (message: object) => void
   /** Null: nobody waits for it. */
-  answer(message: object | null): void
+  readonly answer: (message: object | null) => void
 }
 
 export function callResponse(response: ServerResponse, session: string): CallResponse {
