@@ -100,7 +100,7 @@ function resultOf(tool: string, reply: Reply): CallToolResult {
   if (!TOOL_NAMES.has(tool))
     throw new ProtocolError(INVALID_PARAMS, reply.error?.message ?? 'Unknown tool', reply.error)
   return {
-    content: [{ type: 'text', text: JSON.stringify(reply, null, 2) }],
+    content: [{ type: 'text', text: JSON.stringify(reply) }],
     structuredContent: { ...reply },
     isError: reply.status === 'error',
   }

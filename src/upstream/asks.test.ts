@@ -94,8 +94,8 @@ describe('S12: what an upstream asks', () => {
 
   test('S12: while somebody is asked, the time of the call stands still', async () => {
     await temp.pid()
-    const ask: Ask = () => new Promise((resolve) => setTimeout(() => resolve({ roots: [] }), 600))
-    const result = await temp.call('asks', { method: 'roots/list' }, { ask, timeoutMs: 200 })
+    const ask: Ask = () => new Promise((resolve) => setTimeout(() => resolve({ roots: [] }), 3000))
+    const result = await temp.call('asks', { method: 'roots/list' }, { ask, timeoutMs: 1500 })
     expect(answered(result)).toEqual({ result: { roots: [] } })
   })
 
