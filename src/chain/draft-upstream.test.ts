@@ -238,6 +238,17 @@ describe('M1, M2: a server that is spoken to', () => {
     expect((await upstreamOf('paid')).identity).not.toContain(SECRET)
   })
 
+  test('X7: is worked out once for calls in a row, and anew when a grant goes', async () => {
+    remote('once', { url: 'https://example.com/mcp', headers: { 'X-Key': '${TOKEN}' } })
+    const { digest } = await temp.plan('once')
+    const grant = { tool: 'once', hash: digest, names: ['TOKEN'] }
+    temp.grants.push(grant)
+    const first = await upstreamOf('once')
+    expect((await upstreamOf('once')).server).toBe(first.server)
+    temp.grants.splice(temp.grants.indexOf(grant), 1)
+    await expect(upstreamOf('once')).rejects.toMatchObject({ code: 'SECRET_NOT_GRANTED' })
+  })
+
   test('X1: that asks for a login says so, and sends nothing for it yet', async () => {
     remote('login', { url: 'https://example.com/mcp', auth: { type: 'oauth', scopes: ['a'] } })
     expect((await upstreamOf('login')).server).toMatchObject({

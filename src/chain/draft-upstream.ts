@@ -54,7 +54,7 @@ type ServerDraft =
 
 type UpstreamPlan = Plan & { readonly effect: Extract<Effect, { kind: 'mcp' }> }
 
-interface Drafted {
+export interface DraftedUpstream {
   readonly effect: UpstreamDraft
   readonly hold: Hold | null
   readonly redact: Redact
@@ -66,7 +66,7 @@ export function draftUpstream(
   request: Request,
   means: DraftMeans,
   hold: Hold | null,
-): Drafted {
+): DraftedUpstream {
   const { server: template, isPerSession, ...effect } = plan.effect
   const items = effect.toolName === null ? plan.items : plan.items.slice(1)
   const [server] = items

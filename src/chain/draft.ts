@@ -16,7 +16,7 @@ import { withFloor } from './sandbox.ts'
 import { VOUCHED } from './trust.ts'
 import { renderRequest } from './render-request.ts'
 import type { UpstreamDraft } from './draft-upstream.ts'
-import { draftUpstream } from './draft-upstream.ts'
+import { keptUpstream } from './kept-upstream.ts'
 import type { LineDraft } from './shell/draft-line.ts'
 import { draftLine } from './shell/draft-line.ts'
 import { fillArguments } from '../spaces/definitions/overrides.ts'
@@ -59,7 +59,7 @@ export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draf
     return {
       ...base,
       parameters: filled(plan, plan.effect, parameters),
-      ...draftUpstream({ ...plan, effect: plan.effect }, request, means, serverHold(plan, request, means)),
+      ...keptUpstream(plan, request, means, serverHold(plan, request, means)),
     }
   const host = plan.effect.kind === 'http_client' ? literalHost(plan.effect.request.url) : null
   const variables = openVariables(
