@@ -117,4 +117,26 @@ describe('S12: what an upstream asks', () => {
     await expect(waiting).rejects.toMatchObject({ code: 'CANCELLED' })
     expect(signals[1]?.aborted).toBe(true)
   })
+
+  test('S12: a flood of questions is refused, and the call ends at its time', async () => {
+    let asked = 0
+    const ask: Ask = async () => {
+      asked += 1
+      return { roots: [] }
+    }
+    const flood = temp.call(
+      'floods',
+      { method: 'roots/list', count: 20_000 },
+      { ask, timeoutMs: 2000, isRepeatable: false },
+    )
+    await expect(flood).rejects.toMatchObject({ code: 'TIMEOUT' })
+    expect(asked).toBeLessThanOrEqual(64)
+    // Each has its answer, and nothing of it is left behind.
+    const answers = await temp.told('answered')
+    expect(answers).toHaveLength(20_000)
+    expect(answers).toContainEqual({
+      id: 'f1000',
+      error: { code: -32600, message: 'One call asks no more than 64 questions' },
+    })
+  })
 })

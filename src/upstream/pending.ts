@@ -26,9 +26,11 @@ export interface InFlight {
   readonly answer: Promise<JsonObject>
   readonly fail: (error: KiwiError) => void
   /** Called when it is over, however it ended. */
-  onEnd: (() => void) | null
+  readonly endings: Set<() => void>
   /** Questions of the upstream that whoever waits for it has not answered yet. */
   asking: number
+  /** All questions that were asked of it. */
+  questions: number
 }
 
 /** More would only wait. */
@@ -56,7 +58,7 @@ export function openPending(id: string): Pending {
       const end = (): void => {
         signal?.removeEventListener('abort', cancel)
         waiting.delete(number)
-        entry.onEnd?.()
+        for (const ending of entry.endings) ending()
       }
       const succeed = (result: JsonObject): void => {
         end()
@@ -86,8 +88,9 @@ export function openPending(id: string): Pending {
         fail,
         deadline,
         expire,
-        onEnd: null,
+        endings: new Set(),
         asking: 0,
+        questions: 0,
       }
       waiting.set(number, entry)
       return entry
