@@ -2,12 +2,12 @@ import type { Draft } from '../chain/draft.ts'
 import type { Performed } from '../chain/perform.ts'
 import { askedInRounds } from '../chain/input-rounds.ts'
 import { KiwiError } from '../shared/errors.ts'
-import { parseItemRef } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import type { Ask, Watch } from '../shared/progress.ts'
 import { redactBoth } from '../shared/redact.ts'
 import type { Lookup } from '../spaces/lookup.ts'
+import { notFound } from '../spaces/not-found.ts'
 import type { RelayOrder, Ticket, Wish, Work } from './call.ts'
 import { heldPaths } from './held-paths.ts'
 import type { Means } from './means.ts'
@@ -16,6 +16,7 @@ import { serverName } from '../shared/groups.ts'
 import { runDemands } from './run-demands.ts'
 import { runPreview } from './run-preview.ts'
 import { linksOf, trustedPlan } from './run-work.ts'
+import { listedOnly, refTo, relayServer } from './relay-server.ts'
 import { screenRun } from './screen-run.ts'
 import { shownTools } from './shown-tools.ts'
 
@@ -29,11 +30,14 @@ export async function relayWork(
   const { chain } = means
   const { projectPath } = lookup
   const called = order.method === 'tools/call' ? nameIn(order.params) : null
+  const server = await relayServer(order.server, lookup, means)
   const meant =
     called === null
-      ? ({ ref: order.server, itemType: 'mcp' } as const)
-      : ({ ref: parseItemRef(`${await nameOf(order, lookup)}.${called}`), itemType: 'tool' } as const)
-  const { plan, spaceRoot, policy, warnings } = await trustedPlan(meant, lookup, means, ticket)
+      ? ({ ref: refTo(server.item.id), itemType: 'mcp' } as const)
+      : ({ ref: refTo(`${server.name}.${called}`), itemType: 'tool' } as const)
+  const among = called === null ? lookup : listedOnly(lookup)
+  const { plan, spaceRoot, policy, warnings } = await trustedPlan(meant, among, means, ticket)
+  if (called !== null && plan.items[1]?.id !== server.item.id) throw notFound(meant.ref, 'tool')
   const given = order.params['arguments']
   const drafted = await chain.draft(plan, {
     callId: ticket.callId,
@@ -67,7 +71,7 @@ export async function relayWork(
     perform: (watch = {}) =>
       screenRun({ toolId: id, projectPath }, means, async () => {
         if (order.method !== 'tools/list') return passOn(draft, order, watch, means)
-        return shownTools(id, policy, { ticket, lookup, means })
+        return shownTools(server, policy, { ticket, lookup, means })
       }),
   }
 }
@@ -111,7 +115,9 @@ const refuseToAsk: Ask = ({ method }) => {
 /** What goes to the client as a part of the answer, or of a task, is held to the same as what is asked while a call waits. */
 async function guarded(result: JsonObject, from: string, ask: Ask): Promise<JsonObject> {
   const { inputRequests } = result
-  if (!isJsonObject(inputRequests)) return result
+  if (inputRequests === undefined) return result
+  if (!isJsonObject(inputRequests))
+    throw new KiwiError('TOOL_FAILED', `Cannot use "${from}": what it asks for cannot be read`)
   const passed: [string, JsonObject][] = []
   for (const [key, request] of Object.entries(inputRequests)) {
     const { method, params } = isJsonObject(request) ? request : {}
@@ -127,13 +133,6 @@ function asSaid(error: unknown): unknown {
   if (!(error instanceof KiwiError) || !isJsonObject(said)) return error
   const { code, message, hint, retryable, cause } = error
   return new KiwiError(code, message, { hint, retryable, cause, partial: { rpc_error: said } })
-}
-
-/** As its tools are called after it. */
-async function nameOf({ server }: RelayOrder, lookup: Lookup): Promise<string> {
-  lookup.freshen()
-  const item = await lookup.find(server, 'mcp')
-  return serverName(item?.id ?? server.name)
 }
 
 function nameIn({ name }: JsonObject): string {
