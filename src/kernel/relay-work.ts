@@ -2,14 +2,17 @@ import type { Draft } from '../chain/draft.ts'
 import type { Performed } from '../chain/perform.ts'
 import { askedInRounds } from '../chain/input-rounds.ts'
 import { KiwiError } from '../shared/errors.ts'
+import { allWithoutHidden } from '../shared/hidden.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import type { Ask, Watch } from '../shared/progress.ts'
 import { redactBoth } from '../shared/redact.ts'
+import type { Server } from '../spaces/listed.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { notFound } from '../spaces/not-found.ts'
 import type { RelayOrder, Ticket, Wish, Work } from './call.ts'
 import { heldPaths } from './held-paths.ts'
+import { othersOf } from './list-work.ts'
 import type { Means } from './means.ts'
 import type { Demand } from './policy/rule.ts'
 import { serverName } from '../shared/groups.ts'
@@ -70,7 +73,8 @@ export async function relayWork(
     warnings: [...plan.warnings, ...plan.trust.warnings, ...warnings, ...draft.warnings],
     perform: (watch = {}) =>
       screenRun({ toolId: id, projectPath }, means, async () => {
-        if (order.method !== 'tools/list') return passOn(draft, order, watch, means)
+        if (order.method !== 'tools/list')
+          return screened(server, order, { lookup, means }, () => passOn(draft, order, watch, means))
         return shownTools(server, policy, { ticket, lookup, means })
       }),
   }
@@ -84,6 +88,37 @@ function demandsOf(draft: Draft, { method }: RelayOrder, { own }: Means): readon
   const of = { server: serverName(draft.plan.item.id), tool: method ?? 'server/discover' }
   return [{ ...first, of, action: isListing ? 'list' : 'run' }, ...others]
 }
+
+/** What models read beside results, looked at each time it is said. */
+async function screened(
+  server: Server,
+  { method, params }: RelayOrder,
+  { lookup, means }: { readonly lookup: Lookup; readonly means: Means },
+  pass: () => Promise<Performed>,
+): Promise<Performed> {
+  const { relayScreen, log, store } = means
+  const { name, key } = server
+  relayScreen.assertShown({ server: name, key, method }, params)
+  const { data, warnings } = await pass()
+  if (method !== null && DATA.has(method)) return { data, warnings }
+  const said = { server: name, key, method, result: data }
+  const { result, warnings: left } = await relayScreen.screen(said, async () => ({
+    own: new Set(await store.catalog.names(key)),
+    others: await othersOf(server, lookup, means),
+  }))
+  for (const reason of left) log.warn('upstream.flagged', { server: name, reason })
+  return { data: result, warnings: [...warnings, ...left] }
+}
+
+/** What these bring is data, as it came: a file that is read may hold anything. */
+const DATA: ReadonlySet<string> = new Set([
+  'tools/call',
+  'resources/read',
+  'tasks/get',
+  'tasks/result',
+  'completion/complete',
+  'subscriptions/listen',
+])
 
 async function passOn(draft: Draft, order: RelayOrder, watch: Watch, { chain }: Means): Promise<Performed> {
   const { method, params } = order
@@ -132,7 +167,12 @@ function asSaid(error: unknown): unknown {
   const said = error instanceof KiwiError ? error.details['rpc_error'] : undefined
   if (!(error instanceof KiwiError) || !isJsonObject(said)) return error
   const { code, message, hint, retryable, cause } = error
-  return new KiwiError(code, message, { hint, retryable, cause, partial: { rpc_error: said } })
+  return new KiwiError(code, message, {
+    hint,
+    retryable,
+    cause,
+    partial: { rpc_error: allWithoutHidden(said) },
+  })
 }
 
 function nameIn({ name }: JsonObject): string {

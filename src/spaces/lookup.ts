@@ -112,21 +112,16 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
     async find(ref, itemType, source) {
       const itemTypes = itemType === 'tool' ? TOOL_IN_THE_WIDE_SENSE : [itemType]
       const item = await among(spellings(ref, itemType), itemTypes, source)
-      const refusal =
-        item === null || itemType !== 'tool' || source !== undefined ? null : await foreign(item, 'use')
+      if (itemType !== 'tool') return item
+      const refusal = item === null || source !== undefined ? null : await foreign(item, 'use')
       if (refusal !== null) throw refusal
-      if (item !== null || itemType !== 'tool') return item
+      if (item !== null) return item
       const other = await otherName(ref, (name) => among([{ ...ref, name, version: null }], ['mcp']))
       const found = other === null ? null : await among([other], itemTypes, source)
       if (found !== null) return found
       return source === undefined || source === 'mcp' ? listed.find(ref, source === 'mcp') : null
     },
-    standing: (name, itemType, source) =>
-      findAmong(spaces, shelf, {
-        refs: [{ name, category: null, version: null }],
-        itemTypes: itemType === 'knowledge' ? [itemType] : NOT_DOCUMENTS,
-        source,
-      }),
+    standing: (name, itemType, source) => findAmong(spaces, shelf, standingAt(name, itemType, source)),
     async executorOf({ manifest: { executor }, space: own }) {
       if (executor === null) return null
       const refs = [{ name: executor, category: null, version: null }]
@@ -135,12 +130,7 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
       const below = spaces.filter(({ space }) => SPACES.indexOf(space) >= SPACES.indexOf(own))
       return findAmong(below, shelf, { refs, itemTypes: TOOL_IN_THE_WIDE_SENSE })
     },
-    broken: (ref, itemType, source) =>
-      findBroken(
-        spaces.filter(({ space }) => source === undefined || space === source),
-        ref,
-        itemType,
-      ),
+    broken: (ref, itemType, source) => findBroken(spacesFrom(spaces, source), ref, itemType),
     versions: async (name) => (await shelf.store.registry.versions(name)).map(({ version }) => version),
     prefetch: (names) => prefetch(shelf, names),
     // A space that was never looked at would seem empty, and the index would be emptied with it.
@@ -152,6 +142,15 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
       return { faults: [...faults, ...upstreams.faults], places: [...roots, ...upstreams.places] }
     },
   }
+}
+
+function standingAt(name: ItemName, itemType: ItemType, source: SpaceName): Parameters<typeof findAmong>[2] {
+  const itemTypes = itemType === 'knowledge' ? [itemType] : NOT_DOCUMENTS
+  return { refs: [{ name, category: null, version: null }], itemTypes, source }
+}
+
+function spacesFrom(spaces: readonly FileSpace[], source?: SpaceName): readonly FileSpace[] {
+  return spaces.filter(({ space }) => source === undefined || space === source)
 }
 
 async function findBroken(
