@@ -99,7 +99,7 @@ export function openPending(id: string): Pending {
       const asked = waiting.get(answer.id)
       if (asked === undefined) return false
       if (answer.kind === 'result') asked.succeed(answer.result)
-      else asked.fail(answer.error === 'too_deep' ? tooDeep(id) : refused(id, answer.error))
+      else asked.fail(failureOf(id, answer.error))
       return true
     },
     loseAll(why, isTooLarge) {
@@ -149,6 +149,15 @@ export function lost(id: string, { why, isTooLarge, isRepeatable }: Loss): KiwiE
     `Cannot use "${id}": ${why}`,
     code === 'UPSTREAM_UNAVAILABLE' ? { hint: 'Send the call again: it is started anew' } : {},
   )
+}
+
+function failureOf(id: string, error: RpcError | 'too_deep' | 'too_much'): KiwiError {
+  if (error === 'too_much')
+    return new KiwiError(
+      'MESSAGE_TOO_LARGE',
+      `Cannot use "${id}": its answer holds more values than are taken`,
+    )
+  return error === 'too_deep' ? tooDeep(id) : refused(id, error)
 }
 
 function tooDeep(id: string): KiwiError {
