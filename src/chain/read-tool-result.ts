@@ -64,9 +64,13 @@ function saysMore(blocks: readonly JsonValue[], structured: JsonValue | undefine
   const text = plainText(only)
   if (text === null || others.length > 0) return true
   if (structured === undefined || text === structured) return false
+  // To read what is long only to compare it would hold up all others.
+  if (text.length > LONG) return text !== JSON.stringify(structured)
   const told = parsePlain(text)
   return told === undefined || !isPlain(structured) || canonicalJson(told) !== canonicalJson(structured)
 }
+
+const LONG = 1024 * 1024
 
 /** Null for a block that is anything else, or says more than its text. */
 function plainText(block: JsonValue): string | null {
