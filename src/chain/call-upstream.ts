@@ -1,5 +1,6 @@
 import type { RawListing } from '../upstream/list-tools.ts'
 import { listTools } from '../upstream/list-tools.ts'
+import { asItCame } from '../upstream/read-message.ts'
 import { parameterHeaders } from '../upstream/message-headers.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import type { Wire } from '../upstream/wire.ts'
@@ -54,13 +55,19 @@ export async function callTool(
 }
 
 /** Sends one request to the server of a draft; the result as it came, even where that is what the server wants to know. */
-export function relay(
+export async function relay(
   draft: Draft,
   { method, params }: RelayedRequest,
   means: PerformMeans,
   watch: Watch,
 ): Promise<JsonObject> {
-  return speak(draft, { method, params, ...openTalk(watch, draft.redact).options }, means, watch)
+  const talk = openTalk(watch, draft.redact)
+  const result = asItCame(await speak(draft, { method, params, ...talk.options }, means, watch))
+  if (result !== null) return result
+  throw new KiwiError(
+    'TOO_DEEP',
+    `Cannot use "${upstreamIn(draft).served.item.id}": its answer cannot be taken`,
+  )
 }
 
 /** Only what it may do twice is done again when a connection is lost. */

@@ -86,7 +86,7 @@ function checked(plan: Plan, data: JsonObject): Performed {
 }
 
 const KEPT_AS_TEXT =
-  'the output is the JSON as text, nothing selected: a number in it cannot be kept exactly, or a key or text is unsafe'
+  'the output is the JSON as text, nothing selected: a number in it cannot be kept exactly, a key or text is unsafe, or it holds very many values'
 
 async function contentOf({ item }: Plan): Promise<Performed> {
   const files = await item.files()

@@ -3,20 +3,23 @@ import { KiwiError } from '../shared/errors.ts'
 import { serverName } from '../shared/groups.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { assertPlain, canonicalJson, isJsonObject, isObject, parsePlain } from '../shared/json.ts'
+import { asItCame, unmarked } from '../upstream/read-message.ts'
 import type { Plan } from './plan.ts'
 
 /**
  * What a tool of an MCP server gave back, or the error that says why it gave nothing. Its words are data, whatever they
  * say. `inVain` is what it asked for and did not get, which may be why.
  */
-export function readToolResult(plan: Plan, result: JsonObject, inVain: readonly string[] = []): JsonObject {
-  const { content, structuredContent: structured, _meta: meta } = result
-  const blocks = Array.isArray(content) ? content : []
+export function readToolResult(plan: Plan, given: JsonObject, inVain: readonly string[] = []): JsonObject {
   const server = plan.items[1]
   const isOurs = server?.space === 'builtin'
+  // What ours give is looked into: some of it may not be for everybody.
+  const { result, asText } = isOurs ? { result: asItCame(given) ?? {}, asText: [] } : unmarked(given)
+  const { content, structuredContent: structured, _meta: meta } = result
+  const blocks = Array.isArray(content) ? content : []
   const text = textsOf(blocks).join('\n')
   const data = {
-    ...outputOf(structured, text),
+    ...(asText.length > 0 ? heavyOutput(result, text) : outputOf(structured, text)),
     ...(saysMore(blocks, structured) ? { content: plainOrText(blocks) } : {}),
     ...(isOurs || !isJsonObject(meta) || Object.keys(meta).length === 0 ? {} : { _meta: plainOrText(meta) }),
     // Whoever reads it knows whose words these are.
@@ -34,6 +37,12 @@ function outputOf(structured: JsonValue | undefined, text: string): JsonObject {
   return isPlain(structured)
     ? { output: structured }
     : { output: JSON.stringify(structured), encoding: 'json' }
+}
+
+/** What holds very many values is text already; beside a whole output, blocks of texts say nothing more. */
+function heavyOutput({ structuredContent: structured, content }: JsonObject, text: string): JsonObject {
+  const output = structured ?? (typeof content === 'string' ? content : text)
+  return { output: typeof output === 'string' ? output : JSON.stringify(output), encoding: 'json' }
 }
 
 function plainOrText(value: JsonValue): JsonValue {
@@ -55,9 +64,13 @@ function saysMore(blocks: readonly JsonValue[], structured: JsonValue | undefine
   const text = plainText(only)
   if (text === null || others.length > 0) return true
   if (structured === undefined || text === structured) return false
+  // To read what is long only to compare it would hold up all others.
+  if (text.length > LONG) return text !== JSON.stringify(structured)
   const told = parsePlain(text)
   return told === undefined || !isPlain(structured) || canonicalJson(told) !== canonicalJson(structured)
 }
+
+const LONG = 1024 * 1024
 
 /** Null for a block that is anything else, or says more than its text. */
 function plainText(block: JsonValue): string | null {

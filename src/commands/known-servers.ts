@@ -21,6 +21,8 @@ export interface KnownServer {
   readonly quarantined: number
   /** What stands in the way of using it, and what to do about it. */
   readonly problem: { readonly message: string; readonly fix: string } | null
+  /** What is to be known about it all the same. */
+  readonly warnings: readonly string[]
   /** What became of the last call that failed, when none has gone well since. */
   readonly last_error: string | null
   /** How it is started. */
@@ -64,6 +66,7 @@ async function knownServer(item: Item, lookup: Lookup, session: Session): Promis
   const listing = await lookup.listing(key)
   const tools = listing === null ? [] : await kiwi.store.listed(key)
   const { command, args = [], url } = config
+  const { problem, warnings } = enabled ? await standingOf(name, session) : FINE
   return {
     name,
     source: space,
@@ -73,7 +76,8 @@ async function knownServer(item: Item, lookup: Lookup, session: Session): Promis
     trust: await trustOf(item, lookup, kiwi),
     tools: listing === null ? null : tools.filter(({ state }) => state === 'usable').length,
     quarantined: tools.filter(({ state }) => state === 'quarantined').length,
-    problem: enabled ? await problemOf(name, session) : null,
+    problem,
+    warnings,
     last_error: await lastErrorOf(name, kiwi),
     words: [command ?? url ?? '', ...(Array.isArray(args) ? args : [])].map((word) => textOf(word)),
   }
@@ -89,16 +93,22 @@ async function trustOf(item: Item, lookup: Lookup, { chainOf }: Kiwi): Promise<s
 }
 
 /** Everything that is looked at before a server is started, and nothing of the rest. */
-async function problemOf(name: string, { call }: Session): Promise<KnownServer['problem']> {
-  const { error } = await call('execute', {
+async function standingOf(
+  name: string,
+  { call }: Session,
+): Promise<Pick<KnownServer, 'problem' | 'warnings'>> {
+  const { error, metadata } = await call('execute', {
     item_type: 'mcp',
     action: 'discover',
     item_id: name,
     parameters: { location: 'user' },
     dry_run: true,
   })
-  return error === null ? null : { message: error.message, fix: error.hint }
+  const problem = error === null ? null : { message: error.message, fix: error.hint }
+  return { problem, warnings: metadata.warnings ?? [] }
 }
+
+const FINE = { problem: null, warnings: [] }
 
 const RECENT = 500
 

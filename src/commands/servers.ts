@@ -26,6 +26,8 @@ export function serversCommand(options: CommonOptions): Promise<number> {
     terminal.out(table([['server', 'from', 'transport', 'trust', 'tools', 'state'], ...servers.map(rowOf)]))
     for (const { name, problem } of servers)
       if (problem !== null) terminal.note(printable(`${name}: ${problem.fix}`))
+    for (const { name, warnings } of servers)
+      for (const warning of warnings) terminal.note(printable(`${name}: ${warning}`))
     return 0
   })
 }

@@ -11,6 +11,7 @@ import type { Lookup } from '../spaces/lookup.ts'
 import { checkExecutor, invalidManifest } from '../spaces/manifest.ts'
 import { readWritten } from '../spaces/read-item.ts'
 import type { WrittenItem } from '../spaces/written-item.ts'
+import { assertName } from './assert-name.ts'
 import type { Caller, Location } from './call.ts'
 import type { Means } from './means.ts'
 
@@ -38,6 +39,7 @@ export async function author(written: WrittenItem, circumstances: Circumstances)
   const item = await checked(written, circumstances)
   // What it runs through may have been written a moment ago.
   lookup.freshen(true)
+  await assertName(item, action, lookup)
   const plan = await means.chain.resolver.plan(item, lookup).catch((error: unknown) => {
     throw error instanceof KiwiError
       ? error.withMessage(error.message.replace(/^Cannot run /, `Cannot ${action} `))

@@ -7,6 +7,7 @@ import type { Lookup } from '../spaces/lookup.ts'
 import type { ItemWrite } from '../spaces/write.ts'
 import { removeItem, targetOf, writeItem } from '../spaces/write.ts'
 import { writtenOf } from '../spaces/written-item.ts'
+import { assertName } from './assert-name.ts'
 import { assertOwnFile } from './assert-own-file.ts'
 import type { Ticket, Wish, Work } from './call.ts'
 import { itemWrites } from './item-writes.ts'
@@ -25,6 +26,7 @@ export async function copyWork(
     throw new KiwiError('RESERVED_ID', `Cannot copy "${item.id}": its id cannot be taken by another space`)
   }
   assertOwnFile('copy', item)
+  await assertName(item, 'copy', lookup)
   // In the user's own space everything is trusted.
   if (destination === 'user' && item.space === 'project') {
     await mayVouch(item, { verb: 'copy', by: ticket.caller.kind, lookup, means })

@@ -1,5 +1,7 @@
 import { KiwiError } from '../shared/errors.ts'
+import { allWithoutHidden } from '../shared/hidden.ts'
 import type { JsonObject } from '../shared/json.ts'
+import { isJsonObject } from '../shared/json.ts'
 import type { Ask, AskedOfClient, Talk } from '../shared/progress.ts'
 import { visible } from '../shared/visible.ts'
 import type { Call } from './call.ts'
@@ -22,15 +24,17 @@ function guarded(ask: Ask, call: Call, means: Means): Ask {
   return async ({ from: id, method, params: sent }, signal) => {
     const from = serverName(id)
     // Tokens and tasks between the upstream and us are nobody else's.
-    const { _meta, task: _task, ...params } = sent
-    if (JSON.stringify(params).length > LONGEST) throw refused(method, from, 'it is too long')
+    const { _meta, task: _task, ...own } = sent
+    if (JSON.stringify(own).length > LONGEST) throw refused(method, from, 'it is too long')
+    const shown = allWithoutHidden(own)
+    const params = isJsonObject(shown) ? shown : {}
     switch (method) {
       case 'elicitation/create':
         return ask({ from, method, params: shownForm(from, params) }, signal)
       case 'sampling/createMessage': {
         if (!maySample(call.policy?.layers ?? [], id)) throw refused(method, from, NOT_GRANTED)
-        const { includeContext: _, ...own } = params
-        return chargeCall(call, means, () => ask({ from, method, params: own }, signal))
+        const { includeContext: _, ...rest } = params
+        return chargeCall(call, means, () => ask({ from, method, params: rest }, signal))
       }
       case 'roots/list':
         return ask({ from, method, params: {} }, signal)

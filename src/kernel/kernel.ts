@@ -14,6 +14,7 @@ import type { Redact } from '../shared/redact.ts'
 import type { PackageTable } from '../spaces/imports.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
+import { openRelayScreen } from './relay-screen.ts'
 import { openDefinitionScan } from '../spaces/definitions/scan-definition.ts'
 import { openSecretPatterns } from '../spaces/secret-patterns.ts'
 import { openOwnKey } from '../spaces/signing-key.ts'
@@ -220,9 +221,11 @@ function createBind(
 function settledMeans(
   { userSpace, home, undo }: Config,
   builtinFolder: string,
-): Pick<Means, 'userSpace' | 'home' | 'undo' | 'secretPatterns' | 'scanDefinitions'> {
+): Pick<Means, 'userSpace' | 'home' | 'undo' | 'secretPatterns' | 'scanDefinitions' | 'relayScreen'> {
   const secretPatterns = openSecretPatterns(builtinFolder)
-  return { userSpace, home, undo, secretPatterns, scanDefinitions: openDefinitionScan(builtinFolder) }
+  const scanDefinitions = openDefinitionScan(builtinFolder)
+  const relayScreen = openRelayScreen(scanDefinitions)
+  return { userSpace, home, undo, secretPatterns, scanDefinitions, relayScreen }
 }
 
 /** A question belongs to no project. */

@@ -7,6 +7,7 @@ import { canonicalJson, sha256 } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
 import { redactBoth } from '../shared/redact.ts'
 import { newlyHeld } from '../spaces/definitions/definition-changes.ts'
+import type { ListingTerms } from '../spaces/definitions/judge-listing.ts'
 import { judgeListing } from '../spaces/definitions/judge-listing.ts'
 import type { Server } from '../spaces/listed.ts'
 import type { Lookup } from '../spaces/lookup.ts'
@@ -39,6 +40,9 @@ export async function listWork(
   })
   const draft = { ...drafted, redact: redactBoth(drafted.redact, means.secrets.redact) }
   const { id, manifest, space } = plan.item
+  const listing = await lookup.listing(server.key)
+  const own = new Set(listing === null ? [] : await means.store.catalog.names(server.key))
+  const flagged = listing === null ? [] : await selfWarnings(listing, server, { own, means })
   let held: readonly JsonObject[] = []
   return {
     item: { id, version: manifest.version, space },
@@ -54,7 +58,7 @@ export async function listWork(
     digest: sha256(canonicalJson({ chain: draft.digest, content: plan.item.contentHash })),
     redact: draft.redact,
     preview: () => ({ executor_chain: plan.chain, tool_type: manifest.tool_type }),
-    warnings: [...plan.trust.warnings, ...warnings, ...draft.warnings],
+    warnings: [...plan.trust.warnings, ...warnings, ...draft.warnings, ...flagged],
     found: () => (held.length === 0 ? {} : { quarantined: held }),
     async list(watch) {
       const kept = await keepListing(server, plan, draft, { lookup, means, watch })
@@ -124,8 +128,24 @@ async function keepListing(
   const held = tools.filter(({ state }) => state === 'quarantined').length
   const waiting =
     held === 0 ? [] : [`${held} tools of "${server.name}" wait for a person: kiwi trust ${server.name}`]
-  const warnings = [...waiting, ...left, ...unusable, ...server.overrides.warnings(raw)]
+  const warnings = [
+    ...waiting,
+    ...left,
+    ...unusable,
+    ...(await selfWarnings(listing, server, { own: new Set(tools.map(({ name }) => name)), means })),
+    ...server.overrides.warnings(raw),
+  ]
   return { listing, before, tools, warnings }
+}
+
+/** What a server said of itself that no client is shown. */
+async function selfWarnings(
+  { key, instructions, server_info: serverInfo, capabilities }: Listing,
+  { name }: Server,
+  { own, means }: { readonly own: ReadonlySet<string>; readonly means: Means },
+): Promise<readonly string[]> {
+  const said = { server: name, key, method: null, result: { instructions, serverInfo, capabilities } }
+  return (await means.relayScreen.screen(said, async () => ({ own, others: [] }))).warnings
 }
 
 function upstreamIn({ effect }: Draft): UpstreamDraft {
@@ -139,11 +159,11 @@ function isVouched({ trust: { links } }: Plan): boolean {
 }
 
 /** What else there is, so that a definition that speaks of it can be told. */
-async function othersOf(
+export async function othersOf(
   { key }: Server,
   lookup: Lookup,
   { store }: Means,
-): Promise<Parameters<typeof judgeListing>[2]['otherServers']> {
+): Promise<ListingTerms['otherServers']> {
   // The index says which servers there are.
   await lookup.syncIndex()
   const others = (await lookup.servers()).filter((other) => other.key !== key)

@@ -13,6 +13,7 @@ import type { OwnPaths } from './line-demands.ts'
 import type { Listings } from './listings.ts'
 import type { Notice, PolicyOf } from './policy/policy.ts'
 import type { Outputs } from './outputs.ts'
+import type { RelayScreen } from './relay-screen.ts'
 import type { Results } from './results.ts'
 import type { Runs } from './runs.ts'
 import type { Signer } from './signer.ts'
@@ -45,6 +46,8 @@ export interface Means {
   readonly secretPatterns: SecretPatterns
   /** Looks at the definitions of one listing. */
   readonly scanDefinitions: () => Promise<Scan>
+  /** Looks at what else servers say to models. */
+  readonly relayScreen: RelayScreen
   /** Null where nothing may be started: a dry run lists nothing. */
   readonly listings: Listings | null
 }

@@ -2,20 +2,24 @@ import type { Draft } from '../chain/draft.ts'
 import type { Performed } from '../chain/perform.ts'
 import { askedInRounds } from '../chain/input-rounds.ts'
 import { KiwiError } from '../shared/errors.ts'
-import { parseItemRef } from '../shared/ids.ts'
+import { allWithoutHidden } from '../shared/hidden.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import type { Ask, Watch } from '../shared/progress.ts'
 import { redactBoth } from '../shared/redact.ts'
+import type { Server } from '../spaces/listed.ts'
 import type { Lookup } from '../spaces/lookup.ts'
+import { notFound } from '../spaces/not-found.ts'
 import type { RelayOrder, Ticket, Wish, Work } from './call.ts'
 import { heldPaths } from './held-paths.ts'
+import { othersOf } from './list-work.ts'
 import type { Means } from './means.ts'
 import type { Demand } from './policy/rule.ts'
 import { serverName } from '../shared/groups.ts'
 import { runDemands } from './run-demands.ts'
 import { runPreview } from './run-preview.ts'
 import { linksOf, trustedPlan } from './run-work.ts'
+import { listedOnly, refTo, relayServer } from './relay-server.ts'
 import { screenRun } from './screen-run.ts'
 import { shownTools } from './shown-tools.ts'
 
@@ -29,11 +33,14 @@ export async function relayWork(
   const { chain } = means
   const { projectPath } = lookup
   const called = order.method === 'tools/call' ? nameIn(order.params) : null
+  const server = await relayServer(order.server, lookup, means)
   const meant =
     called === null
-      ? ({ ref: order.server, itemType: 'mcp' } as const)
-      : ({ ref: parseItemRef(`${await nameOf(order, lookup)}.${called}`), itemType: 'tool' } as const)
-  const { plan, spaceRoot, policy, warnings } = await trustedPlan(meant, lookup, means, ticket)
+      ? ({ ref: refTo(server.item.id), itemType: 'mcp' } as const)
+      : ({ ref: refTo(`${server.name}.${called}`), itemType: 'tool' } as const)
+  const among = called === null ? lookup : listedOnly(lookup)
+  const { plan, spaceRoot, policy, warnings } = await trustedPlan(meant, among, means, ticket)
+  if (called !== null && plan.items[1]?.id !== server.item.id) throw notFound(meant.ref, 'tool')
   const given = order.params['arguments']
   const drafted = await chain.draft(plan, {
     callId: ticket.callId,
@@ -66,8 +73,9 @@ export async function relayWork(
     warnings: [...plan.warnings, ...plan.trust.warnings, ...warnings, ...draft.warnings],
     perform: (watch = {}) =>
       screenRun({ toolId: id, projectPath }, means, async () => {
-        if (order.method !== 'tools/list') return passOn(draft, order, watch, means)
-        return shownTools(id, policy, { ticket, lookup, means })
+        if (order.method !== 'tools/list')
+          return screened(server, order, { lookup, means }, () => passOn(draft, order, watch, means))
+        return shownTools(server, policy, { ticket, lookup, means })
       }),
   }
 }
@@ -80,6 +88,37 @@ function demandsOf(draft: Draft, { method }: RelayOrder, { own }: Means): readon
   const of = { server: serverName(draft.plan.item.id), tool: method ?? 'server/discover' }
   return [{ ...first, of, action: isListing ? 'list' : 'run' }, ...others]
 }
+
+/** What models read beside results, looked at each time it is said. */
+async function screened(
+  server: Server,
+  { method, params }: RelayOrder,
+  { lookup, means }: { readonly lookup: Lookup; readonly means: Means },
+  pass: () => Promise<Performed>,
+): Promise<Performed> {
+  const { relayScreen, log, store } = means
+  const { name, key } = server
+  relayScreen.assertShown({ server: name, key, method }, params)
+  const { data, warnings } = await pass()
+  if (method !== null && DATA.has(method)) return { data, warnings }
+  const said = { server: name, key, method, result: data }
+  const { result, warnings: left } = await relayScreen.screen(said, async () => ({
+    own: new Set(await store.catalog.names(key)),
+    others: await othersOf(server, lookup, means),
+  }))
+  for (const reason of left) log.warn('upstream.flagged', { server: name, reason })
+  return { data: result, warnings: [...warnings, ...left] }
+}
+
+/** What these bring is data, as it came: a file that is read may hold anything. */
+const DATA: ReadonlySet<string> = new Set([
+  'tools/call',
+  'resources/read',
+  'tasks/get',
+  'tasks/result',
+  'completion/complete',
+  'subscriptions/listen',
+])
 
 async function passOn(draft: Draft, order: RelayOrder, watch: Watch, { chain }: Means): Promise<Performed> {
   const { method, params } = order
@@ -111,7 +150,9 @@ const refuseToAsk: Ask = ({ method }) => {
 /** What goes to the client as a part of the answer, or of a task, is held to the same as what is asked while a call waits. */
 async function guarded(result: JsonObject, from: string, ask: Ask): Promise<JsonObject> {
   const { inputRequests } = result
-  if (!isJsonObject(inputRequests)) return result
+  if (inputRequests === undefined) return result
+  if (!isJsonObject(inputRequests))
+    throw new KiwiError('TOOL_FAILED', `Cannot use "${from}": what it asks for cannot be read`)
   const passed: [string, JsonObject][] = []
   for (const [key, request] of Object.entries(inputRequests)) {
     const { method, params } = isJsonObject(request) ? request : {}
@@ -126,14 +167,12 @@ function asSaid(error: unknown): unknown {
   const said = error instanceof KiwiError ? error.details['rpc_error'] : undefined
   if (!(error instanceof KiwiError) || !isJsonObject(said)) return error
   const { code, message, hint, retryable, cause } = error
-  return new KiwiError(code, message, { hint, retryable, cause, partial: { rpc_error: said } })
-}
-
-/** As its tools are called after it. */
-async function nameOf({ server }: RelayOrder, lookup: Lookup): Promise<string> {
-  lookup.freshen()
-  const item = await lookup.find(server, 'mcp')
-  return serverName(item?.id ?? server.name)
+  return new KiwiError(code, message, {
+    hint,
+    retryable,
+    cause,
+    partial: { rpc_error: allWithoutHidden(said) },
+  })
 }
 
 function nameIn({ name }: JsonObject): string {

@@ -1,22 +1,22 @@
 import type { Performed } from '../chain/perform.ts'
-import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
+import { shownDefinition } from '../spaces/definitions/shown-definition.ts'
+import type { Server } from '../spaces/listed.ts'
 import { itemJudge } from './item-demand.ts'
 import type { Asker } from './listings.ts'
 import type { Policy } from './policy/policy.ts'
 
 /** What a client that sees a server whole is shown of its tools: those that somebody could call, as a person wants them shown. */
-export async function shownTools(id: string, policy: Policy, asker: Asker): Promise<Performed> {
+export async function shownTools(server: Server, policy: Policy, asker: Asker): Promise<Performed> {
   const { lookup, means } = asker
-  const server = await lookup.serverFor(id)
-  if (server === null) throw new KiwiError('NOT_FOUND', `Cannot list "${id}": there is no such server`)
   const { listings, store } = means
   if (listings?.isCurrent(server.item, await lookup.listing(server.key)) === false)
     await listings.list(server, asker)
   const listed = await store.catalog.tools(server.key)
   const names = new Set(listed.map(({ name }) => name))
   const judge = itemJudge(policy)
-  const tools = listed.flatMap(({ name, raw, state }): readonly JsonObject[] => {
+  const tools = listed.flatMap((tool): readonly JsonObject[] => {
+    const { name, raw, state } = tool
     const shown = state === 'usable' ? server.overrides.show(raw, names) : null
     if (shown === null) return []
     const refusal = judge.refusalOf({
@@ -27,7 +27,7 @@ export async function shownTools(id: string, policy: Policy, asker: Asker): Prom
       config: { mcp_tool_name: name },
       category: null,
     })
-    return refusal === null ? [shown.definition] : []
+    return refusal === null ? [shownDefinition(tool, shown.definition).definition] : []
   })
   return { data: { tools }, warnings: [] }
 }

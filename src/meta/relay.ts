@@ -1,4 +1,5 @@
 import type { RelayOrder, Ticket } from '../kernel/call.ts'
+import { serverName } from '../shared/groups.ts'
 import type { Redact } from '../shared/redact.ts'
 import { textOf } from '../shared/template.ts'
 
@@ -18,7 +19,8 @@ export function relayRecord(
   const tool = isCall && typeof params['name'] === 'string' ? `.${params['name']}` : ''
   return {
     operation: `mcp.${(method ?? 'describe').slice(0, 64)}`,
-    subject: textOf(redact(server + tool)).slice(0, 256),
+    // Never by the name of a group of ours, which is not passed on to.
+    subject: textOf(redact(serverName(`mcp_${server.replace(/^mcp_|_mcp$/, '')}`) + tool)).slice(0, 256),
     parameters: isCall ? given : others,
   }
 }

@@ -57,8 +57,13 @@ export async function search(args: Arguments<'search'>, call: MetaCall): Promise
     ? await searchUsable(wanted, judge, lookup, store)
     : await store.search(wanted)
   await lookup.prefetch(hits.filter(({ path }) => path === null).map(({ item_id }) => item_id))
-  const results = await Promise.all(hits.map((hit) => toResult(hit, lookup)))
-  return { data: { results, total, query: args.query }, warnings: [...unlisted, ...faultWarnings(faults)] }
+  const usurpers: string[] = []
+  const found = await Promise.all(hits.map((hit) => toResult(hit, lookup, usurpers)))
+  const results = found.filter((result) => result !== null)
+  return {
+    data: { results, total: total - hits.length + results.length, query: args.query },
+    warnings: [...unlisted, ...usurpers, ...faultWarnings(faults)],
+  }
 }
 
 /** What nobody could run here is not shown, and not counted as far as it was looked at. */
@@ -95,8 +100,18 @@ function itemTypesOf({ item_type }: Arguments<'search'>): readonly ItemType[] {
   return item_type === undefined || item_type === 'all' ? ITEM_TYPES : [readItemType(item_type)]
 }
 
-async function toResult(hit: SearchHit, lookup: Lookup): Promise<JsonObject> {
+/** What is called like a tool of a server and is none is not shown: the tool of the server is, if there is one. */
+async function toResult(hit: SearchHit, lookup: Lookup, usurpers: string[]): Promise<JsonObject | null> {
   const found = await foundItem(hit, hit.item_id, lookup).catch(() => null)
+  const refusal = found === null ? null : await lookup.foreignName(found.item, 'use').catch(() => null)
+  if (refusal !== null) {
+    usurpers.push(refusal.message)
+    const meant = await lookup.find(parseItemRef(hit.item_id), 'tool', 'mcp').catch(() => null)
+    if (meant === null) return null
+    const { description, version } = meant.manifest
+    const listed = { tool_type: 'mcp_tool', space: 'mcp', path: null, item_id: meant.id } as const
+    return toResult({ ...hit, ...listed, name: meant.id, description, version }, lookup, usurpers)
+  }
   const call = found === null ? null : readyCall(found.item.manifest)
   return {
     id: hit.item_id,

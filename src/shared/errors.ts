@@ -114,7 +114,11 @@ export const ERRORS = {
     'The item is shipped with Kiwi and cannot be changed',
     'Create an item of your own under another id',
   ),
-  RESERVED_ID: row('refused', 'The id belongs to a tool that is shipped with Kiwi', 'Choose another id'),
+  RESERVED_ID: row(
+    'refused',
+    "The id is one of Kiwi's own, or belongs to the tools of a server",
+    'Choose another id',
+  ),
   CONTENT_MODIFIED: row(
     'refused',
     'An item is no longer what its signature says',

@@ -5,6 +5,15 @@ export const GROUPS = ['filesystem', 'shell', 'git'] as const
 
 const RESERVED: ReadonlySet<string> = new Set([...GROUPS, 'kiwi', 'kiwi-mcp', 'code'])
 
+/** The tools that every client sees. */
+const META_TOOLS: ReadonlySet<string> = new Set(['search', 'load', 'execute', 'help'])
+
+/** Whether nobody but us may be called so. Documents have names of their own. */
+export function isOurName(id: string, toolType: ToolType): boolean {
+  if (toolType === 'knowledge') return false
+  return META_TOOLS.has(id) || RESERVED.has(id.split('.', 1)[0] ?? id)
+}
+
 /** The name of a server as people and policies say it: `mcp_github` is `github`; `mcp_filesystem` stays, as filesystem is ours. */
 export function serverName(id: string): string {
   const name = id.replace(/^mcp_/, '')

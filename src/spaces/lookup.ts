@@ -1,3 +1,4 @@
+import type { KiwiError } from '../shared/errors.ts'
 import { messageOf } from '../shared/errors.ts'
 import type { ItemRef } from '../shared/ids.ts'
 import { ItemName } from '../shared/ids.ts'
@@ -10,6 +11,7 @@ import { toIndexEntry, toRepair } from './describe.ts'
 import type { Fault, FileSpace } from './file-space.ts'
 import { findAmong } from './find-among.ts'
 import { createServers } from './find-servers.ts'
+import { foreignName } from './foreign-name.ts'
 import type { Item } from './item.ts'
 import type { Listed, Server } from './listed.ts'
 import { openListed } from './listed.ts'
@@ -29,7 +31,8 @@ export interface Lookup {
   isCurrent(item: Item): boolean
   /**
    * The item an id means here, or null. `source` looks in one space only. Whatever has an id is a tool, so when no
-   * space has a tool in the narrow sense, an item of another type is one too.
+   * space has a tool in the narrow sense, an item of another type is one too. Without a source, what is called like a
+   * tool of a server and is none of it is refused.
    */
   find(ref: ItemRef, itemType: ItemType, source?: SpaceName): Promise<Item | null>
   /** What has this id already where an item of this type would be written: documents have names of their own. */
@@ -48,6 +51,8 @@ export interface Lookup {
   /** Looks at the files and makes the search index equal to them and to what servers list. */
   syncIndex(): Promise<Indexed>
   readonly roots: readonly IndexedSpace[]
+  /** Why an item cannot have the id it has; null when it can. */
+  foreignName(item: Item, action: string): Promise<KiwiError | null>
   /** Every server that is switched on and not shipped, as far as the index knows. */
   servers(): Promise<readonly Server[]>
   /** The server that a name, or the one in front of its first dot, stands for. */
@@ -84,12 +89,15 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
     findServer: (name) => among(spellings({ name, category: null, version: null }, 'mcp'), ['mcp']),
     findFile: (name) => among([{ name, category: null, version: null }], ['tool']),
   })
+  const foreign = (item: Item, action: string): Promise<KiwiError | null> =>
+    foreignName(item, action, (name) => listed.serverFor(name))
   const servers = createServers({ roots, shelf, listed, generation: () => generation })
 
   return {
     projectPath,
     spaces,
     roots,
+    foreignName: foreign,
     servers,
     serverFor: (name) => listed.serverFor(name),
     listing: (key) => listed.listing(key),
@@ -104,18 +112,16 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
     async find(ref, itemType, source) {
       const itemTypes = itemType === 'tool' ? TOOL_IN_THE_WIDE_SENSE : [itemType]
       const item = await among(spellings(ref, itemType), itemTypes, source)
-      if (item !== null || itemType !== 'tool') return item
+      if (itemType !== 'tool') return item
+      const refusal = item === null || source !== undefined ? null : await foreign(item, 'use')
+      if (refusal !== null) throw refusal
+      if (item !== null) return item
       const other = await otherName(ref, (name) => among([{ ...ref, name, version: null }], ['mcp']))
       const found = other === null ? null : await among([other], itemTypes, source)
       if (found !== null) return found
       return source === undefined || source === 'mcp' ? listed.find(ref, source === 'mcp') : null
     },
-    standing: (name, itemType, source) =>
-      findAmong(spaces, shelf, {
-        refs: [{ name, category: null, version: null }],
-        itemTypes: itemType === 'knowledge' ? [itemType] : NOT_DOCUMENTS,
-        source,
-      }),
+    standing: (name, itemType, source) => findAmong(spaces, shelf, standingAt(name, itemType, source)),
     async executorOf({ manifest: { executor }, space: own }) {
       if (executor === null) return null
       const refs = [{ name: executor, category: null, version: null }]
@@ -124,12 +130,7 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
       const below = spaces.filter(({ space }) => SPACES.indexOf(space) >= SPACES.indexOf(own))
       return findAmong(below, shelf, { refs, itemTypes: TOOL_IN_THE_WIDE_SENSE })
     },
-    broken: (ref, itemType, source) =>
-      findBroken(
-        spaces.filter(({ space }) => source === undefined || space === source),
-        ref,
-        itemType,
-      ),
+    broken: (ref, itemType, source) => findBroken(spacesFrom(spaces, source), ref, itemType),
     versions: async (name) => (await shelf.store.registry.versions(name)).map(({ version }) => version),
     prefetch: (names) => prefetch(shelf, names),
     // A space that was never looked at would seem empty, and the index would be emptied with it.
@@ -141,6 +142,15 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
       return { faults: [...faults, ...upstreams.faults], places: [...roots, ...upstreams.places] }
     },
   }
+}
+
+function standingAt(name: ItemName, itemType: ItemType, source: SpaceName): Parameters<typeof findAmong>[2] {
+  const itemTypes = itemType === 'knowledge' ? [itemType] : NOT_DOCUMENTS
+  return { refs: [{ name, category: null, version: null }], itemTypes, source }
+}
+
+function spacesFrom(spaces: readonly FileSpace[], source?: SpaceName): readonly FileSpace[] {
+  return spaces.filter(({ space }) => source === undefined || space === source)
 }
 
 async function findBroken(

@@ -5,6 +5,7 @@ import { openTempUpstreams } from '../../test/fixtures/temp-upstreams.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Ask, AskedOfClient } from '../shared/progress.ts'
+import { asItCame } from './read-message.ts'
 
 let temp: TempUpstreams
 beforeEach(() => {
@@ -116,5 +117,25 @@ describe('S12: what an upstream asks', () => {
     controller.abort()
     await expect(waiting).rejects.toMatchObject({ code: 'CANCELLED' })
     expect(signals[1]?.aborted).toBe(true)
+  })
+
+  test('S12: a flood of questions is refused, and the call ends at its time', async () => {
+    let asked = 0
+    const ask: Ask = async () => {
+      asked += 1
+      return { roots: [] }
+    }
+    const flood = temp.call(
+      'floods',
+      { method: 'roots/list', count: 20_000 },
+      { ask, timeoutMs: 2000, isRepeatable: false },
+    )
+    await expect(flood).rejects.toMatchObject({ code: 'TIMEOUT' })
+    expect(asked).toBeLessThanOrEqual(64)
+    const answers = field(asItCame(await temp.call('told')), 'structuredContent', 'answered')
+    expect(answers).toContainEqual({
+      id: 'f1000',
+      error: { code: -32600, message: 'One call asks no more than 64 questions' },
+    })
   })
 })

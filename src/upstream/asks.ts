@@ -28,6 +28,8 @@ const INVALID_REQUEST = -32600
 const INTERNAL = -32603
 /** Of one upstream at once. */
 const MOST_OPEN = 16
+/** Of one call in all: what asks on and on gets no more time by it. */
+const MOST_QUESTIONS = 64
 
 export function openAsks({ id, pending, reply }: AskMeans): Asks {
   const open = new Map<string | number, AbortController>()
@@ -38,15 +40,14 @@ export function openAsks({ id, pending, reply }: AskMeans): Asks {
   const pass = async (asked: Asked, to: InFlight): Promise<void> => {
     const controller = new AbortController()
     open.set(asked.id, controller)
-    const before = to.onEnd
-    to.onEnd = () => {
-      before?.()
-      controller.abort()
-    }
+    const end = (): void => controller.abort()
+    to.endings.add(end)
     const { method, params } = asked
     to.asking += 1
+    to.questions += 1
     const answer = await answerOf(to, { from: id, method, params }, controller.signal)
     to.asking -= 1
+    to.endings.delete(end)
     if (open.get(asked.id) === controller) open.delete(asked.id)
     // Who does not want to know any more is not answered.
     if (!controller.signal.aborted) reply({ id: asked.id, ...answer })
@@ -61,6 +62,8 @@ export function openAsks({ id, pending, reply }: AskMeans): Asks {
       if (open.size >= MOST_OPEN || open.has(asked.id))
         return refuse(asked, INVALID_REQUEST, 'Too many questions are open, or two have the same id')
       const to = namedBy(asked, pending) ?? addresseeIn(pending, ({ request }) => request.ask !== undefined)
+      if (to.asked !== null && to.asked.questions >= MOST_QUESTIONS)
+        return refuse(asked, INVALID_REQUEST, `One call asks no more than ${MOST_QUESTIONS} questions`)
       if (to.asked !== null) return void pass(asked, to.asked)
       if (to.why === 'several') return refuse(asked, INVALID_REQUEST, SEVERAL)
       return refuse(asked, METHOD_NOT_FOUND, `Nobody who could answer ${asked.method} is calling`)

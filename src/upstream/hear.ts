@@ -40,12 +40,10 @@ export function openHearing({ id, pending, asks, notices, onNotice }: HearMeans)
   const startPace = (to: InFlight): Pace => {
     const pace: Pace = { since: Date.now(), count: 0, held: null }
     paces.set(to, pace)
-    const before = to.onEnd
-    to.onEnd = () => {
-      before?.()
+    to.endings.add(() => {
       pace.held?.()
       pace.held = null
-    }
+    })
     return pace
   }
 

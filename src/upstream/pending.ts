@@ -26,9 +26,11 @@ export interface InFlight {
   readonly answer: Promise<JsonObject>
   readonly fail: (error: KiwiError) => void
   /** Called when it is over, however it ended. */
-  onEnd: (() => void) | null
+  readonly endings: Set<() => void>
   /** Questions of the upstream that whoever waits for it has not answered yet. */
   asking: number
+  /** All questions that were asked of it. */
+  questions: number
 }
 
 /** More would only wait. */
@@ -56,7 +58,7 @@ export function openPending(id: string): Pending {
       const end = (): void => {
         signal?.removeEventListener('abort', cancel)
         waiting.delete(number)
-        entry.onEnd?.()
+        for (const ending of entry.endings) ending()
       }
       const succeed = (result: JsonObject): void => {
         end()
@@ -86,8 +88,9 @@ export function openPending(id: string): Pending {
         fail,
         deadline,
         expire,
-        onEnd: null,
+        endings: new Set(),
         asking: 0,
+        questions: 0,
       }
       waiting.set(number, entry)
       return entry
@@ -96,7 +99,7 @@ export function openPending(id: string): Pending {
       const asked = waiting.get(answer.id)
       if (asked === undefined) return false
       if (answer.kind === 'result') asked.succeed(answer.result)
-      else asked.fail(answer.error === 'too_deep' ? tooDeep(id) : refused(id, answer.error))
+      else asked.fail(failureOf(id, answer.error))
       return true
     },
     loseAll(why, isTooLarge) {
@@ -146,6 +149,15 @@ export function lost(id: string, { why, isTooLarge, isRepeatable }: Loss): KiwiE
     `Cannot use "${id}": ${why}`,
     code === 'UPSTREAM_UNAVAILABLE' ? { hint: 'Send the call again: it is started anew' } : {},
   )
+}
+
+function failureOf(id: string, error: RpcError | 'too_deep' | 'too_much'): KiwiError {
+  if (error === 'too_much')
+    return new KiwiError(
+      'MESSAGE_TOO_LARGE',
+      `Cannot use "${id}": its answer holds more values than are taken`,
+    )
+  return error === 'too_deep' ? tooDeep(id) : refused(id, error)
 }
 
 function tooDeep(id: string): KiwiError {

@@ -1,14 +1,16 @@
 import { withExactNumbers } from '../shared/exact-numbers.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
+import { textOf } from '../shared/template.ts'
 import { LIMITS } from '../shared/limits.ts'
+import { lighten } from './lighten.ts'
 
 /** One message of an upstream, understood. */
 export type Message = Answer | Told | Asked
 
 export type Answer =
   | { readonly kind: 'result'; readonly id: number; readonly result: JsonObject }
-  | { readonly kind: 'error'; readonly id: number; readonly error: RpcError | 'too_deep' }
+  | { readonly kind: 'error'; readonly id: number; readonly error: RpcError | 'too_deep' | 'too_much' }
 
 /** Something the upstream wants to know. */
 export interface Asked {
@@ -32,11 +34,14 @@ export interface RpcError {
 
 /** Null for what is no message of JSON-RPC: programs print all kinds of things. */
 export function readMessage(text: string): Message | null {
-  const message = parse(text)
+  const { text: light, asText, isTooMuch, id: answered } = lighten(text)
+  if (isTooMuch) return answered === null ? null : { kind: 'error', id: answered, error: 'too_much' }
+  const message = parse(light)
   if (!isJsonObject(message) || message['jsonrpc'] !== '2.0') return null
   const { id, method } = message
   const isDeep = isDeeper(message, LIMITS.nesting)
-  if (typeof method !== 'string') return typeof id === 'number' ? readAnswer(id, message, isDeep) : null
+  if (typeof method !== 'string')
+    return typeof id === 'number' ? readAnswer(id, marked(message, asText), isDeep) : null
   if (isDeep) return null
   const params = isJsonObject(message['params']) ? message['params'] : {}
   if (id === undefined) return { kind: 'notice', method, params }
@@ -53,6 +58,40 @@ function readAnswer(id: number, { result, error }: JsonObject, isDeep: boolean):
     message: typeof message === 'string' ? message : '',
   }
   return { kind: 'error', id, error: data === undefined ? read : { ...read, data } }
+}
+
+/** Under `_meta` of a result: which parts of it are JSON as text, since they hold very many values. */
+const AS_TEXT = 'kiwi/as_text'
+
+function marked(message: JsonObject, asText: readonly string[]): JsonObject {
+  const { result } = message
+  if (asText.length === 0 || !isJsonObject(result)) return message
+  const meta = isJsonObject(result['_meta']) ? result['_meta'] : {}
+  return { ...message, result: { ...result, _meta: { ...meta, [AS_TEXT]: asText } } }
+}
+
+/** Takes the mark off: the result as it came, and which parts of it are texts. */
+export function unmarked(result: JsonObject): {
+  readonly result: JsonObject
+  readonly asText: readonly string[]
+} {
+  const { _meta: meta, ...rest } = result
+  const marks = isJsonObject(meta) ? meta[AS_TEXT] : undefined
+  if (!isJsonObject(meta) || !Array.isArray(marks)) return { result, asText: [] }
+  const { [AS_TEXT]: _, ...left } = meta
+  const asText = ['content', 'structuredContent'].filter(
+    (name) => marks.includes(name) && typeof rest[name] === 'string',
+  )
+  return { result: Object.keys(left).length === 0 ? rest : { ...rest, _meta: left }, asText }
+}
+
+/** The result as the server gave it, for whoever passes it on: null when it cannot be taken after all. */
+export function asItCame(given: JsonObject): JsonObject | null {
+  const { result, asText } = unmarked(given)
+  if (asText.length === 0) return result
+  const parts = asText.map((name) => [name, parse(textOf(result[name]))] as const)
+  const whole: unknown = { ...result, ...Object.fromEntries(parts) }
+  return isJsonObject(whole) && !isDeeper(whole, LIMITS.nesting) ? whole : null
 }
 
 function parse(text: string): unknown {

@@ -193,3 +193,13 @@ describe('M5: an upstream that dies', () => {
     expect(Number(field(retried.data, 'output'))).not.toBe(first)
   }, 60_000)
 })
+
+test('M6: a result of very many values is text that is paged, and every byte of it is kept', async () => {
+  const { data, metadata } = await temp.run('gives.many', { count: 80_000 })
+  expect(data).toMatchObject({ encoding: 'json', truncated: true, source: SOURCE })
+  expect(textField(data, 'output')).toMatch(/^\{"key number 0":0,/)
+  expect(Number(field(data, 'output_bytes'))).toBeGreaterThan(1024 * 1024)
+  expect(metadata.warnings).toEqual([expect.stringContaining('very many values')])
+  const few = await temp.run('gives.many', { count: 3 })
+  expect(field(few.data, 'output')).toEqual({ 'key number 0': 0, 'key number 1': 1, 'key number 2': 2 })
+})

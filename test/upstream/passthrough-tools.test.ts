@@ -84,3 +84,12 @@ test('X2: what the server refuses with is there with its code, and on record as 
     tool: 'acme',
   })
 })
+
+test('INJ-08: what a server asks in a form that cannot be read is passed to nobody', async () => {
+  temp = await openTempKiwi()
+  const asks = { ...echo, name: 'asks_in_a_list' }
+  writeServers(temp, 'user', { acme: shiftingServer(temp, 'acme', { tools: [asks] }).entry })
+  const reply = await call('asks_in_a_list', 'x')
+  expect(reply).toMatchObject({ status: 'error', error: { code: 'TOOL_FAILED' } })
+  expect(JSON.stringify(reply)).not.toContain('password')
+})

@@ -1,5 +1,6 @@
 import { basename, dirname, extname, join } from 'node:path'
 import { KiwiError, messageOf } from '../../shared/errors.ts'
+import { isOurName } from '../../shared/groups.ts'
 import { ItemName } from '../../shared/ids.ts'
 import { statOf } from '../disk.ts'
 import type { PackageTable } from '../imports.ts'
@@ -55,7 +56,10 @@ export async function planImport(finds: readonly Find[], target: Target): Promis
   for (const find of inOrder) {
     const read = await readFind(find)
     if ('skipped' in read) steps.push(skippedStep(find, read.skipped))
-    else if (target.reserved.has(read.id) && read.item !== null)
+    else if (
+      read.item !== null &&
+      (target.reserved.has(read.id) || isOurName(read.id, read.item.manifest.tool_type))
+    )
       steps.push(skippedStep(find, `the id "${read.id}" belongs to a tool that is shipped with Kiwi`))
     else steps.push(await stepOf(find, read, target, batch))
   }
