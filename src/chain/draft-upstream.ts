@@ -8,8 +8,6 @@ import { readTerms } from '../upstream/oauth/terms.ts'
 import type { HttpRequest } from '../primitives/http/request.ts'
 import type { SessionCommand } from '../primitives/subprocess/process-session.ts'
 import type { Command } from '../primitives/subprocess/command.ts'
-import { isOpen } from '../config/environment.ts'
-import type { CommandTemplate } from './command-template.ts'
 import { digestOf } from './compile-plan.ts'
 import type { CommandDraft } from './draft-command.ts'
 import { draftCommand } from './draft-command.ts'
@@ -17,10 +15,11 @@ import type { DraftMeans, Request } from './draft-means.ts'
 import type { Hold } from './hold.ts'
 import type { Effect, Plan } from './plan.ts'
 import { renderRequest } from './render-request.ts'
+import { neededBy } from './secret-places.ts'
 import type { RemoteTransport, ServerTemplate } from './server-template.ts'
 import { literalHost } from './url-template.ts'
 import type { Variables } from './variables.ts'
-import { missingSecret, openVariables } from './variables.ts'
+import { openVariables } from './variables.ts'
 
 /** A tool of an MCP server to be called, or the server itself, and how it is reached when there is no connection. */
 export interface UpstreamDraft {
@@ -78,6 +77,8 @@ export function draftUpstream(
     { item: server, secrets: plan.secrets, digest: digestOf(items), host },
     { ...means, projectPath: request.projectPath },
   )
+  // One without its token would start, and then fail in words that name neither.
+  variables.assertReady(neededBy(template))
   const { draft, reached, redact, warnings } =
     template.kind === 'stdio'
       ? draftStdio(served, template, { request, variables, means, hold })
@@ -117,22 +118,12 @@ function draftStdio(
   const circumstances = { request, parameters: {}, variables }
   const { effect, ...rest } = draftCommand(plan, circumstances, { ...means, library: null }, hold)
   variables.assertPlaces(null)
-  assertSet(served.item.id, command, means)
   const workFolder = served.hasFiles ? means.place(served.item) : null
   const program = sessionOf(effect.inFolders({ workFolder, runtimeFolder: null, libraryFolder: null }))
   // What Kiwi keeps from every program may lie elsewhere in a moment; the server goes on.
   const { confinement, ...bare } = program
   const heldTo = confinement?.level === 'own' ? 'own' : confinement
   return { ...rest, draft: { kind: 'stdio', command: effect }, reached: { ...bare, heldTo } }
-}
-
-/** A server without its token starts, and then fails in words that name neither: it is not started. */
-function assertSet(id: string, { command, args, env }: CommandTemplate, { values }: DraftMeans): void {
-  const templates = [command, ...args, ...env.map(([, template]) => template)]
-  for (const segment of templates.flatMap(({ segments }) => segments)) {
-    if (segment.kind !== 'variable' || segment.form !== 'plain' || isOpen(segment.name)) continue
-    if (!values.has(segment.name)) throw missingSecret(id, segment.name)
-  }
 }
 
 function draftRemote(

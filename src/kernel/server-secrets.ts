@@ -1,5 +1,5 @@
 import type { Plan } from '../chain/plan.ts'
-import { isOpen } from '../config/environment.ts'
+import { neededBy } from '../chain/secret-places.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { liftSecrets } from '../spaces/lift-secrets.ts'
 import type { Lifted } from '../spaces/lift-secrets.ts'
@@ -55,7 +55,7 @@ export async function settleServer(
     granted_by: ticket.caller.principal,
   }
   if (granted.length > 0) await means.store.grants.give(granted.map((secret) => ({ ...common, secret })))
-  const asked = [...plan.secrets].filter((secret) => !isOpen(secret))
+  const asked = plan.effect.kind === 'mcp' ? neededBy(plan.effect.server) : []
   const values = await means.secrets.valuesOf(new Set(asked))
   const held = (await means.store.grants.read()).filter(
     (grant) => grant.tool === plan.item.id && grant.digest === digest,
