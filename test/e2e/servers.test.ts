@@ -58,6 +58,23 @@ describe('M1: servers at the command line', { timeout: PATIENCE }, () => {
     expect(await run('servers')).toContain('kiwi secret set SUPABASE_ACCESS_TOKEN')
   })
 
+  test('M1: a word that is no address is no command either, unless it stands behind --', async () => {
+    for (const word of ['ftp://x', 'notaurl', 'https://user:pw@ex.com/mcp'])
+      expect(await run('add', 'x', word)).toContain('INVALID_PARAMETERS Cannot add "x": its "url"')
+    expect(await run('add', 'x', 'node', 'y.js')).toContain('kiwi add x -- node …')
+    expect(await run('servers')).toContain('No server yet')
+    await run('add', 'events', 'https://ex.com/v1/sse?a=b')
+    await run('add', 'plain', 'https://ex.com/sse', '--transport', 'http')
+    expect(file()).toMatch(/events:\n +type: sse\n[^]*plain:\n +type: http\n/)
+  })
+
+  test('M6: of a name that is ours the next command says how it is called', async () => {
+    expect(await run('add', 'filesystem', '--', 'node', MEMORY)).toContain(
+      'Next: kiwi load mcp_filesystem --type mcp',
+    )
+    expect(await run('load', 'mcp_filesystem', '--type', 'mcp')).toContain('read_graph')
+  })
+
   test('M1: kiwi import knows the config of a client by its name', async () => {
     mkdirSync(join(place.folder, '.cursor'), { recursive: true })
     const path = join(place.folder, '.cursor/mcp.json')

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -103,6 +103,27 @@ describe('M1: a person adds a server', () => {
   ])('M1: %s is refused', async (name, entry, message) => {
     const { error } = await add(name, entry)
     expect(error).toMatchObject({ code: 'INVALID_PARAMETERS', message: expect.stringContaining(message) })
+  })
+
+  test.each<[string, ServerEntry, string]>([
+    [
+      'credentials',
+      { url: 'https://user:pw-canary@ex.com/mcp' },
+      'its "url" holds credentials: leave them out',
+    ],
+    [
+      'half a variable',
+      { url: 'https://user:${PW}@ex.com/mcp' },
+      'its "url" holds credentials: leave them out',
+    ],
+    ['ftp', { url: 'ftp://x' }, 'its "url" is no address that can be used'],
+    ['a word', { url: 'notaurl' }, 'its "url" is no address that can be used'],
+    ['a header of ours', { url: 'https://x.example', headers: { Host: 'y' } }, 'Host'],
+  ])('M1, N1: an address with %s is refused before anything is written', async (_, entry, message) => {
+    const { error } = await add('web', entry)
+    expect(JSON.stringify(error)).toContain(JSON.stringify(message).slice(1, -1))
+    expect(JSON.stringify(error)).not.toContain('pw-canary')
+    expect(existsSync(file())).toBe(false)
   })
 
   test('M1: what an agent asks is refused', async () => {
