@@ -58,6 +58,31 @@ describe('M1: servers at the command line', { timeout: PATIENCE }, () => {
     expect(await run('servers')).toContain('kiwi secret set SUPABASE_ACCESS_TOKEN')
   })
 
+  test('M8: servers and doctor show faults of the file with their place, and all that a server lacks', async () => {
+    const path = join(place.folder, 'user/config/mcp_registry.yaml')
+    mkdirSync(join(place.folder, 'user/config'), { recursive: true })
+    writeFileSync(
+      path,
+      'mcps:\n  bad:\n    url: notaurl\n  good: {command: node, args: ["${A_KEY}"], env: {B: "${B_KEY}"}}\n',
+    )
+    const shown = await kiwi(place, ['servers'])
+    expect(shown.code).not.toBe(0)
+    const fault = `Cannot use "${path}:3:5": "bad.url" is no address that can be used`
+    expect(shown.stderr).toContain(fault)
+    const fix =
+      'kiwi secret set A_KEY, then kiwi secret set B_KEY, then: A person has to run: kiwi grant mcp_good A_KEY B_KEY'
+    expect(shown.stderr).toContain(fix)
+    const doctor = await run('doctor')
+    expect(doctor).toContain(fault)
+    expect(doctor).toContain(fix)
+    expect(doctor).not.toMatch(/remove .*mcp_registry/)
+    writeFileSync(path, 'mcps:\n  bad: [\n')
+    const broken = await kiwi(place, ['servers'])
+    expect(broken.code).not.toBe(0)
+    expect(broken.stderr).toContain(`Cannot use "${path}:`)
+    expect(broken.stderr).not.toContain('No server yet')
+  })
+
   test('M1: a word that is no address is no command either, unless it stands behind --', async () => {
     for (const word of ['ftp://x', 'notaurl', 'https://user:pw@ex.com/mcp'])
       expect(await run('add', 'x', word)).toContain('INVALID_PARAMETERS Cannot add "x": its "url"')
