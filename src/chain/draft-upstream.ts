@@ -1,13 +1,16 @@
+import { KiwiError } from '../shared/errors.ts'
 import { canonicalJson, isJsonObject, sha256 } from '../shared/json.ts'
 import type { Redact } from '../shared/redact.ts'
 import { createRedact } from '../shared/redact.ts'
 import type { VariableSegment } from '../shared/template.ts'
-import { renderTree } from '../shared/template.ts'
+import { renderTree, textOf } from '../shared/template.ts'
 import type { LoginTarget } from '../upstream/oauth/terms.ts'
 import { readTerms } from '../upstream/oauth/terms.ts'
 import type { HttpRequest } from '../primitives/http/request.ts'
 import type { SessionCommand } from '../primitives/subprocess/process-session.ts'
 import type { Command } from '../primitives/subprocess/command.ts'
+import type { Item } from '../spaces/item.ts'
+import type { CommandTemplate } from './command-template.ts'
 import { digestOf } from './compile-plan.ts'
 import type { CommandDraft } from './draft-command.ts'
 import { draftCommand } from './draft-command.ts'
@@ -116,7 +119,9 @@ function draftStdio(
 ): DraftedServer {
   const plan = { ...served, effect: { kind: 'subprocess', command, environment: null } as const }
   const circumstances = { request, parameters: {}, variables }
-  const { effect, ...rest } = draftCommand(plan, circumstances, { ...means, library: null }, hold)
+  const { effect, ...rest } = asServer(served.item, command, () =>
+    draftCommand(plan, circumstances, { ...means, library: null }, hold),
+  )
   variables.assertPlaces(null)
   const workFolder = served.hasFiles ? means.place(served.item) : null
   const program = sessionOf(effect.inFolders({ workFolder, runtimeFolder: null, libraryFolder: null }))
@@ -124,6 +129,33 @@ function draftStdio(
   const { confinement, ...bare } = program
   const heldTo = confinement?.level === 'own' ? 'own' : confinement
   return { ...rest, draft: { kind: 'stdio', command: effect }, reached: { ...bare, heldTo } }
+}
+
+const NO_PROGRAM: ReadonlyMap<string, string> = new Map([
+  ['COMMAND_NOT_FOUND', 'is not on the PATH'],
+  ['COMMAND_NOT_EXECUTABLE', 'may not be executed'],
+])
+
+/** A server whose program is missing is told in words of a server, with what was tried. */
+function asServer<T>({ id, form, path }: Item, { command, args }: CommandTemplate, draft: () => T): T {
+  try {
+    return draft()
+  } catch (error) {
+    const why = error instanceof KiwiError ? NO_PROGRAM.get(error.code) : undefined
+    if (!(error instanceof KiwiError) || why === undefined) throw error
+    const name = textOf(error.details['command'])
+    const key = form === 'entry' ? '"command"' : 'config.command'
+    throw new KiwiError(error.code, `Cannot start the server "${id}": its command "${name}" ${why}`, {
+      hint: `Install ${name}, or correct ${key} in ${path ?? `"${id}"`}`,
+      cause: error,
+      details: {
+        ...error.details,
+        server: id,
+        // As they are written: nothing is filled in.
+        tried: { transport: 'stdio', command: command.source, args: args.map(({ source }) => source) },
+      },
+    })
+  }
 }
 
 function draftRemote(

@@ -52,7 +52,10 @@ describe('M1: servers at the command line', { timeout: PATIENCE }, () => {
     const needs = await run('doctor')
     expect(needs).toContain('"mcp_supabase": it asks for SUPABASE_ACCESS_TOKEN without a grant')
     expect(needs).toContain('kiwi grant mcp_supabase SUPABASE_ACCESS_TOKEN')
-    expect(needs).toContain('"no-such-program-here": it is not on the PATH')
+    expect(needs).toContain(
+      'Cannot start the server "mcp_gone": its command "no-such-program-here" is not on the PATH',
+    )
+    expect(needs).toContain('or correct "command" in ')
     expect(needs).toContain('called @modelcontextprotocol/server-github now')
     await run('grant', 'mcp_supabase', 'SUPABASE_ACCESS_TOKEN', '--yes')
     expect(await run('servers')).toContain('kiwi secret set SUPABASE_ACCESS_TOKEN')

@@ -201,3 +201,17 @@ describe('N1: what a server asks for on its command line', () => {
     expect((await grant('own', ['Z_KEY'])).error?.hint).toContain(`its entry in ${file()}#own`)
   })
 })
+
+test('M8: a server whose program is missing says so in words of a server, with what was tried', async () => {
+  await add('gone', { command: 'no-such-program', args: ['--a', 'b'] })
+  const call = { item_type: 'mcp', action: 'discover', item_id: 'gone' }
+  expect((await temp.call('execute', call)).error).toMatchObject({
+    code: 'COMMAND_NOT_FOUND',
+    message: 'Cannot start the server "mcp_gone": its command "no-such-program" is not on the PATH',
+    hint: `Install no-such-program, or correct "command" in ${file()}#gone`,
+    details: {
+      server: 'mcp_gone',
+      tried: { transport: 'stdio', command: 'no-such-program', args: ['--a', 'b'] },
+    },
+  })
+})
