@@ -12,7 +12,7 @@ import { assertSecretValue } from '../store/vault/secrets.ts'
 import { assertPerson } from './assert-person.ts'
 import type { Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
-import { liftAll, nextCommands, settleServer } from './server-secrets.ts'
+import { liftEntry, nextCommands, settleServer } from './server-secrets.ts'
 import { openServersFile } from './servers-file.ts'
 import { trustLaunches } from './trust-launches.ts'
 
@@ -34,7 +34,7 @@ export async function addServerWork(
   const base = standing?.space === 'builtin' || standing?.form === 'entry' ? standing : null
   assertReachable(name, entry, base)
   assertEntry(name, entry)
-  const lifted = (await liftAll(new Map([[name, entry]]), means)).get(name) ?? { entry, secrets: new Map() }
+  const lifted = await liftEntry(name, entry, means)
   for (const [secret, value] of lifted.secrets) assertSecretValue(secret, value)
   const written = there.get(name)?.entry
   const next =
