@@ -63,23 +63,22 @@ export function removeCommand(
 
 /** One word is where it is; what stands behind `--` starts it. */
 function entryOf(name: string, target: readonly string[], options: AddOptions): ServerEntry {
-  const { transport, header = [], env = [], description, hasDashes } = options
-  const [first, ...rest] = target
-  if (rest.length > 0 && !hasDashes) throw noDashes(name, target)
-  const isAddress = first !== undefined && (!hasDashes || (rest.length === 0 && /^\w+:\/\//.test(first)))
-  const named = transport === undefined ? undefined : readTransport(transport)
-  const how = isAddress
-    ? { type: named ?? transportOf(first), url: first }
-    : first === undefined
-      ? {}
-      : { command: first, args: rest }
+  const { header = [], env = [], description } = options
   return {
-    ...how,
-    ...(first === undefined && named !== undefined ? { type: named } : {}),
+    ...howOf(name, target, options),
     ...(header.length === 0 ? {} : { headers: pairsOf(header, '--header') }),
     ...(env.length === 0 ? {} : { env: pairsOf(env, '--env') }),
     ...(description === undefined ? {} : { description }),
   }
+}
+
+function howOf(name: string, target: readonly string[], { transport, hasDashes }: AddOptions): ServerEntry {
+  const [first, ...rest] = target
+  const named = transport === undefined ? undefined : readTransport(transport)
+  if (first === undefined) return named === undefined ? {} : { type: named }
+  if (rest.length > 0 && !hasDashes) throw noDashes(name, target)
+  const isAddress = !hasDashes || (rest.length === 0 && /^\w+:\/\//.test(first))
+  return isAddress ? { type: named ?? transportOf(first), url: first } : { command: first, args: rest }
 }
 
 function noDashes(name: string, target: readonly string[]): KiwiError {

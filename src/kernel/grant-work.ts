@@ -27,8 +27,11 @@ export async function grantWork(
   means: Means,
 ): Promise<Work> {
   assertPerson(ticket, 'grant')
+  lookup.freshen(true)
   // A server is granted something by any name that people call it.
-  const itemType = (await lookup.find(wish.ref, 'tool')) === null ? 'mcp' : 'tool'
+  const isServer =
+    (await lookup.find(wish.ref, 'tool')) === null && (await lookup.find(wish.ref, 'mcp')) !== null
+  const itemType = isServer ? 'mcp' : 'tool'
   const { plan, spaceRoot } = await trustedPlan({ ref: wish.ref, itemType }, lookup, means)
   const { id, manifest, space } = plan.item
   const digest = await means.chain.digest(plan.items, spaceRoot)

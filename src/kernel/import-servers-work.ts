@@ -166,7 +166,7 @@ async function judgeAll(
   found: readonly ClientServer[],
   there: ReadonlyMap<string, ServerEntry>,
   means: Means,
-  why: (name: string, entry: ServerEntry) => Promise<string | null>,
+  judge: (name: string, entry: ServerEntry) => Promise<string | null>,
 ): Promise<Judged> {
   const added = new Map<string, ServerEntry>()
   const secrets = new Map<string, ReadonlyMap<string, string>>()
@@ -189,7 +189,7 @@ async function judgeAll(
       lines.push({ ...base, state: isSame ? 'unchanged' : 'conflict', reason: why })
       continue
     }
-    const wrong = await why(name, made)
+    const wrong = await judge(name, made)
     if (wrong !== null) {
       lines.push({ ...base, state: 'skipped', reason: wrong })
       continue

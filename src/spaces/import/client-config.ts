@@ -194,11 +194,13 @@ function readServer(
   return { name, from: path, entry: { ...entry, enabled: false }, reason: null, asked, notes: off }
 }
 
+/** A path that starts from nowhere else. */
+const WHOLE = /^(?:[/~]|\$\{|[A-Za-z]:)/
+
 /** Relative paths mean the folder that the config was for, wherever the entry is kept now. */
 function inFolder(entry: ServerEntry, folder: string): ServerEntry {
-  const isRelative = (path: string): boolean => !/^(?:[/~]|\$\{|[A-Za-z]:)/.test(path)
   const { cwd, command } = entry
-  const at = cwd !== undefined && isRelative(cwd) ? resolve(folder, cwd) : cwd
+  const at = cwd !== undefined && !WHOLE.test(cwd) ? resolve(folder, cwd) : cwd
   const isBeside = command !== undefined && /^\.{1,2}\//.test(command) && (at ?? '/').startsWith('/')
   return {
     ...entry,
