@@ -94,7 +94,7 @@ interface ChainMeans {
 export function openChain(given: ChainMeans): Chain {
   const { config, clock, store, secrets, packageTable, argvPolicies } = given
   const means = openMeans(given)
-  const { subprocess, workFolders, environments, httpClient, upstreams, oauth } = means
+  const { subprocess, workFolders, environments, httpClient, httpClients, upstreams, oauth } = means
   const gather = createGatherRequirements(createFindImports(packageTable))
   const findLibrary = createFindLibrary(createFindSiblings(packageTable))
   const { environment, packages, cache, publishers, userSpace } = config
@@ -135,7 +135,7 @@ export function openChain(given: ChainMeans): Chain {
     logins: chainLogins({ oauth, environment }),
     post: (message, watch) => post(message, httpClient, watch),
     async close() {
-      await Promise.all([upstreams.close(), subprocess.close(), httpClient.close()])
+      await Promise.all([upstreams.close(), subprocess.close(), httpClients.close()])
       await environments.close()
       await workFolders.close()
     },

@@ -49,15 +49,23 @@ export async function compilePlan(items: readonly Item[], schemas: Schemas): Pro
       manifest.outputs === undefined
         ? null
         : await schemas.compile(manifest.outputs, `the outputs of "${leaf.id}"`),
-    secrets: new Set([...items.flatMap((item) => item.manifest.secrets), ...proposedSecrets(config)]),
+    secrets: new Set([
+      ...items.flatMap((item) => item.manifest.secrets),
+      ...proposedSecrets(config, !isRunnable),
+    ]),
     digest: digestOf(items),
     ...harmOf(items, effect),
   })
 }
 
-/** Variables in the places of credentials: written there they are asked for as if they were declared, and granted no more. */
-function proposedSecrets({ env, headers, auth, oauth, url, url_template }: JsonObject): readonly string[] {
-  const text = JSON.stringify([env, headers, auth, oauth, url, url_template])
+/**
+ * Variables in the places of credentials: written there they are asked for as if they were declared, and granted no
+ * more. Many a server takes its own on the command line.
+ */
+function proposedSecrets(config: JsonObject, isServer: boolean): readonly string[] {
+  const { env, headers, auth, oauth, url, url_template, command, args, cwd } = config
+  const started = isServer ? [command, args, cwd] : []
+  const text = JSON.stringify([env, headers, auth, oauth, url, url_template, ...started])
   return [...text.matchAll(/(?<!\$)\$\{([A-Za-z_]\w*)/g)].map(([, name = '']) => name)
 }
 
@@ -104,7 +112,10 @@ async function checkedConfig(items: readonly Item[], schemas: Schemas): Promise<
       'INVALID_CONFIG',
       `Cannot run "${items[0]?.id}": its config does not fit "${id}": ${describeFindings(findings)}`,
       {
-        hint: 'Correct these keys under "config" in the manifest',
+        hint:
+          items[0]?.form === 'entry'
+            ? `Correct these keys in ${items[0].path}`
+            : 'Correct these keys under "config" in the manifest',
         details: { ...findings, tool: id },
       },
     )

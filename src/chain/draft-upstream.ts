@@ -1,14 +1,15 @@
+import { KiwiError } from '../shared/errors.ts'
 import { canonicalJson, isJsonObject, sha256 } from '../shared/json.ts'
 import type { Redact } from '../shared/redact.ts'
 import { createRedact } from '../shared/redact.ts'
 import type { VariableSegment } from '../shared/template.ts'
-import { renderTree } from '../shared/template.ts'
+import { renderTree, textOf } from '../shared/template.ts'
 import type { LoginTarget } from '../upstream/oauth/terms.ts'
 import { readTerms } from '../upstream/oauth/terms.ts'
 import type { HttpRequest } from '../primitives/http/request.ts'
 import type { SessionCommand } from '../primitives/subprocess/process-session.ts'
 import type { Command } from '../primitives/subprocess/command.ts'
-import { isOpen } from '../config/environment.ts'
+import type { Item } from '../spaces/item.ts'
 import type { CommandTemplate } from './command-template.ts'
 import { digestOf } from './compile-plan.ts'
 import type { CommandDraft } from './draft-command.ts'
@@ -17,10 +18,11 @@ import type { DraftMeans, Request } from './draft-means.ts'
 import type { Hold } from './hold.ts'
 import type { Effect, Plan } from './plan.ts'
 import { renderRequest } from './render-request.ts'
+import { neededBy } from './secret-places.ts'
 import type { RemoteTransport, ServerTemplate } from './server-template.ts'
 import { literalHost } from './url-template.ts'
 import type { Variables } from './variables.ts'
-import { missingSecret, openVariables } from './variables.ts'
+import { openVariables } from './variables.ts'
 
 /** A tool of an MCP server to be called, or the server itself, and how it is reached when there is no connection. */
 export interface UpstreamDraft {
@@ -78,6 +80,8 @@ export function draftUpstream(
     { item: server, secrets: plan.secrets, digest: digestOf(items), host },
     { ...means, projectPath: request.projectPath },
   )
+  // One without its token would start, and then fail in words that name neither.
+  variables.assertReady(neededBy(template))
   const { draft, reached, redact, warnings } =
     template.kind === 'stdio'
       ? draftStdio(served, template, { request, variables, means, hold })
@@ -115,9 +119,10 @@ function draftStdio(
 ): DraftedServer {
   const plan = { ...served, effect: { kind: 'subprocess', command, environment: null } as const }
   const circumstances = { request, parameters: {}, variables }
-  const { effect, ...rest } = draftCommand(plan, circumstances, { ...means, library: null }, hold)
+  const { effect, ...rest } = asServer(served.item, command, () =>
+    draftCommand(plan, circumstances, { ...means, library: null }, hold),
+  )
   variables.assertPlaces(null)
-  assertSet(served.item.id, command, means)
   const workFolder = served.hasFiles ? means.place(served.item) : null
   const program = sessionOf(effect.inFolders({ workFolder, runtimeFolder: null, libraryFolder: null }))
   // What Kiwi keeps from every program may lie elsewhere in a moment; the server goes on.
@@ -126,12 +131,30 @@ function draftStdio(
   return { ...rest, draft: { kind: 'stdio', command: effect }, reached: { ...bare, heldTo } }
 }
 
-/** A server without its token starts, and then fails in words that name neither: it is not started. */
-function assertSet(id: string, { command, args, env }: CommandTemplate, { values }: DraftMeans): void {
-  const templates = [command, ...args, ...env.map(([, template]) => template)]
-  for (const segment of templates.flatMap(({ segments }) => segments)) {
-    if (segment.kind !== 'variable' || segment.form !== 'plain' || isOpen(segment.name)) continue
-    if (!values.has(segment.name)) throw missingSecret(id, segment.name)
+const NO_PROGRAM: ReadonlyMap<string, string> = new Map([
+  ['COMMAND_NOT_FOUND', 'is not on the PATH'],
+  ['COMMAND_NOT_EXECUTABLE', 'may not be executed'],
+])
+
+/** A server whose program is missing is told in words of a server, with what was tried. */
+function asServer<T>({ id, form, path }: Item, { command, args }: CommandTemplate, draft: () => T): T {
+  try {
+    return draft()
+  } catch (error) {
+    const why = error instanceof KiwiError ? NO_PROGRAM.get(error.code) : undefined
+    if (!(error instanceof KiwiError) || why === undefined) throw error
+    const name = textOf(error.details['command'])
+    const key = form === 'entry' ? '"command"' : 'config.command'
+    throw new KiwiError(error.code, `Cannot start the server "${id}": its command "${name}" ${why}`, {
+      hint: `Install ${name}, or correct ${key} in ${path ?? `"${id}"`}`,
+      cause: error,
+      details: {
+        ...error.details,
+        server: id,
+        // As they are written: nothing is filled in.
+        tried: { transport: 'stdio', command: command.source, args: args.map(({ source }) => source) },
+      },
+    })
   }
 }
 

@@ -23,12 +23,13 @@ export async function openWire(
   const { url, headers } = server.request
   const credential = server.login === null ? undefined : means.oauth.credential(server.login)
   const remote = { id, url, headers, startupMs, credential }
+  const httpClient = means.httpClients.of(served)
   switch (server.transport) {
     case 'http':
-      return openHttpWire(remote, means.httpClient)
+      return openHttpWire(remote, httpClient)
     case 'sse':
-      return openSseWire(remote, means.httpClient)
+      return openSseWire(remote, httpClient)
     case 'websocket':
-      return openWebSocketWire(remote, means.httpClient)
+      return openWebSocketWire(remote, httpClient)
   }
 }

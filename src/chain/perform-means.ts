@@ -4,6 +4,7 @@ import type { Oauth } from '../upstream/oauth/oauth.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Launch } from '../store/store.ts'
 import type { Environments } from './environments.ts'
+import type { HttpClients } from './http-clients.ts'
 import type { ListChanges } from './list-changes.ts'
 import type { WorkFolders } from './work-folder.ts'
 
@@ -11,6 +12,8 @@ import type { WorkFolders } from './work-folder.ts'
 export interface PerformMeans {
   readonly subprocess: Subprocess
   readonly httpClient: HttpClient
+  /** For servers at an address. */
+  readonly httpClients: Pick<HttpClients, 'of' | 'close'>
   readonly upstreams: Upstreams
   readonly oauth: Oauth
   readonly workFolders: WorkFolders

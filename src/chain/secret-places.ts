@@ -59,6 +59,17 @@ export function secretPlaces({ effect }: Pick<Plan, 'effect'>): ReadonlyMap<stri
   return new Map([...places].map(([name, found]) => [name, [...found]]))
 }
 
+/** The variables without which a server is not started or reached; one with a default is none of them. */
+export function neededBy(server: ServerTemplate): readonly string[] {
+  const names = new Set<string>()
+  noteServer(server, (_, segments) => {
+    for (const segment of segments)
+      if (segment.kind === 'variable' && segment.form === 'plain' && !isOpen(segment.name))
+        names.add(segment.name)
+  })
+  return [...names]
+}
+
 type Note = (place: Place, segments: readonly Segment[]) => void
 
 /** What of a command may name variables. */

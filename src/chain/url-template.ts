@@ -121,7 +121,7 @@ function assertOrigin(source: string, text: string, origin: string): void {
   const url = new URL(text)
   if (url.username !== '' || url.password !== '') {
     throw new KiwiError('INVALID_CONFIG', `Cannot use the url to "${url.host}": it holds credentials`, {
-      hint: 'Give them in config.auth, with type basic',
+      hint: 'Give them under "auth", beside the url, with type basic',
     })
   }
   if (url.origin !== new URL(origin).origin)

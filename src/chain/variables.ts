@@ -18,6 +18,8 @@ export interface Variables {
   readonly secrets: ReadonlyMap<string, string>
   /** Something made of secrets is one itself, and does not show them by value. */
   readonly derive: (name: string, value: string) => void
+  /** Refuses when one of these names is not granted, or stands for nothing: all of them are told at once. */
+  readonly assertReady: (names: readonly string[]) => void
   /** Refuses what was put where its grant does not reach; to be asked before anything is made of it. */
   readonly assertPlaces: (host: string | null) => void
 }
@@ -55,9 +57,9 @@ export function openVariables(asking: Asking, means: VariableMeans): Variables {
   const own = grants.filter(({ tool }) => tool === id)
   const given = own.filter(({ digest }) => digest === asking.digest)
   const granted = new Set(given.map(({ secret }) => secret))
-  const refusal = (name: string): KiwiError => {
-    const isStale = own.some(({ secret, digest }) => secret === name && digest !== asking.digest)
-    return notGranted(asking, name, { projectPath, isStale })
+  const refusal = (...names: readonly string[]): KiwiError => {
+    const isStale = own.some(({ secret, digest }) => names.includes(secret) && digest !== asking.digest)
+    return notGranted(asking, names, { projectPath, isStale })
   }
 
   const valueOf = (name: string, place: Place): string | null => {
@@ -95,6 +97,12 @@ export function openVariables(asking: Asking, means: VariableMeans): Variables {
     derive: (name, value) => {
       if (used.size > 0) used.set(name, value)
     },
+    assertReady: (names) => {
+      const ungranted = names.filter((name) => !granted.has(name) || !asking.secrets.has(name))
+      if (ungranted.length > 0) throw refusal(...ungranted)
+      const unset = names.filter((name) => (values.get(name) ?? '') === '')
+      if (unset.length > 0) throw missingSecret(id, ...unset)
+    },
     assertPlaces: (host) => {
       for (const { name, place } of puts) {
         const sinks = given.filter(({ secret }) => secret === name).map(({ sink }) => sink)
@@ -105,10 +113,11 @@ export function openVariables(asking: Asking, means: VariableMeans): Variables {
   }
 }
 
-export function missingSecret(id: string, name: string): KiwiError {
-  return new KiwiError('MISSING_SECRET', `Cannot run "${id}": the variable ${name} is not set`, {
-    hint: `Ask the person to run: kiwi secret set ${name}`,
-    details: { name },
+function missingSecret(id: string, ...names: readonly string[]): KiwiError {
+  const missing = names.length === 1 ? `the variable ${names[0]} is` : `the variables ${names.join(', ')} are`
+  return new KiwiError('MISSING_SECRET', `Cannot run "${id}": ${missing} not set`, {
+    hint: `Ask the person to run: ${names.map((name) => `kiwi secret set ${name}`).join(', then ')}`,
+    details: { name: names[0], ...(names.length === 1 ? {} : { names }) },
   })
 }
 
@@ -118,23 +127,28 @@ interface Circumstances {
   readonly isStale: boolean
 }
 
-function notGranted(asking: Asking, name: string, { projectPath, isStale }: Circumstances): KiwiError {
+function notGranted(
+  asking: Asking,
+  names: readonly string[],
+  { projectPath, isStale }: Circumstances,
+): KiwiError {
   const { item, digest, secrets, host = null } = asking
   const { id } = item
-  const isAll = name === EVERYTHING
-  const declare = isAll || secrets.has(name) ? '' : `declare ${name} under "secrets" in the manifest, then `
-  const wanted = isAll ? 'all variables' : name
+  const isAll = names.includes(EVERYTHING)
+  const unasked = names.filter((name) => !isAll && !secrets.has(name)).join(', ')
+  const declare = unasked === '' ? '' : `declare ${unasked} under "secrets" in the manifest, then `
+  const wanted = isAll ? 'all variables' : names.join(', ')
   const reason = isStale
     ? `it has changed since ${wanted} was granted to it`
     : `it asks for ${wanted} without a grant`
   const command = [
-    `kiwi grant ${id} ${isAll ? "'*'" : name}`,
+    `kiwi grant ${id} ${isAll ? "'*'" : names.join(' ')}`,
     ...(host === null || isAll ? [] : [`--to host:${host}`]),
     ...(item.space === 'project' && projectPath !== null ? [`--project ${projectPath}`] : []),
   ].join(' ')
   return new KiwiError('SECRET_NOT_GRANTED', `Cannot run "${id}": ${reason}`, {
     hint: `A person has to ${declare}run: ${command}`,
-    details: { required: { tool: id, hash: digest, names: [name] }, layer: 'grants', rule: null },
+    details: { required: { tool: id, hash: digest, names }, layer: 'grants', rule: null },
   })
 }
 

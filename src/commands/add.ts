@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { KiwiError } from '../shared/errors.ts'
 import type { ServerEntry } from '../spaces/server-entry.ts'
-import { TRANSPORTS } from '../spaces/server-entry.ts'
+import { TRANSPORTS, transportOf } from '../spaces/server-entry.ts'
+import { serverName } from '../shared/groups.ts'
 import type { Terminal } from './terminal.ts'
 import { printReply, printable } from './terminal.ts'
 import type { CommonOptions } from './with-kiwi.ts'
@@ -14,13 +15,20 @@ interface AddOptions extends CommonOptions {
   readonly description?: string
   readonly to: string
   readonly dryRun?: boolean
+  /** Whether `--` was written: what stands behind it is a command. */
+  readonly hasDashes: boolean
 }
 
 /** `kiwi add NAME -- command args…`, `kiwi add NAME URL`, `kiwi add supabase` */
 export function addCommand(name: string, target: readonly string[], options: AddOptions): Promise<number> {
   return withKiwi(options, async (session) => {
     const reply = await session.act({
-      wish: () => ({ kind: 'add_server', name, entry: entryOf(target, options), to: readSpace(options.to) }),
+      wish: () => ({
+        kind: 'add_server',
+        name,
+        entry: entryOf(name, target, options),
+        to: readSpace(options.to),
+      }),
       operation: 'server.add',
       subject: name,
       parameters: { name, to: options.to },
@@ -53,24 +61,31 @@ export function removeCommand(
   })
 }
 
-/** One word that is an address is where it is; anything else is what starts it. */
-function entryOf(target: readonly string[], options: AddOptions): ServerEntry {
-  const { transport, header = [], env = [], description } = options
-  const [first, ...rest] = target
-  const isAddress = first !== undefined && rest.length === 0 && /^(?:https?|wss?):\/\//i.test(first)
-  const named = transport === undefined ? undefined : readTransport(transport)
-  const how = isAddress
-    ? { type: named ?? (/^ws/i.test(first) ? ('websocket' as const) : ('http' as const)), url: first }
-    : first === undefined
-      ? {}
-      : { command: first, args: rest }
+/** One word is where it is; what stands behind `--` starts it. */
+function entryOf(name: string, target: readonly string[], options: AddOptions): ServerEntry {
+  const { header = [], env = [], description } = options
   return {
-    ...how,
-    ...(first === undefined && named !== undefined ? { type: named } : {}),
+    ...howOf(name, target, options),
     ...(header.length === 0 ? {} : { headers: pairsOf(header, '--header') }),
     ...(env.length === 0 ? {} : { env: pairsOf(env, '--env') }),
     ...(description === undefined ? {} : { description }),
   }
+}
+
+function howOf(name: string, target: readonly string[], { transport, hasDashes }: AddOptions): ServerEntry {
+  const [first, ...rest] = target
+  const named = transport === undefined ? undefined : readTransport(transport)
+  if (first === undefined) return named === undefined ? {} : { type: named }
+  if (rest.length > 0 && !hasDashes) throw noDashes(name, target)
+  const isAddress = !hasDashes || (rest.length === 0 && /^\w+:\/\//.test(first))
+  return isAddress ? { type: named ?? transportOf(first), url: first } : { command: first, args: rest }
+}
+
+function noDashes(name: string, target: readonly string[]): KiwiError {
+  return new KiwiError('INVALID_PARAMETERS', `Cannot add "${name}": "${target[0]}" is followed by more`, {
+    hint: `A command stands behind --: kiwi add ${name} -- ${target[0]} …`,
+    details: { missing: ['--'], invalid: [] },
+  })
 }
 
 function readTransport(text: string): (typeof TRANSPORTS)[number] {
@@ -110,18 +125,17 @@ function pairsOf(given: readonly string[], option: string): Record<string, strin
 
 const Added = z.looseObject({
   output: z.string(),
-  name: z.string(),
   id: z.string(),
   kept: z.array(z.string()),
   next: z.array(z.string()),
 })
 
-function showAdded({ output, name, id, kept, next }: z.infer<typeof Added>, terminal: Terminal): void {
+function showAdded({ output, id, kept, next }: z.infer<typeof Added>, terminal: Terminal): void {
   terminal.out(printable(output))
   if (kept.length > 0)
     terminal.out(printable(`Kept in the vault and granted to ${id}, as you typed it: ${kept.join(', ')}`))
   for (const command of next) terminal.note(printable(`Next: ${command}`))
-  if (next.length === 0) terminal.note(printable(`Next: kiwi load ${name} --type mcp`))
+  if (next.length === 0) terminal.note(printable(`Next: kiwi load ${serverName(id)} --type mcp`))
 }
 
 const WouldAdd = z.looseObject({

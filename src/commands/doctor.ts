@@ -12,6 +12,7 @@ import type { Finding } from './finding.ts'
 import { policyFindings } from './policy-findings.ts'
 import { sandboxFinding } from './sandbox-finding.ts'
 import { projectItems } from './project-items.ts'
+import { isServersFile } from './known-servers.ts'
 import { serverFindings } from './server-findings.ts'
 import { openTerminal, table } from './terminal.ts'
 import { isTrusted } from './trust.ts'
@@ -180,7 +181,12 @@ async function look(session: Session): Promise<readonly Finding[]> {
   findings.push({ name: 'items', state: 'ok', detail: `${counts} found from ${project}` })
   findings.push(...(await serverFindings(session)))
   for (const { path, reason } of faults)
-    findings.push({ name: 'item', state: 'warn', detail: reason, fix: `Correct or remove ${path}` })
+    findings.push({
+      name: 'item',
+      state: 'warn',
+      detail: reason,
+      fix: isServersFile(path) ? `Correct it in ${path}` : `Correct or remove ${path}`,
+    })
   return findings
 }
 

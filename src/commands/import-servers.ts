@@ -22,11 +22,11 @@ export function showServers(
     terminal.out(
       `\n${isDryRun ? 'would be kept' : 'kept'} in the vault and granted to its server: ${printable(kept.join(', '))}`,
     )
-  const unset = [...new Set(servers.flatMap((server) => [...server.unset, ...server.asked]))]
   const isChanged = servers.some(({ state }) => state === 'imported')
   if (!isChanged) return terminal.note('\nNothing to do')
   if (isDryRun) return terminal.note('\nNothing was written. Leave out --dry-run to import')
-  for (const name of unset) terminal.note(printable(`Next: kiwi secret set ${name}`))
+  for (const command of new Set(servers.flatMap(({ next }) => next)))
+    terminal.note(printable(`Next: ${command}`))
   terminal.note('\nLook at them: kiwi servers')
   terminal.note(`Take it back: kiwi import --undo ${batch}`)
 }

@@ -1,3 +1,6 @@
+import { basename } from 'node:path'
+import { z } from 'zod'
+import type { Reply } from '../shared/reply.ts'
 import type { Kiwi } from '../kiwi.ts'
 import { serverName } from '../shared/groups.ts'
 import { parseItemRef } from '../shared/ids.ts'
@@ -29,11 +32,17 @@ export interface KnownServer {
   readonly words: readonly string[]
 }
 
+interface KnownServers {
+  readonly servers: readonly KnownServer[]
+  /** What is wrong with the files that name servers, each with its place. */
+  readonly faults: readonly string[]
+}
+
 /** Every server that is not merely shipped. Nothing is started to know this. */
-export async function knownServers(session: Session): Promise<readonly KnownServer[]> {
+export async function knownServers(session: Session): Promise<KnownServers> {
   const { kiwi, project } = session
   const lookup = kiwi.spaces.at(project)
-  await lookup.syncIndex()
+  const { faults } = await lookup.syncIndex()
   const { hits } = await kiwi.store.search({ ...ALL_SERVERS, roots: lookup.roots })
   const ids = [...new Set(hits.map(({ item_id }) => item_id))].toSorted()
   const servers: KnownServer[] = []
@@ -41,7 +50,15 @@ export async function knownServers(session: Session): Promise<readonly KnownServ
     const item = await lookup.find(parseItemRef(id), 'mcp').catch(() => null)
     if (item !== null && item.space !== 'builtin') servers.push(await knownServer(item, lookup, session))
   }
-  return servers
+  return {
+    servers,
+    faults: faults.filter(({ path }) => isServersFile(path)).map(({ reason }) => reason),
+  }
+}
+
+/** Whether this is a file that holds many servers: one of them that is wrong is corrected, and the file stays. */
+export function isServersFile(path: string): boolean {
+  return basename(path) === 'mcp_registry.yaml'
 }
 
 const ALL_SERVERS = {
@@ -95,20 +112,54 @@ async function trustOf(item: Item, lookup: Lookup, { chainOf }: Kiwi): Promise<s
 /** Everything that is looked at before a server is started, and nothing of the rest. */
 async function standingOf(
   name: string,
-  { call }: Session,
+  session: Session,
 ): Promise<Pick<KnownServer, 'problem' | 'warnings'>> {
-  const { error, metadata } = await call('execute', {
+  const { error, metadata } = await session.call('execute', {
     item_type: 'mcp',
     action: 'discover',
     item_id: name,
     parameters: { location: 'user' },
     dry_run: true,
   })
-  const problem = error === null ? null : { message: error.message, fix: error.hint }
+  const problem = error === null ? null : await problemOf(error, session)
   return { problem, warnings: metadata.warnings ?? [] }
 }
 
 const FINE = { problem: null, warnings: [] }
+
+async function problemOf(
+  { message, hint, code, details }: NonNullable<Reply['error']>,
+  { act }: Session,
+): Promise<KnownServer['problem']> {
+  const ungranted = code === 'SECRET_NOT_GRANTED' ? Ungranted.safeParse(details).data?.required : undefined
+  if (ungranted === undefined) return { message, fix: hint }
+  const { tool, names } = ungranted
+  const { data } = await act({
+    wish: () => ({
+      kind: 'grant',
+      ref: parseItemRef(tool),
+      names,
+      sinks: [],
+      principal: '*',
+      expectedDigest: null,
+    }),
+    operation: 'grant',
+    subject: tool,
+    isDryRun: true,
+  })
+  const secrets = Preview.safeParse(data).data?.secrets ?? []
+  const unset = secrets
+    .filter(({ is_set: isSet }) => !isSet)
+    .map((secret) => `kiwi secret set ${secret.name}`)
+  return { message, fix: unset.length === 0 ? hint : `${unset.join(', then ')}, then: ${hint}` }
+}
+
+const Ungranted = z.looseObject({
+  required: z.looseObject({ tool: z.string(), names: z.array(z.string()) }),
+})
+const Preview = z.looseObject({
+  secrets: z.array(z.looseObject({ name: z.string(), is_set: z.boolean() })),
+})
 
 const RECENT = 500
 
@@ -130,5 +181,6 @@ const BY_SERVER: ReadonlySet<string> = new Set([
   'TIMEOUT',
   'LOGIN_REQUIRED',
   'OAUTH_MISMATCH',
+  'EGRESS_DENIED',
   'MESSAGE_TOO_LARGE',
 ])

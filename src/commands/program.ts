@@ -16,7 +16,7 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
   let code = 0
   const ends = (run: Promise<number>): Promise<void> => run.then((result) => void (code = result))
   try {
-    await createProgram(ends)
+    await createProgram(ends, argv.includes('--'))
       .exitOverride()
       .parseAsync([...argv])
     return code
@@ -62,7 +62,7 @@ function wholeNumber(option: string): (text: string) => number {
 }
 
 /** Each command is imported when it is called. */
-function createProgram(ends: (run: Promise<number>) => Promise<void>): Command {
+function createProgram(ends: (run: Promise<number>) => Promise<void>, hasDashes: boolean): Command {
   const program = new Command('kiwi')
     .description(
       'One MCP server that is a kernel for AI agents.\nWithout a command it speaks MCP on standard input and output.',
@@ -109,7 +109,7 @@ function createProgram(ends: (run: Promise<number>) => Promise<void>): Command {
     .action(async (id, pairs, options) => ends((await import('./run.ts')).runCommand(id, pairs, options)))
   addAuthoring({ inProject, ends })
   addImport({ inProject, ends })
-  addServers({ inProject, ends })
+  addServers({ inProject, ends }, hasDashes)
   addSecrets({ inProject, ends })
   inProject('sign', 'vouch for items with your own key')
     .argument('<ids...>', 'ids, or patterns such as "*" or "web/**"')

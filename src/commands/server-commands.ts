@@ -1,7 +1,7 @@
 import type { Program } from './authoring.ts'
 
 /** The commands that name the MCP servers a person has. */
-export function addServers({ inProject, ends }: Program): void {
+export function addServers({ inProject, ends }: Program, hasDashes: boolean): void {
   inProject('add', 'put an MCP server behind Kiwi: add NAME -- command args, add NAME URL, or add NAME')
     .argument('<name>', 'what its tools stand under: NAME.tool; alone, the name of a shipped server')
     .argument('[target...]', 'its address, or behind -- the command that starts it')
@@ -12,7 +12,7 @@ export function addServers({ inProject, ends }: Program): void {
     .option('--to <space>', 'user, or project for all who work in it', 'user')
     .option('--dry-run', 'show what would be written, write nothing')
     .action(async (name, target, options) =>
-      ends((await import('./add.ts')).addCommand(name, target, options)),
+      ends((await import('./add.ts')).addCommand(name, target, { ...options, hasDashes })),
     )
   inProject('remove', 'take an MCP server out of the list')
     .argument('<name>', 'as it was added')

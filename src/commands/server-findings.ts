@@ -10,7 +10,7 @@ import type { Session } from './with-kiwi.ts'
 
 /** What stands in the way of each server, and which of them are packages that are called otherwise now. */
 export async function serverFindings(session: Session): Promise<readonly Finding[]> {
-  const servers = await knownServers(session)
+  const { servers } = await knownServers(session)
   const renamed = await renamedPackages(join(session.kiwi.consoleFolder, '..', 'config', 'mcp-packages.yaml'))
   return servers.flatMap((server) => [findingOf(server), ...oldPackages(server, renamed)])
 }

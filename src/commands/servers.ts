@@ -1,3 +1,4 @@
+import { ERRORS } from '../shared/errors.ts'
 import type { KnownServer } from './known-servers.ts'
 import { knownServers } from './known-servers.ts'
 import { openTerminal, printable, table } from './terminal.ts'
@@ -8,7 +9,9 @@ import { withKiwi } from './with-kiwi.ts'
 export function serversCommand(options: CommonOptions): Promise<number> {
   return withKiwi(options, async (session) => {
     const terminal = openTerminal()
-    const servers = await knownServers(session)
+    const { servers, faults } = await knownServers(session)
+    for (const fault of faults) terminal.note(printable(fault))
+    const code = faults.length === 0 ? 0 : ERRORS.INVALID_CONFIG.exit
     if (options.json === true) {
       terminal.out(
         JSON.stringify(
@@ -17,18 +20,19 @@ export function serversCommand(options: CommonOptions): Promise<number> {
           2,
         ),
       )
-      return 0
+      return code
     }
     if (servers.length === 0) {
-      terminal.note('No server yet: kiwi add NAME -- command, kiwi add NAME URL, or kiwi import mcp')
-      return 0
+      if (code === 0)
+        terminal.note('No server yet: kiwi add NAME -- command, kiwi add NAME URL, or kiwi import mcp')
+      return code
     }
     terminal.out(table([['server', 'from', 'transport', 'trust', 'tools', 'state'], ...servers.map(rowOf)]))
     for (const { name, problem } of servers)
       if (problem !== null) terminal.note(printable(`${name}: ${problem.fix}`))
     for (const { name, warnings } of servers)
       for (const warning of warnings) terminal.note(printable(`${name}: ${warning}`))
-    return 0
+    return code
   })
 }
 

@@ -6,7 +6,9 @@ import { EVERYTHING } from '../chain/variables.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { keepAll } from '../shared/redact.ts'
+import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
+import { serverId } from '../spaces/server-entry.ts'
 import type { StoredGrant } from '../store/grants.ts'
 import { assertSecretName, assertSecretValue } from '../store/vault/secrets.ts'
 import { assertPerson } from './assert-person.ts'
@@ -25,7 +27,12 @@ export async function grantWork(
   means: Means,
 ): Promise<Work> {
   assertPerson(ticket, 'grant')
-  const { plan, spaceRoot } = await trustedPlan({ ref: wish.ref, itemType: 'tool' }, lookup, means)
+  lookup.freshen(true)
+  // A server is granted something by any name that people call it.
+  const isServer =
+    (await lookup.find(wish.ref, 'tool')) === null && (await lookup.find(wish.ref, 'mcp')) !== null
+  const itemType = isServer ? 'mcp' : 'tool'
+  const { plan, spaceRoot } = await trustedPlan({ ref: wish.ref, itemType }, lookup, means)
   const { id, manifest, space } = plan.item
   const digest = await means.chain.digest(plan.items, spaceRoot)
   if (wish.expectedDigest !== null && wish.expectedDigest !== digest) {
@@ -115,17 +122,18 @@ function assertAsked({ item, secrets, effect }: Plan, name: string): void {
   if (name === EVERYTHING) {
     const asks = effect.kind === 'mcp' ? effect.server : effect
     if ('command' in asks && asks.command.inheritEnv) return
-    throw notAsked(item.id, 'all variables', 'its manifest does not say "inherit_env: true"')
+    throw notAsked(item, 'all variables', 'its manifest does not say "inherit_env: true"')
   }
   assertSecretName(name)
   if (secrets.has(name)) return
   const asks = secrets.size === 0 ? 'it asks for none' : `it asks for ${[...secrets].join(', ')}`
-  throw notAsked(item.id, name, asks)
+  throw notAsked(item, name, asks)
 }
 
-function notAsked(id: string, wanted: string, reason: string): KiwiError {
+function notAsked({ id, form, path }: Item, wanted: string, reason: string): KiwiError {
+  const where = form === 'entry' ? `its entry in ${path}` : 'the manifest'
   return new KiwiError('INVALID_PARAMETERS', `Cannot grant ${wanted} to "${id}": ${reason}`, {
-    hint: 'Declare it under "secrets" in the manifest, and put it where it is needed: ${NAME}',
+    hint: `Declare it under "secrets" in ${where}, and put it where it is needed: \${NAME}`,
     details: { missing: [], invalid: [{ name: wanted, reason }] },
   })
 }
@@ -150,7 +158,8 @@ export async function revokeGrantWork(
     preview: () => parameters,
     warnings: [],
     async perform() {
-      const count = await store.grants.revoke(tool, name)
+      const own = await store.grants.revoke(tool, name)
+      const count = own > 0 ? own : await store.grants.revoke(serverId(tool.replace(/_mcp$/, '')), name)
       if (count > 0)
         return {
           data: { output: `Taken back from "${tool}": ${name ?? 'all secrets'}`, count },

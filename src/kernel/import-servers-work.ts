@@ -9,15 +9,18 @@ import type { ClientServer } from '../spaces/import/client-config.ts'
 import { clientPlaces, readClientConfig } from '../spaces/import/client-config.ts'
 import { totalsOf } from '../spaces/import/make-batch.ts'
 import { hashOf } from '../spaces/import/read-find.ts'
+import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { readServers } from '../spaces/read-servers.ts'
 import type { ServerEntry } from '../spaces/server-entry.ts'
+import { serverItem } from '../spaces/server-item.ts'
 import { SHORTEST_SECRET } from '../shared/redact.ts'
 import { assertPerson } from './assert-person.ts'
 import type { Ticket, Wish, Work } from './call.ts'
 import { keepBatch, keptAt, put } from './carry-out-import.ts'
 import type { Means } from './means.ts'
-import { liftAll, settleServer } from './server-secrets.ts'
+import type { ServerNeeds } from './server-secrets.ts'
+import { liftEntry, nextCommands, settleServer } from './server-secrets.ts'
 import type { ServersText } from './servers-file.ts'
 import { SERVERS_PATH, openServersFile, rootOf } from './servers-file.ts'
 
@@ -37,7 +40,11 @@ export async function importServersWork(
   const there = new Map(
     Array.from((await readServers(file.text, file.path)).entries, ([name, { entry }]) => [name, entry]),
   )
-  const { lines, added, secrets } = await judgeAll(found, there, means)
+  const judged = await judgeAll(found, there, means, (name, entry) => {
+    const origin = { name, space: to, path: `${file.path}#${name}`, updatedAt: '' }
+    return whyUnusable(serverItem(entry, origin), lookup, means)
+  })
+  const { lines, added, secrets } = judged
   const { text, write } = added.size === 0 ? { text: file.text, write: null } : await file.change(added)
   const { root } = rootOf(to, lookup, means)
   const source = [...new Set(found.map(({ from }) => from))].join(', ') || 'no config'
@@ -56,6 +63,7 @@ export async function importServersWork(
     proposed_secrets: [...new Set(lines.flatMap(({ asked }) => asked))],
     folders: [],
     servers: lines,
+    secrets: [],
     undone_at: null,
   }
   const lifted = new Map([...secrets.values()].flatMap((each) => [...each]))
@@ -75,21 +83,44 @@ export async function importServersWork(
     warnings: [],
     async perform() {
       if (write === null) return { data: { ...planned }, warnings: [] }
-      for (const [name, value] of lifted) await means.secrets.vault.set(name, value)
-      if (!file.isNew) await keepBefore(planned, file, means)
-      await keepBatch(planned, means)
+      const kept = { ...planned, secrets: await keepNew(lifted, means) }
+      if (!file.isNew) await keepBefore(kept, file, means)
+      await keepBatch(kept, means)
       await write()
-      const needs = new Map<string, readonly string[]>()
+      const needs = new Map<string, ServerNeeds>()
       for (const name of added.keys()) {
-        const { unset } = await settleServer(name, [...(secrets.get(name)?.keys() ?? [])], lookup, {
-          ticket,
-          means,
-        })
-        needs.set(name, unset)
+        const own = [...(secrets.get(name)?.keys() ?? [])]
+        needs.set(name, await settleServer(name, own, lookup, { ticket, means }))
       }
-      const servers = lines.map((line) => ({ ...line, unset: needs.get(line.name) ?? [] }))
-      return { data: { ...planned, servers }, warnings: [] }
+      const servers = lines.map((line) => {
+        const need = line.state === 'imported' ? needs.get(line.name) : undefined
+        return need === undefined ? line : { ...line, unset: need.unset, next: nextCommands(line.name, need) }
+      })
+      return { data: { ...kept, servers }, warnings: [] }
     },
+  }
+}
+
+/** Puts secrets into the vault; gives those that were not there before. */
+async function keepNew(
+  lifted: ReadonlyMap<string, string>,
+  { secrets: { vault } }: Means,
+): Promise<Batch['secrets']> {
+  const before = await vault.read()
+  const added = [...lifted].filter(([name, value]) => before.get(name)?.value !== value)
+  for (const [name, value] of added) await vault.set(name, value)
+  const after = await vault.read()
+  return added.map(([name]) => ({ name, set_at: after.get(name)?.set_at ?? '' }))
+}
+
+/** What would be wrong with a server, before it is written; null when it could be used. */
+async function whyUnusable(item: Item, lookup: Lookup, { chain }: Means): Promise<string | null> {
+  try {
+    await chain.resolver.plan(item, lookup)
+    return null
+  } catch (error) {
+    if (error instanceof KiwiError) return error.message
+    throw error
   }
 }
 
@@ -101,7 +132,7 @@ interface Found {
 /** Named files have to be there; of the usual places those that are. */
 async function readAll(files: readonly string[], { projectPath }: Lookup, means: Means): Promise<Found> {
   if (files.length > 0) {
-    const all = await Promise.all(files.map((path) => readClientConfig(resolve(path))))
+    const all = await Promise.all(files.map((path) => readClientConfig(resolve(path), projectPath)))
     return { found: all.flat(), left: [] }
   }
   const found: ClientServer[] = []
@@ -114,7 +145,7 @@ async function readAll(files: readonly string[], { projectPath }: Lookup, means:
       continue
     }
     try {
-      found.push(...(await readClientConfig(path)))
+      found.push(...(await readClientConfig(path, projectPath)))
     } catch (error) {
       if (!(error instanceof KiwiError)) throw error
       left.push({ path, reason: messageOf(error) })
@@ -135,18 +166,20 @@ async function judgeAll(
   found: readonly ClientServer[],
   there: ReadonlyMap<string, ServerEntry>,
   means: Means,
+  judge: (name: string, entry: ServerEntry) => Promise<string | null>,
 ): Promise<Judged> {
   const added = new Map<string, ServerEntry>()
   const secrets = new Map<string, ReadonlyMap<string, string>>()
   const lines: Line[] = []
+  const taken = new Map<string, string>()
   for (const { name, from, entry, reason, asked, notes } of found) {
-    const base = { name, from, asked: [...asked], notes: [...notes], kept: [], unset: [] }
+    const base = { name, from, asked: [...asked], notes: [...notes], kept: [], unset: [], next: [] }
     if (entry === null) {
       lines.push({ ...base, state: 'skipped', reason })
       continue
     }
-    const lifted = (await liftAll(new Map([[name, entry]]), means)).get(name)
-    const made = lifted?.entry ?? entry
+    const lifted = await liftEntry(name, entry, means, taken)
+    const made = lifted.entry
     const known = there.get(name) ?? added.get(name)
     if (known !== undefined) {
       const isSame = canonicalJson(known) === canonicalJson(made)
@@ -156,8 +189,13 @@ async function judgeAll(
       lines.push({ ...base, state: isSame ? 'unchanged' : 'conflict', reason: why })
       continue
     }
+    const wrong = await judge(name, made)
+    if (wrong !== null) {
+      lines.push({ ...base, state: 'skipped', reason: wrong })
+      continue
+    }
     added.set(name, made)
-    const short = [...(lifted?.secrets ?? [])].filter(([, value]) => value.trim().length >= SHORTEST_SECRET)
+    const short = [...lifted.secrets].filter(([, value]) => value.trim().length >= SHORTEST_SECRET)
     secrets.set(name, new Map(short))
     lines.push({ ...base, state: 'imported', reason: null, kept: short.map(([secret]) => secret) })
   }

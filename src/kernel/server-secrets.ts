@@ -1,5 +1,5 @@
 import type { Plan } from '../chain/plan.ts'
-import { isOpen } from '../config/environment.ts'
+import { neededBy } from '../chain/secret-places.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { liftSecrets } from '../spaces/lift-secrets.ts'
 import type { Lifted } from '../spaces/lift-secrets.ts'
@@ -11,20 +11,20 @@ import { hostOf } from './grant-work.ts'
 import type { Means } from './means.ts'
 import { rootOf } from './run-work.ts'
 
-/** The entries with names in the place of credentials; `secrets` are those that the vault is to keep. */
-export async function liftAll(
-  entries: ReadonlyMap<string, ServerEntry>,
+/**
+ * An entry with names in the place of credentials; `secrets` are those that the vault is to keep. `taken` are names
+ * that stand for something already, and gets those of this one.
+ */
+export async function liftEntry(
+  name: string,
+  entry: ServerEntry,
   { secrets: { vault }, secretPatterns: patterns }: Means,
-): Promise<ReadonlyMap<string, Lifted>> {
+  taken: Map<string, string> = new Map(),
+): Promise<Lifted> {
   const kept = await vault.read()
-  const taken = new Map<string, string>()
-  const lifted = new Map<string, Lifted>()
-  for (const [name, entry] of entries) {
-    const known = (secret: string): string | undefined => taken.get(secret) ?? kept.get(secret)?.value
-    const done = await liftSecrets(name, entry, { patterns, known })
-    for (const [secret, value] of done.secrets) taken.set(secret, value)
-    lifted.set(name, done)
-  }
+  const known = (secret: string): string | undefined => taken.get(secret) ?? kept.get(secret)?.value
+  const lifted = await liftSecrets(name, entry, { patterns, known })
+  for (const [secret, value] of lifted.secrets) taken.set(secret, value)
   return lifted
 }
 
@@ -55,7 +55,7 @@ export async function settleServer(
     granted_by: ticket.caller.principal,
   }
   if (granted.length > 0) await means.store.grants.give(granted.map((secret) => ({ ...common, secret })))
-  const asked = [...plan.secrets].filter((secret) => !isOpen(secret))
+  const asked = plan.effect.kind === 'mcp' ? neededBy(plan.effect.server) : []
   const values = await means.secrets.valuesOf(new Set(asked))
   const held = (await means.store.grants.read()).filter(
     (grant) => grant.tool === plan.item.id && grant.digest === digest,

@@ -1,18 +1,18 @@
 import { KiwiError } from '../shared/errors.ts'
+import { IN_WORDS, fieldFaults } from '../shared/field-faults.ts'
 import { ItemName } from '../shared/ids.ts'
 import { keepAll } from '../shared/redact.ts'
 import { createRedact } from '../shared/redact.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { readServers } from '../spaces/read-servers.ts'
-import type { ServerEntry } from '../spaces/server-entry.ts'
-import { SERVER_NAME, mergeEntries, serverId } from '../spaces/server-entry.ts'
-import { whyNoServer } from '../spaces/server-item.ts'
+import { SERVER_NAME, ServerEntry, mergeEntries, serverId } from '../spaces/server-entry.ts'
+import { serverItem, shippedEntry, whyNoServer } from '../spaces/server-item.ts'
 import { assertSecretValue } from '../store/vault/secrets.ts'
 import { assertPerson } from './assert-person.ts'
 import type { Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
-import { liftAll, nextCommands, settleServer } from './server-secrets.ts'
+import { liftEntry, nextCommands, settleServer } from './server-secrets.ts'
 import { openServersFile } from './servers-file.ts'
 import { trustLaunches } from './trust-launches.ts'
 
@@ -33,11 +33,17 @@ export async function addServerWork(
   const isNew = !there.has(name)
   const base = standing?.space === 'builtin' || standing?.form === 'entry' ? standing : null
   assertReachable(name, entry, base)
-  const lifted = (await liftAll(new Map([[name, entry]]), means)).get(name) ?? { entry, secrets: new Map() }
+  assertEntry(name, entry)
+  const lifted = await liftEntry(name, entry, means)
   for (const [secret, value] of lifted.secrets) assertSecretValue(secret, value)
   const written = there.get(name)?.entry
   const next =
     written === undefined ? lifted.entry : mergeEntries({ ...written, enabled: undefined }, lifted.entry)
+  // What is wrong with it is said before anything of it is written.
+  const origin = { name, space: to, path: `${file.path}#${name}`, updatedAt: '' }
+  const isInherited = base !== null && next.command === undefined && next.url === undefined
+  const whole = isInherited ? mergeEntries(shippedEntry(base), next) : next
+  await means.chain.resolver.plan(serverItem(whole, origin), lookup)
   const { write } = await file.change(new Map([[name, next]]))
   const names = [...lifted.secrets.keys()]
   return {
@@ -143,6 +149,18 @@ function assertReachable(name: string, entry: ServerEntry, base: Item | null): v
   throw new KiwiError('INVALID_PARAMETERS', `Cannot add "${name}": it ${why}`, {
     hint: `kiwi add ${name} -- <command> [args…], or kiwi add ${name} <url>`,
     details: { missing: ['command'], invalid: [] },
+  })
+}
+
+/** As it would be read from the file. */
+function assertEntry(name: string, entry: ServerEntry): void {
+  const read = ServerEntry.safeParse(entry, IN_WORDS)
+  if (read.success) return
+  const invalid = fieldFaults(read.error.issues)
+  const [fault] = invalid
+  throw new KiwiError('INVALID_PARAMETERS', `Cannot add "${name}": its "${fault?.name}" ${fault?.reason}`, {
+    hint: `kiwi add ${name} <url> for a server at an address, kiwi add ${name} -- <command> [args…] for a program`,
+    details: { missing: [], invalid },
   })
 }
 

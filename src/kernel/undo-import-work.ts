@@ -13,6 +13,7 @@ import { assertPerson } from './assert-person.ts'
 import type { Ticket, Wish, Work } from './call.ts'
 import { keepBatch, keptAt, put } from './carry-out-import.ts'
 import type { Means } from './means.ts'
+import { judgeSecrets, takeBackSecrets } from './undo-secrets.ts'
 
 /** What an import wrote and nobody has touched since goes again; what it replaced comes back. */
 export async function undoImportWork(
@@ -35,6 +36,7 @@ export async function undoImportWork(
     })
   }
   const items = batch.items.filter(isWritten)
+  const secrets = await judgeSecrets(batch, means)
   return {
     item: { id, version: null, space: batch.to },
     action: 'undo',
@@ -51,19 +53,22 @@ export async function undoImportWork(
     parameters: { batch: id, items: items.length },
     redact: keepAll,
     preview: () =>
-      reportOf(
-        batch,
-        items.map((item) => ({ ...lineOf(item), state: judge(batch, item) })),
-      ),
+      reportOf(batch, [
+        ...items.map((item) => ({ ...lineOf(item), state: judge(batch, item) })),
+        ...(items.some((item) => judge(batch, item) === 'conflict') ? [] : secrets),
+      ]),
     warnings: [],
     async perform() {
       const lines: UndoLine[] = []
       for (const item of items.toReversed()) lines.push(await takeBack(batch, item, means))
       for (const folder of batch.folders.toReversed()) await removeEmptyFolder(join(batch.root, folder))
       const isWhole = lines.every(({ state }) => state !== 'failed')
-      if (isWhole) await settle(batch, means)
       lookup.freshen(true)
-      return { data: reportOf(batch, lines.toReversed()), warnings: [] }
+      // Where the servers stay, so does what they need.
+      const isTaken = isWhole && lines.every(({ state }) => state !== 'conflict')
+      const taken = isTaken ? await takeBackSecrets(batch, lookup, means) : []
+      if (isWhole) await settle(batch, means)
+      return { data: reportOf(batch, [...lines.toReversed(), ...taken]), warnings: [] }
     },
   }
 }

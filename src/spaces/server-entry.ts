@@ -26,7 +26,10 @@ export const ServerEntry = z.strictObject({
   args: z.array(Word).max(1000).optional(),
   env: Words.optional(),
   cwd: Text.optional(),
-  url: Text.optional(),
+  url: Text.superRefine((url, context) => {
+    const why = whyNoAddress(url)
+    if (why !== null) context.addIssue({ code: 'custom', message: why })
+  }).optional(),
   headers: Words.optional(),
   auth: z.union([Text, Json]).optional(),
   allowed_paths: Names.optional(),
@@ -45,6 +48,25 @@ export const ServerEntry = z.strictObject({
   enabled: z.boolean().optional(),
 })
 export type ServerEntry = Readonly<z.infer<typeof ServerEntry>>
+
+const SCHEMES: ReadonlySet<string> = new Set(['http:', 'https:', 'ws:', 'wss:'])
+
+/** Why no server can be at this address, or null. It is not shown: it may hold a password. What a variable fills in is judged later. */
+function whyNoAddress(url: string): string | null {
+  if (/^[a-z][\w+.-]*:\/\/[^/?#]*@/i.test(url))
+    return 'holds credentials: leave them out, and give them under "auth" as {type: basic, username, password}'
+  const origin = /^[^/?#]*\/\/[^/?#]*/.exec(url)?.[0] ?? url
+  if (origin.includes('${')) return null
+  const { protocol = '' } = URL.canParse(origin) ? new URL(origin) : {}
+  if (SCHEMES.has(protocol)) return null
+  return 'is no address that can be used: it begins with http://, https://, ws:// or wss://'
+}
+
+/** How the server at an address is spoken to, as far as the address tells. */
+export function transportOf(url: string): 'http' | 'sse' | 'websocket' {
+  if (/^wss?:/i.test(url)) return 'websocket'
+  return /^[^?#]*\/sse\/?(?:[?#]|$)/i.test(url) ? 'sse' : 'http'
+}
 
 /** As it stands before the dot of a tool: no dot is in it, and no server of two names. */
 export const SERVER_NAME = /^[A-Za-z0-9_][A-Za-z0-9_-]{0,99}$/

@@ -52,10 +52,55 @@ describe('M1: servers at the command line', { timeout: PATIENCE }, () => {
     const needs = await run('doctor')
     expect(needs).toContain('"mcp_supabase": it asks for SUPABASE_ACCESS_TOKEN without a grant')
     expect(needs).toContain('kiwi grant mcp_supabase SUPABASE_ACCESS_TOKEN')
-    expect(needs).toContain('"no-such-program-here": it is not on the PATH')
+    expect(needs).toContain(
+      'Cannot start the server "mcp_gone": its command "no-such-program-here" is not on the PATH',
+    )
+    expect(needs).toContain('or correct "command" in ')
     expect(needs).toContain('called @modelcontextprotocol/server-github now')
     await run('grant', 'mcp_supabase', 'SUPABASE_ACCESS_TOKEN', '--yes')
     expect(await run('servers')).toContain('kiwi secret set SUPABASE_ACCESS_TOKEN')
+  })
+
+  test('M8: servers and doctor show faults of the file with their place, and all that a server lacks', async () => {
+    const path = join(place.folder, 'user/config/mcp_registry.yaml')
+    mkdirSync(join(place.folder, 'user/config'), { recursive: true })
+    writeFileSync(
+      path,
+      'mcps:\n  bad:\n    url: notaurl\n  good: {command: node, args: ["${A_KEY}"], env: {B: "${B_KEY}"}}\n',
+    )
+    const shown = await kiwi(place, ['servers'])
+    expect(shown.code).not.toBe(0)
+    const fault = `Cannot use "${path}:3:5": "bad.url" is no address that can be used`
+    expect(shown.stderr).toContain(fault)
+    const fix =
+      'kiwi secret set A_KEY, then kiwi secret set B_KEY, then: A person has to run: kiwi grant mcp_good A_KEY B_KEY'
+    expect(shown.stderr).toContain(fix)
+    const doctor = await run('doctor')
+    expect(doctor).toContain(fault)
+    expect(doctor).toContain(fix)
+    expect(doctor).not.toMatch(/remove .*mcp_registry/)
+    writeFileSync(path, 'mcps:\n  bad: [\n')
+    const broken = await kiwi(place, ['servers'])
+    expect(broken.code).not.toBe(0)
+    expect(broken.stderr).toContain(`Cannot use "${path}:`)
+    expect(broken.stderr).not.toContain('No server yet')
+  })
+
+  test('M1: a word that is no address is no command either, unless it stands behind --', async () => {
+    for (const word of ['ftp://x', 'notaurl', 'https://user:pw@ex.com/mcp'])
+      expect(await run('add', 'x', word)).toContain('INVALID_PARAMETERS Cannot add "x": its "url"')
+    expect(await run('add', 'x', 'node', 'y.js')).toContain('kiwi add x -- node …')
+    expect(await run('servers')).toContain('No server yet')
+    await run('add', 'events', 'https://ex.com/v1/sse?a=b')
+    await run('add', 'plain', 'https://ex.com/sse', '--transport', 'http')
+    expect(file()).toMatch(/events:\n +type: sse\n[^]*plain:\n +type: http\n/)
+  })
+
+  test('M6: of a name that is ours the next command says how it is called', async () => {
+    expect(await run('add', 'filesystem', '--', 'node', MEMORY)).toContain(
+      'Next: kiwi load mcp_filesystem --type mcp',
+    )
+    expect(await run('load', 'mcp_filesystem', '--type', 'mcp')).toContain('read_graph')
   })
 
   test('M1: kiwi import knows the config of a client by its name', async () => {

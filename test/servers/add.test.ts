@@ -1,14 +1,18 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Wish } from '../../src/kernel/call.ts'
+import { parseItemRef } from '../../src/shared/ids.ts'
 import type { Reply } from '../../src/shared/reply.ts'
 import type { ServerEntry } from '../../src/spaces/server-entry.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
 import { openTempKiwi } from '../temp-kiwi.ts'
 
 const SERVER = fileURLToPath(new URL('../fixtures/upstream.mjs', import.meta.url))
+const MEMORY = fileURLToPath(
+  new URL('../../node_modules/@modelcontextprotocol/server-memory/dist/index.js', import.meta.url),
+)
 const TOKEN = 'a-long-token-1'
 
 let temp: TempKiwi
@@ -26,6 +30,15 @@ const add = (name: string, entry: ServerEntry, to: 'user' | 'project' = 'user'):
   send({ kind: 'add_server', name, entry, to })
 const remove = (name: string, from: 'user' | 'project' | null = null): Promise<Reply> =>
   send({ kind: 'remove_server', name, from })
+const grant = (name: string, names: readonly string[]): Promise<Reply> =>
+  send({
+    kind: 'grant',
+    ref: parseItemRef(name),
+    names,
+    sinks: [],
+    principal: '*',
+    expectedDigest: null,
+  })
 const file = (to: 'user' | 'project' = 'user'): string =>
   join(to === 'user' ? temp.config.userSpace : join(temp.project, '.ai'), 'config', 'mcp_registry.yaml')
 const text = (to: 'user' | 'project' = 'user'): string => readFileSync(file(to), 'utf8')
@@ -92,6 +105,27 @@ describe('M1: a person adds a server', () => {
     expect(error).toMatchObject({ code: 'INVALID_PARAMETERS', message: expect.stringContaining(message) })
   })
 
+  test.each<[string, ServerEntry, string]>([
+    [
+      'credentials',
+      { url: 'https://user:pw-canary@ex.com/mcp' },
+      'its "url" holds credentials: leave them out',
+    ],
+    [
+      'half a variable',
+      { url: 'https://user:${PW}@ex.com/mcp' },
+      'its "url" holds credentials: leave them out',
+    ],
+    ['ftp', { url: 'ftp://x' }, 'its "url" is no address that can be used'],
+    ['a word', { url: 'notaurl' }, 'its "url" is no address that can be used'],
+    ['a header of ours', { url: 'https://x.example', headers: { Host: 'y' } }, 'Host'],
+  ])('M1, N1: an address with %s is refused before anything is written', async (_, entry, message) => {
+    const { error } = await add('web', entry)
+    expect(JSON.stringify(error)).toContain(JSON.stringify(message).slice(1, -1))
+    expect(JSON.stringify(error)).not.toContain('pw-canary')
+    expect(existsSync(file())).toBe(false)
+  })
+
   test('M1: what an agent asks is refused', async () => {
     const wish = { kind: 'add_server', name: 'a', entry: { command: 'x' }, to: 'user' } as const
     expect((await send(wish, 'agent')).error).toMatchObject({ code: 'PERMISSION_DENIED' })
@@ -117,5 +151,67 @@ describe('M1: a person removes a server', () => {
     expect(await temp.kiwi.store.grants()).toEqual([])
     expect((await remove('a')).error).toMatchObject({ code: 'NOT_FOUND' })
     expect((await remove('github')).error?.hint).toContain('shipped')
+  })
+})
+
+describe('N1: what a server asks for on its command line', () => {
+  test.each<[string, readonly string[], string]>([
+    ['--token=VALUE', ['--token=ghp_0123456789abcdefghijABCDEFGHIJ012345'], '--token=${OWN_TOKEN}'],
+    ['--api-key VALUE', ['--api-key', 'sk-canary-0123456789abcdefXYZ'], '${OWN_API_KEY}'],
+    ['a value alone', ['ghp_0123456789abcdefghijABCDEFGHIJ012345'], '${OWN_KEY}'],
+  ])('N1, M1: %s goes to the vault, and the server starts with it', async (_, words, written) => {
+    const reply = await add('own', { command: 'node', args: [MEMORY, ...words] })
+    expect(reply).toMatchObject({ error: null, data: { next: [] } })
+    expect(text()).toContain(written)
+    const loaded = await temp.load('own', { item_type: 'mcp' })
+    expect(loaded.error).toBeNull()
+    expect((await temp.run('own.read_graph')).error).toBeNull()
+    const records = await temp.kiwi.store.records({ limit: 20 })
+    expect(JSON.stringify([reply, loaded, records])).not.toContain(words.at(-1)?.replace('--token=', ''))
+  })
+
+  test('N1, M8: a name there is asked for with the very commands that help, all at once', async () => {
+    const args = [MEMORY, '--a=${A_KEY}', '${B_KEY}', '${C_KEY:-none}']
+    const added = await add('own', { command: 'node', args, env: { D: '${D_KEY}' } })
+    const names = 'A_KEY B_KEY D_KEY'
+    expect(added.data).toMatchObject({
+      next: [...names.split(' ').map((name) => `kiwi secret set ${name}`), `kiwi grant mcp_own ${names}`],
+    })
+    expect((await temp.run('own.read_graph')).error).toMatchObject({
+      code: 'SECRET_NOT_GRANTED',
+      hint: `A person has to run: kiwi grant mcp_own ${names}`,
+    })
+    expect((await grant('own', names.split(' '))).error).toBeNull()
+    expect((await temp.run('own.read_graph')).error).toMatchObject({
+      code: 'MISSING_SECRET',
+      hint: 'Ask the person to run: kiwi secret set A_KEY, then kiwi secret set B_KEY, then kiwi secret set D_KEY',
+    })
+    for (const name of names.split(' ')) await send({ kind: 'secret', name, value: `${name}-long-enough` })
+    expect((await temp.run('own.read_graph')).error).toBeNull()
+  })
+
+  test('N1: a server is granted something, and has it taken back, by the name that people call it', async () => {
+    await add('own', { command: 'node', args: [MEMORY, '${A_KEY}'] })
+    for (const name of ['own', 'mcp_own', 'own_mcp']) {
+      expect([name, (await grant(name, ['A_KEY'])).error]).toEqual([name, null])
+      expect(await temp.kiwi.store.grants()).toMatchObject([{ tool: 'mcp_own', secret: 'A_KEY' }])
+      const back = await send({ kind: 'revoke_grant', tool: name, name: null })
+      expect([name, back.error]).toEqual([name, null])
+    }
+    expect((await grant('own', ['Z_KEY'])).error?.hint).toContain(`its entry in ${file()}#own`)
+  })
+})
+
+test('M8: a server whose program is missing says so in words of a server, with what was tried', async () => {
+  await add('gone', { command: 'no-such-program', args: ['--a', 'b'] })
+  const call = { item_type: 'mcp', action: 'discover', item_id: 'gone' }
+  expect((await temp.call('execute', call)).error).toMatchObject({
+    code: 'COMMAND_NOT_FOUND',
+    message: 'Cannot start the server "mcp_gone": its command "no-such-program" is not on the PATH',
+    hint: `Install no-such-program, or correct "command" in ${file()}#gone`,
+    details: {
+      server: 'mcp_gone',
+      tried: { transport: 'stdio', command: 'no-such-program', args: ['--a', 'b'] },
+    },
   })
 })

@@ -50,6 +50,8 @@ const ServerLine = z.object({
   /** Secrets it needs and nobody has set. */
   unset: z.array(z.string()).readonly(),
   notes: z.array(z.string()).readonly(),
+  /** Commands that give it what it needs, in order. */
+  next: z.array(z.string()).readonly().default([]),
 })
 
 export const BatchShape = z.object({
@@ -68,6 +70,11 @@ export const BatchShape = z.object({
   folders: z.array(PlaceInSpace).readonly(),
   /** Servers of other clients, by what became of each. */
   servers: z.array(ServerLine).readonly().default([]),
+  /** Secrets that were not in the vault before. */
+  secrets: z
+    .array(z.object({ name: z.string(), set_at: z.string() }))
+    .readonly()
+    .default([]),
   undone_at: z.string().nullable(),
 })
 /** What an import did, as it is kept and printed. */

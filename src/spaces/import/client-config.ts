@@ -1,8 +1,9 @@
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { KiwiError } from '../../shared/errors.ts'
 import type { JsonObject, JsonValue } from '../../shared/json.ts'
 import { isJsonObject } from '../../shared/json.ts'
 import { LIMITS } from '../../shared/limits.ts'
+import { realPathOf, statOf } from '../disk.ts'
 import { parseValue } from '../parse-document.ts'
 import { parseToml } from '../parse-toml.ts'
 import { decodeText, readRegularFile } from '../read-file.ts'
@@ -10,8 +11,8 @@ import { SERVER_NAME } from '../server-entry.ts'
 import type { ServerEntry } from '../server-entry.ts'
 import type { Client } from './client-entry.ts'
 import { isKiwi, toEntry } from './client-entry.ts'
-import type { Dialect } from './client-variables.ts'
-import { takeVariables } from './client-variables.ts'
+import type { Dialect, Inputs } from './client-variables.ts'
+import { readInputs, takeVariables } from './client-variables.ts'
 
 /** One server of the config of another client, as it would be one of ours. */
 export interface ClientServer {
@@ -62,29 +63,39 @@ export function isClientConfig(path: string): boolean {
   return names.includes(name) || ['.codex/config.toml', '.gemini/settings.json'].includes(within)
 }
 
-/** Reads the servers of one config. Nothing of it is run; what is wrong with one loses no other. */
-export async function readClientConfig(path: string): Promise<readonly ClientServer[]> {
+/** Reads the servers of one config, for this project. Nothing of it is run; what is wrong with one loses no other. */
+export async function readClientConfig(
+  path: string,
+  project: string | null,
+): Promise<readonly ClientServer[]> {
+  if (statOf(path) === null) {
+    throw new KiwiError('NOT_FOUND', `Cannot import "${path}": there is no such file`, {
+      hint: 'Correct the path, or leave it out: kiwi import mcp looks where clients keep their servers',
+    })
+  }
   const text = decodeText(readRegularFile(path, LIMITS.bundleBytes).bytes, path)
-  const value = path.endsWith('.toml') ? await parseToml(text, path) : await parseJson(text, path)
-  const found = isJsonObject(value) ? rootIn(value, path) : null
-  if (found === null) {
+  const value = path.endsWith('.toml') ? await parseToml(text, path) : await parseJson(text, path, project)
+  const found = isJsonObject(value) ? rootsIn(value, path, project) : []
+  if (found.length === 0) {
     throw new KiwiError('INVALID_PARAMETERS', `Cannot import "${path}": no servers stand in it`, {
       hint: 'Give a config with mcpServers, servers, mcp_servers or mcp in it',
       details: { missing: [], invalid: [{ name: 'path', reason: 'no config of servers' }] },
     })
   }
-  const { servers, ...how } = found
-  return Object.entries(servers).map(([name, given]) => readServer(name, given, { path, ...how }))
+  return found.flatMap(({ servers, ...how }) =>
+    Object.entries(servers).map(([name, given]) => readServer(name, given, { path, ...how })),
+  )
 }
 
 /** Only the part that holds servers is looked at: the rest of these files is the client's. */
-async function parseJson(text: string, path: string): Promise<JsonValue> {
+async function parseJson(text: string, path: string, project: string | null): Promise<JsonValue> {
   const bare = withoutComments(text)
   try {
     const whole: unknown = JSON.parse(bare)
     const roots = ['mcpServers', 'servers', 'mcp', 'inputs']
     if (!isJsonObject(whole)) return null
-    const part = Object.fromEntries(Object.entries(whole).filter(([key]) => roots.includes(key)))
+    const own = Object.entries(whole).filter(([key]) => roots.includes(key))
+    const part = { ...Object.fromEntries(own), ...partFor(whole['projects'], project) }
     return (await parseValue(JSON.stringify(part), path)).value
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
@@ -92,13 +103,59 @@ async function parseJson(text: string, path: string): Promise<JsonValue> {
   }
 }
 
+/** One client keeps servers for each project in the file of the person. */
+function partFor(projects: JsonValue | undefined, project: string | null): JsonObject {
+  if (!isJsonObject(projects)) return {}
+  const names = project === null ? [] : [project, realPathOf(project) ?? project]
+  const found = names.map((name) => projects[name]).find((value) => isJsonObject(value))
+  const servers = isJsonObject(found) ? found['mcpServers'] : undefined
+  return { projects: project === null || !isJsonObject(servers) ? {} : { [project]: servers } }
+}
+
 interface Root {
   readonly servers: JsonObject
   readonly client: Client
   readonly dialect: Dialect
+  /** What relative paths start from. */
+  readonly folder: string
+  readonly inputs: Inputs
+  /** Names of servers that are switched off beside where they stand. */
+  readonly isOff: (name: string) => boolean
 }
 
-function rootIn({ mcpServers, servers, mcp_servers: codex, mcp }: JsonObject, path: string): Root | null {
+/** The nearer first: what is for this project alone. */
+function rootsIn(value: JsonObject, path: string, project: string | null): readonly Root[] {
+  const { inputs, mcp, projects } = value
+  const beside = isJsonObject(mcp) ? mcp : {}
+  const isOff = (name: string): boolean => {
+    const { excluded, allowed } = beside
+    const isLeftOut = Array.isArray(allowed) && !allowed.includes(name)
+    return isLeftOut || (Array.isArray(excluded) && excluded.includes(name))
+  }
+  const common = { inputs: readInputs(inputs ?? beside['inputs']), isOff: (): boolean => false }
+  const root = rootIn(value, path)
+  const own =
+    root === null
+      ? []
+      : [{ ...common, ...root, folder: folderOf(path), ...(root.client === 'gemini' ? { isOff } : {}) }]
+  if (!isJsonObject(projects)) return own
+  const near = project === null ? undefined : projects[project]
+  const servers = isJsonObject(near) ? near : {}
+  return [
+    { ...common, servers, client: 'usual', dialect: 'usual', folder: project ?? folderOf(path) },
+    ...own,
+  ]
+}
+
+/** The folder that a config is for. */
+function folderOf(path: string): string {
+  const folder = dirname(path)
+  return /^\.(?:cursor|vscode|codex|gemini)$/.test(basename(folder)) ? dirname(folder) : folder
+}
+
+type Found = Pick<Root, 'servers' | 'client' | 'dialect'>
+
+function rootIn({ mcpServers, servers, mcp_servers: codex, mcp }: JsonObject, path: string): Found | null {
   if (isJsonObject(codex)) return { servers: codex, client: 'codex', dialect: 'none' }
   if (isJsonObject(mcpServers)) {
     if (path.includes('.gemini/')) return { servers: mcpServers, client: 'gemini', dialect: 'dollar' }
@@ -106,7 +163,7 @@ function rootIn({ mcpServers, servers, mcp_servers: codex, mcp }: JsonObject, pa
     return { servers: mcpServers, client: 'usual', dialect }
   }
   if (isJsonObject(servers)) return { servers, client: 'usual', dialect: 'usual' }
-  if (!isJsonObject(mcp)) return null
+  if (!isJsonObject(mcp) || path.includes('.gemini/')) return null
   const nested = mcp['servers']
   const isNested = isJsonObject(nested) && nested['type'] === undefined && nested['command'] === undefined
   return { servers: isNested ? nested : mcp, client: 'opencode', dialect: 'usual' }
@@ -115,22 +172,41 @@ function rootIn({ mcpServers, servers, mcp_servers: codex, mcp }: JsonObject, pa
 function readServer(
   given: string,
   raw: JsonValue,
-  { path, client, dialect }: Omit<Root, 'servers'> & { readonly path: string },
+  { path, client, dialect, folder, inputs, isOff }: Omit<Root, 'servers'> & { readonly path: string },
 ): ClientServer {
   const name = given.replaceAll(/[^A-Za-z0-9_-]+/g, '-').replaceAll(/^-+|-+$/g, '')
   const base = { name, from: path, entry: null, asked: [], notes: [] }
   if (!SERVER_NAME.test(name)) return { ...base, name: given, reason: 'its name cannot be one of a server' }
   if (!isJsonObject(raw)) return { ...base, reason: 'it is not an object' }
-  const { value, asked, left } = takeVariables(raw, dialect)
+  const { value, asked, open, left } = takeVariables(raw, dialect, inputs)
   const read = toEntry(isJsonObject(value) ? value : {}, client)
   const notes = [
     ...(name === given ? [] : [`called "${given}" there`]),
+    ...open.map((input) => `\${${input}:-} was asked for there and is no secret: write it in its place`),
     ...left.map((text) => `${text} is nothing that Kiwi knows: kept as text`),
     ...(read.left.length === 0 ? [] : [`left out: ${read.left.join(', ')}`]),
   ]
   if (read.entry === null) return { ...base, notes, reason: read.reason }
   if (isKiwi(name, read.entry)) return { ...base, notes, reason: 'it is Kiwi itself' }
-  return { name, from: path, entry: read.entry, reason: null, asked, notes }
+  const entry = inFolder(read.entry, folder)
+  if (!isOff(given)) return { name, from: path, entry, reason: null, asked, notes }
+  const off = [...notes, 'switched off there']
+  return { name, from: path, entry: { ...entry, enabled: false }, reason: null, asked, notes: off }
+}
+
+/** A path that starts from nowhere else. */
+const WHOLE = /^(?:[/~]|\$\{|[A-Za-z]:)/
+
+/** Relative paths mean the folder that the config was for, wherever the entry is kept now. */
+function inFolder(entry: ServerEntry, folder: string): ServerEntry {
+  const { cwd, command } = entry
+  const at = cwd !== undefined && !WHOLE.test(cwd) ? resolve(folder, cwd) : cwd
+  const isBeside = command !== undefined && /^\.{1,2}\//.test(command) && (at ?? '/').startsWith('/')
+  return {
+    ...entry,
+    ...(at === undefined ? {} : { cwd: at }),
+    ...(isBeside ? { command: resolve(at ?? folder, command) } : {}),
+  }
 }
 
 /** The configs of some clients hold comments, and commas before a closing bracket. */

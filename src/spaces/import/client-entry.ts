@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../../shared/json.ts'
 import { isJsonObject } from '../../shared/json.ts'
 import { IN_WORDS, fieldFaults } from '../../shared/field-faults.ts'
 import { textOf } from '../../shared/template.ts'
-import { ServerEntry } from '../server-entry.ts'
+import { ServerEntry, transportOf } from '../server-entry.ts'
 
 /** How a client writes a server, where it differs from the others. */
 export type Client = 'usual' | 'codex' | 'gemini' | 'opencode'
@@ -19,7 +19,8 @@ export interface ClientEntry {
 export function toEntry(given: JsonObject, client: Client): ClientEntry {
   const made = { ...startOf(given), ...reachOf(given, client), ...restOf(given, client) }
   const entry = Object.fromEntries(Object.entries(made).filter(([, value]) => value !== undefined))
-  const left = Object.keys(given).filter((key) => !TAKEN.has(key))
+  const hasLogin = loginOf(given) !== undefined
+  const left = Object.keys(given).filter((key) => !TAKEN.has(key) && !(hasLogin && LOGIN.has(key)))
   const read = ServerEntry.safeParse(entry, IN_WORDS)
   if (!read.success) {
     const [fault] = fieldFaults(read.error.issues)
@@ -32,7 +33,7 @@ export function toEntry(given: JsonObject, client: Client): ClientEntry {
 
 const TAKEN: ReadonlySet<string> = new Set(
   [
-    'type transport command args env environment cwd url httpUrl serverUrl headers http_headers',
+    'type transport command args env environment env_vars cwd url httpUrl serverUrl headers http_headers',
     'env_http_headers bearer_token_env_var bearer_token timeout startup_timeout_sec tool_timeout_sec enabled disabled',
     'description includeTools excludeTools enabled_tools disabled_tools trust name',
   ]
@@ -40,20 +41,32 @@ const TAKEN: ReadonlySet<string> = new Set(
     .split(' '),
 )
 
+const LOGIN: ReadonlySet<string> = new Set(['auth', 'oauth'])
+
 type Made = Readonly<Record<string, JsonValue | undefined>>
 
-function startOf({ command, args, env, environment, cwd }: JsonObject): Made {
+function startOf({ command, args, env, environment, env_vars: passed, cwd }: JsonObject): Made {
   const words = Array.isArray(command) ? command : command === undefined ? [] : [command]
   const [program, ...first] = words
   if (program === undefined) return {}
   const given = Array.isArray(args) ? args : []
-  const variables = env ?? environment
+  const own = env ?? environment
+  const variables = { ...passedOn(passed), ...(isJsonObject(own) ? own : {}) }
   return {
     command: program,
     args: [...first, ...given],
-    ...(isJsonObject(variables) && Object.keys(variables).length > 0 ? { env: variables } : {}),
+    ...(Object.keys(variables).length > 0 ? { env: variables } : {}),
     cwd,
   }
+}
+
+/** Variables of its own surroundings that a client hands on, by name. */
+function passedOn(given: JsonValue | undefined): JsonObject {
+  const names = (Array.isArray(given) ? given : []).map((each) =>
+    textOf(isJsonObject(each) ? (each['name'] ?? '') : each),
+  )
+  const known = names.filter((name) => /^[A-Za-z_]\w*$/.test(name))
+  return Object.fromEntries(known.map((name) => [name, `\${${name}}`]))
 }
 
 const TYPES: ReadonlyMap<string, string> = new Map([
@@ -61,7 +74,6 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   ['streamable-http', 'http'],
   ['streamable_http', 'http'],
   ['streamableHttp', 'http'],
-  ['remote', 'http'],
   ['sse', 'sse'],
   ['ws', 'websocket'],
   ['websocket', 'websocket'],
@@ -71,12 +83,13 @@ function reachOf(given: JsonObject, client: Client): Made {
   const { httpUrl, url, serverUrl } = given
   const address = httpUrl ?? url ?? serverUrl
   if (address === undefined || given['command'] !== undefined) return {}
-  const usual = client === 'gemini' && httpUrl === undefined ? 'sse' : 'http'
+  const isEvents = client === 'gemini' && httpUrl === undefined
+  const usual = isEvents ? 'sse' : httpUrl === undefined ? transportOf(textOf(address)) : 'http'
   return {
     type: TYPES.get(textOf(given['type'] ?? given['transport'])) ?? usual,
     url: address,
     headers: headersOf(given),
-    auth: tokenOf(given),
+    auth: tokenOf(given) ?? loginOf(given),
   }
 }
 
@@ -102,6 +115,23 @@ function tokenOf({
 }: JsonObject): JsonObject | undefined {
   if (typeof variable === 'string') return { type: 'bearer', token: `\${${variable}}` }
   return typeof token === 'string' ? { type: 'bearer', token } : undefined
+}
+
+/** A client that the issuer of a login knows. */
+function loginOf({ auth, oauth }: JsonObject): JsonObject | undefined {
+  const given = isJsonObject(auth) ? auth : isJsonObject(oauth) ? oauth : {}
+  const first = (...names: readonly string[]): JsonValue | undefined =>
+    names.map((name) => given[name]).find((value) => value !== undefined)
+  const id = first('CLIENT_ID', 'clientId', 'client_id')
+  if (id === undefined) return undefined
+  const secret = first('CLIENT_SECRET', 'clientSecret', 'client_secret')
+  const scopes = first('scopes', 'scope')
+  return {
+    type: 'oauth',
+    client_id: id,
+    ...(secret === undefined ? {} : { client_secret: secret }),
+    ...(scopes === undefined ? {} : { scopes }),
+  }
 }
 
 /** Two of the clients count milliseconds. */

@@ -1,5 +1,6 @@
 import type { JsonValue } from '../../shared/json.ts'
 import { isJsonObject } from '../../shared/json.ts'
+import { textOf } from '../../shared/template.ts'
 
 /** How the clients write variables: as other programs do, with a dollar alone, or not at all. */
 export type Dialect = 'usual' | 'dollar' | 'none'
@@ -9,13 +10,30 @@ export interface Variables {
   readonly value: JsonValue
   /** Names of what the client would have asked for. */
   readonly asked: readonly string[]
+  /** Names of what it would have asked for and is no secret: empty, until somebody writes it there. */
+  readonly open: readonly string[]
   /** What could not be said in ours. */
   readonly left: readonly string[]
 }
 
-/** Variables of another client become ours: `${env:A}`, `{env:A}` and `$A` are `${A}`. */
-export function takeVariables(given: JsonValue, dialect: Dialect): Variables {
+/** What a client asks its person for, by the name it has there. */
+export type Inputs = ReadonlyMap<string, { readonly isSecret: boolean; readonly value: string | null }>
+
+/** The inputs that a config declares. */
+export function readInputs(given: JsonValue | undefined): Inputs {
+  const declared = Array.isArray(given) ? given.filter((input) => isJsonObject(input)) : []
+  return new Map(
+    declared.map(({ id, password, default: value }) => [
+      textOf(id ?? ''),
+      { isSecret: password === true, value: value === undefined || value === null ? null : textOf(value) },
+    ]),
+  )
+}
+
+/** Variables of another client become ours: `${env:A}`, `{env:A}` and `$A` are `${A}`; an input that is no secret is what it usually is. */
+export function takeVariables(given: JsonValue, dialect: Dialect, inputs: Inputs): Variables {
   const asked = new Set<string>()
+  const open = new Set<string>()
   const left = new Set<string>()
   const one = (whole: string, body: string): string => {
     const [, kind = '', name = ''] = /^(env|input|config|command|file):(.+)$/.exec(body) ?? []
@@ -25,6 +43,12 @@ export function takeVariables(given: JsonValue, dialect: Dialect): Variables {
         .toUpperCase()
         .replaceAll(/[^A-Z0-9]+/g, '_')
         .replace(/^(?=\d)/, '_')
+      const input = inputs.get(name)
+      if (input?.isSecret === false) {
+        if (input.value !== null) return input.value.replaceAll('${', () => '$${')
+        open.add(secret)
+        return `\${${secret}:-}`
+      }
       asked.add(secret)
       return `\${${secret}}`
     }
@@ -47,7 +71,7 @@ export function takeVariables(given: JsonValue, dialect: Dialect): Variables {
     if (!isJsonObject(value)) return value
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, walk(inner)]))
   }
-  return { value: walk(given), asked: [...asked], left: [...left] }
+  return { value: walk(given), asked: [...asked], open: [...open], left: [...left] }
 }
 
 const WORD = /^[A-Za-z_]\w*$/

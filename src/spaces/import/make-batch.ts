@@ -28,6 +28,7 @@ export function makeBatch(
     proposed_secrets: found.secrets,
     folders: foldersToMake(about.root, items),
     servers: [],
+    secrets: [],
     undone_at: null,
   }
 }

@@ -1,0 +1,218 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Wish } from '../../src/kernel/call.ts'
+import type { Reply } from '../../src/shared/reply.ts'
+import { parseDocument } from '../../src/spaces/parse-document.ts'
+import { field } from '../fixtures/field.ts'
+import type { TempKiwi } from '../temp-kiwi.ts'
+import { openTempKiwi } from '../temp-kiwi.ts'
+
+let temp: TempKiwi
+beforeEach(async () => {
+  temp = await openTempKiwi()
+})
+afterEach(() => temp.close())
+
+const person = (wish: Wish): Promise<Reply> =>
+  temp.kiwi.act(
+    { wish: () => wish, operation: 'import', subject: 'mcp' },
+    {
+      principal: 'user:ada',
+      session: 's',
+      kind: 'person',
+      defaultProject: () => Promise.resolve(temp.project),
+    },
+  )
+const take = (...files: readonly string[]): Promise<Reply> =>
+  person({ kind: 'import_servers', files, to: 'user' })
+const put = (path: string, content: unknown): string => {
+  const target = join(temp.folder, path)
+  mkdirSync(dirname(target), { recursive: true })
+  writeFileSync(target, typeof content === 'string' ? content : JSON.stringify(content))
+  return target
+}
+const file = (): string => join(temp.config.userSpace, 'config', 'mcp_registry.yaml')
+const servers = async (): Promise<unknown> =>
+  existsSync(file()) ? (await parseDocument(readFileSync(file(), 'utf8'), 'x'))['mcps'] : {}
+const TOKEN = 'a-long-token-1'
+
+describe('M1: what clients mean by their configs', () => {
+  test('M1: servers that Claude Code keeps for this project alone are read, and before the others', async () => {
+    put('.claude.json', {
+      mcpServers: { all: { command: 'a' }, both: { command: 'far' } },
+      projects: {
+        [temp.project]: { mcpServers: { near: { command: 'b', cwd: 'sub' }, both: { command: 'near' } } },
+        '/elsewhere': { mcpServers: { other: { command: 'c' } }, history: [{ deep: true }] },
+      },
+    })
+    const reply = await take()
+    expect(reply.data).toMatchObject({ not_imported: [] })
+    expect(await servers()).toEqual({
+      near: { command: 'b', args: [], cwd: join(temp.project, 'sub') },
+      both: { command: 'near', args: [] },
+      all: { command: 'a', args: [] },
+    })
+  })
+
+  test('M1: only inputs with a password become secrets; a default is kept', async () => {
+    const reply = await take(
+      put('.vscode/mcp.json', {
+        inputs: [
+          { type: 'promptString', id: 'key', password: true },
+          { type: 'promptString', id: 'region', default: 'eu-1' },
+          { type: 'pickString', id: 'mode', options: ['a', 'b'], default: 'b' },
+          { type: 'promptString', id: 'team' },
+        ],
+        servers: {
+          a: { command: 'node', args: ['${input:region}', '--mode=${input:mode}', '${input:key}'] },
+          b: { command: 'node', env: { TEAM: '${input:team}', ROOT: '${DIR:-/x}' } },
+        },
+      }),
+    )
+    expect(await servers()).toEqual({
+      a: { command: 'node', args: ['eu-1', '--mode=b', '${KEY}'] },
+      b: { command: 'node', args: [], env: { TEAM: '${TEAM:-}', ROOT: '${DIR:-/x}' } },
+    })
+    expect(reply.data).toMatchObject({
+      servers: [
+        { name: 'a', asked: ['KEY'], next: ['kiwi secret set KEY', 'kiwi grant mcp_a KEY'] },
+        { name: 'b', asked: [], next: [], notes: [expect.stringContaining('${TEAM:-}')] },
+      ],
+    })
+  })
+
+  test.each<[string, string, unknown, unknown]>([
+    [
+      'an address that ends in /sse is one of events',
+      '.cursor/mcp.json',
+      {
+        mcpServers: {
+          a: { url: 'https://x.example/sse' },
+          b: { type: 'http', url: 'https://x.example/sse' },
+        },
+      },
+      { a: { type: 'sse', url: 'https://x.example/sse' }, b: { type: 'http', url: 'https://x.example/sse' } },
+    ],
+    [
+      'a server that Gemini leaves out is switched off',
+      '.gemini/settings.json',
+      {
+        mcp: { excluded: ['a'] },
+        mcpServers: { a: { command: 'a' }, b: { command: 'b', excludeTools: ['x'] } },
+      },
+      {
+        a: { command: 'a', args: [], enabled: false },
+        b: { command: 'b', args: [], tools: { exclude: ['x'] } },
+      },
+    ],
+    [
+      'what Codex hands on is asked for',
+      '.codex/config.toml',
+      '[mcp_servers.a]\ncommand = "a"\nenv_vars = ["A_KEY", {name = "B_KEY"}]\n[mcp_servers.a.env]\nX = "1"\n',
+      { a: { command: 'a', args: [], env: { A_KEY: '${A_KEY}', B_KEY: '${B_KEY}', X: '1' } } },
+    ],
+    [
+      'a client that Cursor logs in with is ours',
+      '.cursor/mcp.json',
+      {
+        mcpServers: {
+          a: {
+            url: 'https://x.example/mcp',
+            auth: { CLIENT_ID: 'me', CLIENT_SECRET: '${env:OF_ME}', scopes: ['read'] },
+          },
+        },
+      },
+      {
+        a: {
+          type: 'http',
+          url: 'https://x.example/mcp',
+          auth: { type: 'oauth', client_id: 'me', client_secret: '${OF_ME}', scopes: ['read'] },
+        },
+      },
+    ],
+  ])('M1: %s', async (_, path, content, expected) => {
+    expect((await take(put(path, content))).error).toBeNull()
+    expect(await servers()).toEqual(expected)
+  })
+
+  test('M1: relative paths mean the folder that the config is for', async () => {
+    await take(put('work/.cursor/mcp.json', { mcpServers: { a: { command: './run', cwd: 'srv' } } }))
+    const cwd = join(temp.folder, 'work/srv')
+    expect(await servers()).toEqual({ a: { command: join(cwd, 'run'), args: [], cwd } })
+  })
+
+  test('M1, N1: a server that could not be used is left out, and no password of it is written', async () => {
+    const reply = await take(
+      put('.mcp.json', { mcpServers: { a: { url: `https://me:${TOKEN}@x.example` }, b: { command: 'b' } } }),
+    )
+    expect(reply.data).toMatchObject({
+      servers: [{ name: 'a', state: 'skipped', reason: expect.stringContaining('holds credentials') }, {}],
+    })
+    expect(readFileSync(file(), 'utf8')).not.toContain(TOKEN)
+  })
+
+  test('N1: two servers with a variable of one name keep each its own value', async () => {
+    await take(
+      put('.mcp.json', {
+        mcpServers: {
+          a: { command: 'a', env: { API_KEY: TOKEN } },
+          b: { command: 'b', env: { API_KEY: 'another-token-2' } },
+        },
+      }),
+    )
+    expect(await servers()).toMatchObject({
+      a: { env: { API_KEY: '${API_KEY}' } },
+      b: { env: { API_KEY: '${B_API_KEY}' } },
+    })
+  })
+
+  test('M1: a file that is not there is said to be not there', async () => {
+    expect((await take('/nowhere/nofile.json')).error).toMatchObject({
+      code: 'NOT_FOUND',
+      message: 'Cannot import "/nowhere/nofile.json": there is no such file',
+    })
+  })
+})
+
+describe('N1: an import of servers is taken back', () => {
+  const bring = (): Promise<Reply> =>
+    take(
+      put('.mcp.json', {
+        mcpServers: {
+          a: { command: 'a', env: { A_TOKEN: TOKEN } },
+          b: { command: 'b', env: { B_TOKEN: 'another-token-2' } },
+        },
+      }),
+    )
+  const undo = (done: Reply): Promise<Reply> =>
+    person({ kind: 'undo_import', batch: String(field(done.data, 'batch')) })
+  const names = async (): Promise<readonly string[]> =>
+    (await temp.kiwi.secrets()).secrets.map(({ name }) => name)
+
+  test('N1: its grants and secrets go with it', async () => {
+    const undone = await undo(await bring())
+    expect(undone.error).toBeNull()
+    expect(await names()).toEqual([])
+    expect(await temp.kiwi.store.grants()).toEqual([])
+  })
+
+  test('N1: a secret that was there before, or was changed since, stays', async () => {
+    await person({ kind: 'secret', name: 'A_TOKEN', value: TOKEN })
+    const done = await bring()
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    await person({ kind: 'secret', name: 'B_TOKEN', value: 'a-newer-token-3' })
+    const { data } = await undo(done)
+    expect(data).toMatchObject({ totals: { conflict: 1 } })
+    expect(await names()).toEqual(['A_TOKEN', 'B_TOKEN'])
+    expect(await temp.kiwi.store.grants()).toEqual([])
+  })
+
+  test('N1: where the servers stay because the file was changed, so does what they need', async () => {
+    const done = await bring()
+    writeFileSync(file(), `# mine\n${readFileSync(file(), 'utf8')}`)
+    expect((await undo(done)).data).toMatchObject({ totals: { conflict: 1, removed: 0 } })
+    expect(await names()).toEqual(['A_TOKEN', 'B_TOKEN'])
+    expect(await temp.kiwi.store.grants()).toHaveLength(2)
+  })
+})
