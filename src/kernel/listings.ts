@@ -1,4 +1,5 @@
 import type { Clock } from '../shared/clock.ts'
+import { endedWithin } from '../shared/ended-within.ts'
 import { KiwiError, messageOf } from '../shared/errors.ts'
 import { createIds } from '../shared/ids.ts'
 import type { Item } from '../spaces/item.ts'
@@ -15,9 +16,17 @@ export interface Listings {
   isCurrent(server: Item, listing: Listing | null): boolean
   /** Asks a server now; those who ask at the same time wait for one answer. */
   list(server: Server, asker: Asker): Promise<Outcome>
-  /** Asks when nobody waits. Gives why that is known not to work, or null. */
-  refresh(server: Server, asker: Asker): string | null
+  /** Asks on the side. */
+  refresh(server: Server, asker: Asker): Refresh
+  /** What is under way has a moment to end: whoever calls once and goes would never see a server listed. */
   close(): Promise<void>
+}
+
+interface Refresh {
+  /** Why it is known not to work; null when it is tried. */
+  readonly failure: string | null
+  /** A first try that somebody may wait for, begun so long ago; null for what was tried before. */
+  readonly first: { readonly asking: Promise<Outcome>; readonly forMs: number } | null
 }
 
 /** On whose behalf, and with what binds them. */
@@ -36,10 +45,12 @@ interface ListingMeans {
 const FRESH_SECONDS = 3600
 /** How long a server that could not be listed is left alone when nobody waits for it. */
 const PAUSE_MS = 60_000
+/** Less than a process has for its end. */
+const CLOSING_MS = 2500
 
 export function openListings({ clock, pass }: ListingMeans): Listings {
   const ids = createIds(() => clock.now())
-  const underWay = new Map<string, Promise<Outcome>>()
+  const underWay = new Map<string, { readonly asking: Promise<Outcome>; readonly at: number }>()
   const failed = new Map<string, { readonly at: number; readonly reason: string }>()
   const closing = new AbortController()
 
@@ -78,7 +89,7 @@ export function openListings({ clock, pass }: ListingMeans): Listings {
   const list = (server: Server, asker: Asker, isQuiet = false): Promise<Outcome> => {
     const flight = `${server.key} ${asker.ticket.caller.principal}`
     const known = underWay.get(flight)
-    if (known !== undefined) return known
+    if (known !== undefined) return known.asking
     const asking = ask(server, asker, isQuiet)
       .then(
         (outcome) => {
@@ -92,7 +103,7 @@ export function openListings({ clock, pass }: ListingMeans): Listings {
         },
       )
       .finally(() => underWay.delete(flight))
-    underWay.set(flight, asking)
+    underWay.set(flight, { asking, at: clock.monotonic() })
     return asking
   }
 
@@ -104,15 +115,21 @@ export function openListings({ clock, pass }: ListingMeans): Listings {
     },
     list: (server, asker) => list(server, asker),
     refresh(server, asker) {
-      const before = failed.get(`${server.key} ${asker.ticket.caller.principal}`)
-      if (before !== undefined && clock.monotonic() - before.at < PAUSE_MS) return before.reason
+      const flight = `${server.key} ${asker.ticket.caller.principal}`
+      const before = failed.get(flight)
+      if (before !== undefined && clock.monotonic() - before.at < PAUSE_MS)
+        return { failure: before.reason, first: null }
+      const asking = list(server, asker, true)
       // Whoever waits for it later hears why it failed.
-      list(server, asker, true).catch(() => undefined)
-      return null
+      asking.catch(() => undefined)
+      const forMs = clock.monotonic() - (underWay.get(flight)?.at ?? 0)
+      return { failure: null, first: before === undefined ? { asking, forMs } : null }
     },
     async close() {
+      const ended = Promise.allSettled(Array.from(underWay.values(), ({ asking }) => asking))
+      await endedWithin(ended, CLOSING_MS)
       closing.abort(new KiwiError('CANCELLED', 'Cannot list a server: Kiwi is closing'))
-      await Promise.allSettled(underWay.values())
+      await ended
     },
   }
 }
@@ -121,7 +138,7 @@ export function openListings({ clock, pass }: ListingMeans): Listings {
 export interface BoundListings {
   isCurrent(server: Server): Promise<boolean>
   list(server: Server): Promise<Outcome>
-  refresh(server: Server): string | null
+  refresh(server: Server): Refresh
 }
 
 export function boundListings(listings: Listings, asker: Asker): BoundListings {

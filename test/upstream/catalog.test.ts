@@ -49,13 +49,11 @@ const listed = (query: string): Promise<Reply> =>
 const PATIENT = { timeout: 20_000, interval: 100 }
 
 describe('search', () => {
-  test('M7 S4: a server that was never listed is named, and its tools are there a moment later', async () => {
+  test('M7 S4: the first search waits for what was never listed, and finds it', async () => {
     const server = await served()
     const first = await temp.search('mcp:acme words')
-    expect(warningsOf(first)).toEqual([expect.stringContaining('"acme" was never listed')])
-    expect(idsOf(first)).toEqual(['mcp_acme'])
-    const second = await listed('mcp:acme words')
-    expect(idsOf(second)).toEqual(expect.arrayContaining(['acme.echo', 'acme.shout']))
+    expect(warningsOf(first)).toEqual([])
+    expect(idsOf(first)).toEqual(expect.arrayContaining(['mcp_acme', 'acme.echo', 'acme.shout']))
     expect(idsOf(await temp.search('capitals'))[0]).toBe('acme.shout')
     expect(idsOf(await temp.search('', { source: 'mcp', limit: 100 }))).toEqual(
       expect.arrayContaining(['mcp_acme', 'acme.echo', 'acme.shout']),
@@ -65,6 +63,59 @@ describe('search', () => {
     )
     expect(idsOf(await temp.search('in:mcp'))).toEqual(['acme.echo', 'acme.shout'])
     expect(server.starts()).toBe(1)
+  })
+
+  test('M7: a slow server is waited for a bounded time, together with the others, and listed before the end', async () => {
+    const server = await served()
+    const [program = '', file = ''] = server.entry.args
+    const late = `setTimeout(() => import(${JSON.stringify(program)}), 4000)`
+    const slow = { command: process.execPath, args: ['-e', late, 'x', file], startup_timeout: 30 }
+    writeServers(temp, 'user', { acme: server.entry, slow })
+    const reply = await temp.search('in:mcp words')
+    expect(idsOf(reply)).toEqual(['acme.echo', 'acme.shout'])
+    expect(warningsOf(reply)).toEqual([expect.stringMatching(/"slow" is left out: it was never listed/)])
+    // Nobody waits for it a second time.
+    const again = await temp.search('words')
+    expect(warningsOf(again)).toEqual([expect.stringMatching(/^left out: "slow"; search mcp:\* says why/)])
+    expect(again.metadata.duration_ms).toBeLessThan(reply.metadata.duration_ms)
+    await temp.kiwi.close()
+    const other = await openTempKiwi({ beside: temp })
+    expect(idsOf(await other.search('mcp:slow in:mcp'))).toEqual(['slow.echo', 'slow.shout'])
+    await other.close()
+    expect(server.starts()).toBe(2)
+  })
+
+  test('M7: nobody waits where only documents or files of their own are meant', async () => {
+    const server = await served()
+    await temp.search('words', { item_type: 'knowledge' })
+    await temp.search('local:* words')
+    expect(server.starts()).toBe(0)
+  })
+
+  test('N17: servers of a project that nobody trusts are not started, and the search says what is missing', async () => {
+    temp = await openTempKiwi({ isTrusted: false })
+    const server = shiftingServer(temp, 'acme', { tools: [ECHO] })
+    writeServers(temp, 'project', { acme: server.entry })
+    expect(warningsOf(await temp.search('mcp:acme words'))).toEqual([expect.stringMatching(/trust/)])
+    expect(server.starts()).toBe(0)
+    await temp.kiwi.trust(temp.project, false, {
+      principal: 'user:me',
+      session: 's',
+      kind: 'person',
+      defaultProject: () => Promise.resolve(temp.project),
+    })
+    expect(idsOf(await temp.search('mcp:acme words'))).toContain('acme.echo')
+  })
+
+  test('S4: a server that is not there is said, with the one that may be meant', async () => {
+    await served()
+    expect(warningsOf(await temp.search('mcp:acne words'))).toEqual([
+      'there is no server "acne" here: did you mean acme?',
+    ])
+    expect(warningsOf(await temp.search('mcp:nope words'))).toEqual([
+      'there is no server "nope" here: search mcp:* shows those there are',
+    ])
+    expect(warningsOf(await temp.search('mcp:filesystem read'))).toEqual([])
   })
 
   test('S3: a tool of a server carries which one it is and what it takes, if that is not long', async () => {
