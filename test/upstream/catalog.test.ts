@@ -129,7 +129,7 @@ describe('search', () => {
       mcp: 'acme',
       tool_name: 'echo',
       parameters: say,
-      call: { item_type: 'tool', action: 'run', item_id: 'acme.echo', parameters: { text: '<string>' } },
+      call: { item_type: 'tool', action: 'run', item_id: 'acme.echo', parameters: { text: '<text>' } },
     })
     expect(other).toMatchObject({ id: 'acme.long', parameters: expect.stringContaining('load "acme.long"') })
   })
@@ -216,9 +216,9 @@ describe('load', () => {
     expect(example).toMatchObject({
       item_type: 'tool',
       item_id: 'acme.shout',
-      parameters: { text: '<string>' },
+      parameters: { text: '<text>' },
     })
-    expect(await temp.call('execute', example)).toMatchObject({ data: { output: '<string>' } })
+    expect(await temp.call('execute', example)).toMatchObject({ data: { output: '<text>' } })
     expect((await temp.load('acme.nothing')).error).toMatchObject({
       code: 'NOT_FOUND',
       message: expect.stringContaining('the server "acme" has no tool "nothing"'),
