@@ -49,42 +49,10 @@ const PAUSE_MS = 60_000
 const CLOSING_MS = 2500
 
 export function openListings({ clock, pass }: ListingMeans): Listings {
-  const ids = createIds(() => clock.now())
   const underWay = new Map<string, { readonly asking: Promise<Outcome>; readonly at: number }>()
   const failed = new Map<string, { readonly at: number; readonly reason: string }>()
   const closing = new AbortController()
-
-  const ask = async (
-    server: Server,
-    { ticket, lookup, means }: Asker,
-    isQuiet: boolean,
-  ): Promise<Outcome> => {
-    const { caller, signal, report } = ticket
-    const asked: Ticket = {
-      callId: ids(),
-      operation: 'mcp.list',
-      subject: server.item.id,
-      parameters: {},
-      caller,
-      signal: isQuiet || signal === undefined ? closing.signal : AbortSignal.any([signal, closing.signal]),
-      ...(report === undefined || isQuiet ? {} : { report }),
-    }
-    return pass(asked, async (call): Promise<Arrival> => {
-      call.projectPath = lookup.projectPath
-      const { list, ...work } = await listWork(server, lookup, asked, means)
-      const perform: Arrival['work']['perform'] = async (watch) => {
-        const { listing, tools, warnings } = await list(watch)
-        const listed = tools.filter(({ state }) => state !== 'missing').length
-        return { data: { mcp: server.name, tools: listed, hash: listing.hash }, warnings }
-      }
-      // A question to a person that nobody has asked for would only be in their way.
-      return {
-        work: { ...work, ifAsked: 'refuse', perform },
-        projectPath: lookup.projectPath,
-        isDryRun: false,
-      }
-    })
-  }
+  const ask = createAsk({ clock, pass }, closing.signal)
 
   const list = (server: Server, asker: Asker, isQuiet = false): Promise<Outcome> => {
     const flight = `${server.key} ${asker.ticket.caller.principal}`
@@ -131,6 +99,41 @@ export function openListings({ clock, pass }: ListingMeans): Listings {
       closing.abort(new KiwiError('CANCELLED', 'Cannot list a server: Kiwi is closing'))
       await ended
     },
+  }
+}
+
+/** Asking is a call of its own. One that nobody waits for goes on when its asker is gone. */
+function createAsk(
+  { clock, pass }: ListingMeans,
+  closing: AbortSignal,
+): (server: Server, asker: Asker, isQuiet: boolean) => Promise<Outcome> {
+  const ids = createIds(() => clock.now())
+  return async (server: Server, { ticket, lookup, means }: Asker, isQuiet: boolean): Promise<Outcome> => {
+    const { caller, signal, report } = ticket
+    const asked: Ticket = {
+      callId: ids(),
+      operation: 'mcp.list',
+      subject: server.item.id,
+      parameters: {},
+      caller,
+      signal: isQuiet || signal === undefined ? closing : AbortSignal.any([signal, closing]),
+      ...(report === undefined || isQuiet ? {} : { report }),
+    }
+    return pass(asked, async (call): Promise<Arrival> => {
+      call.projectPath = lookup.projectPath
+      const { list, ...work } = await listWork(server, lookup, asked, means)
+      const perform: Arrival['work']['perform'] = async (watch) => {
+        const { listing, tools, warnings } = await list(watch)
+        const listed = tools.filter(({ state }) => state !== 'missing').length
+        return { data: { mcp: server.name, tools: listed, hash: listing.hash }, warnings }
+      }
+      // A question to a person that nobody has asked for would only be in their way.
+      return {
+        work: { ...work, ifAsked: 'refuse', perform },
+        projectPath: lookup.projectPath,
+        isDryRun: false,
+      }
+    })
   }
 }
 

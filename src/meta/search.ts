@@ -161,6 +161,7 @@ function serverTool(item: Item): JsonObject {
   const isShort = Buffer.byteLength(JSON.stringify(parameters)) <= SCHEMA_BYTES
   return {
     ...which,
+    ...(item.warnings.length === 0 ? {} : { warning: item.warnings.join('; ') }),
     parameters: isShort ? parameters : `over ${SCHEMA_BYTES} bytes: load "${item.id}" shows them`,
   }
 }

@@ -54,6 +54,8 @@ export interface Lookup {
   readonly serverFor: Listed['serverFor']
   /** When and how a server was last asked what it has, by the key of it; null when it never was. */
   readonly listing: Listed['listing']
+  /** What agents call the tools of a server. */
+  readonly toolNames: Listed['toolNames']
 }
 
 interface Broken {
@@ -93,6 +95,7 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
     servers,
     serverFor: (name) => listed.serverFor(name),
     listing: (key) => listed.listing(key),
+    toolNames: (server) => listed.toolNames(server),
     get generation() {
       return generation
     },

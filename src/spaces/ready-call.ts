@@ -5,9 +5,10 @@ import { inputSchema } from './input-schema.ts'
 import type { Manifest } from './manifest.ts'
 import { flat, namesIn, schemaExample } from './schema-example.ts'
 
-/** The `execute` arguments that run an item, with values its schema accepts; null when it is not run. */
+/** The `execute` arguments that run an item, with values its schema accepts; null when it is not run, or cannot be. */
 export function readyCall(manifest: Manifest): JsonObject | null {
-  if (!TYPE_RULES[manifest.tool_type].isRun) return null
+  const isGone = manifest.tool_type === 'mcp_tool' && manifest.config['mcp_state'] !== undefined
+  if (!TYPE_RULES[manifest.tool_type].isRun || isGone) return null
   return {
     item_type: itemTypeOf(manifest.tool_type),
     action: 'run',

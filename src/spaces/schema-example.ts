@@ -43,6 +43,7 @@ function exampleOf(given: JsonValue, place: Place): JsonValue {
       return isDeep ? [] : listExample(schema, place)
     case 'object':
       return isDeep ? {} : objectExample(schema, place)
+    case null:
     default:
       return textExample(schema, place.name, place.nth)
   }

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { JsonObject } from '../../src/shared/json.ts'
 import type { Reply } from '../../src/shared/reply.ts'
 import { field, listField } from '../fixtures/field.ts'
+import { wholeAnswer } from '../fixtures/whole-answer.ts'
 import type { ShiftingServer } from '../fixtures/shifting-server.ts'
 import { shiftingServer, writeServers } from '../fixtures/shifting-server.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
@@ -207,6 +208,30 @@ describe('load', () => {
     expect(server.starts()).toBe(1)
   })
 
+  test('S7: of a server with much to say the names stand in the reply, and all of it as it was sent in what is kept', async () => {
+    const tools = Array.from({ length: 30 }, (_, at) => ({
+      ...SHOUT,
+      name: `shout_${at}`,
+      description: `Number ${at}\n${'Says words. '.repeat(300)}`,
+    }))
+    await served(tools)
+    const reply = await loadServer()
+    expect(reply).toMatchObject({ data: { truncated: true, mcp: 'acme', rest: { call: 'load' } } })
+    expect(Buffer.byteLength(JSON.stringify(reply.data))).toBeLessThan(16 * 1024)
+    expect(field(reply.data, 'tools', 7)).toEqual({ name: 'shout_7', description: 'Number 7' })
+    expect(listField(await wholeAnswer(reply, temp), 'tools')).toEqual(tools)
+  })
+
+  test('S6: of a tool says what else the server said of it, and its schema once', async () => {
+    const marked = { ...say, properties: { canary: { type: 'string' } }, required: [] }
+    await served([ECHO, { ...SHOUT, inputSchema: marked }])
+    const { data } = await temp.load('acme.shout')
+    const { title, outputSchema, annotations, _meta } = SHOUT
+    expect(field(data, 'metadata')).toMatchObject({ title, outputSchema, annotations, _meta })
+    expect(field(data, 'parameters')).toEqual(marked)
+    expect(JSON.stringify(data).split('canary')).toHaveLength(2)
+  })
+
   test('S6: of a tool has its schema as it was sent, and an example that runs as given', async () => {
     await served()
     const { data } = await temp.load('acme.shout')
@@ -261,7 +286,27 @@ describe('load', () => {
     const reply = await loadServer()
     expect(warningsOf(reply).filter((warning) => warning.includes('cannot be used'))).toHaveLength(3)
     expect(await temp.run('acme.echo', { text: 'hi' })).toMatchObject({ data: { output: 'hi' } })
-    expect((await temp.run('acme.bomb', {})).error).toMatchObject({ code: 'SCHEMA_TOO_COSTLY' })
+    expect((await temp.run('acme.bomb', {})).error).toMatchObject({
+      code: 'SCHEMA_TOO_COSTLY',
+      hint: expect.stringContaining('only its author can change that'),
+    })
+    const [bombFound] = resultsOf(await temp.search('mcp:acme bomb'))
+    expect(bombFound).toMatchObject({ call: null, warning: expect.stringContaining('it cannot be called') })
     expect((await temp.run('acme.polluted', {})).error).toMatchObject({ code: 'NOT_FOUND' })
+  })
+
+  test('M4: a tool whose schema cannot be read is marked, and called with its arguments unchecked', async () => {
+    const odd = { type: 'object', properties: { text: { type: 'frobnicate' } } }
+    await served([ECHO, { ...ECHO, name: 'odd', inputSchema: odd }])
+    const mark = expect.stringMatching(/^its arguments are sent unchecked: its schema cannot be read/)
+    const [found] = resultsOf(await temp.search('mcp:acme odd'))
+    expect(found).toMatchObject({ id: 'acme.odd', warning: mark, call: { item_id: 'acme.odd' } })
+    const loaded = await temp.load('acme.odd')
+    expect(warningsOf(loaded)).toEqual([mark])
+    const server = await loadServer()
+    expect(field(server.data, 'tools', 1)).toMatchObject({ name: 'odd', mark })
+    const ran = await temp.run('acme.odd', { text: 'hi' })
+    expect(ran).toMatchObject({ data: { output: 'hi' } })
+    expect(warningsOf(ran)).toEqual(expect.arrayContaining([mark]))
   })
 })

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { JsonObject } from '../../src/shared/json.ts'
 import { field, listField, textField } from '../fixtures/field.ts'
 import { writeServers } from '../fixtures/shifting-server.ts'
+import { wholeAnswer } from '../fixtures/whole-answer.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
 import { openTempKiwi, resultsOf } from '../temp-kiwi.ts'
 
@@ -115,15 +116,17 @@ describe.each(Object.entries(SERVERS))('%s', (name, { tools, protocol, words, ca
     'S6 S7 M4: is loaded whole, each of its tools with a schema that arguments are checked by and an example it accepts',
     { timeout: 60_000 },
     async () => {
-      const { data } = await temp.call('load', { item_type: 'mcp', item_id: `mcp_${name}` })
+      const reply = await temp.call('load', { item_type: 'mcp', item_id: `mcp_${name}` })
+      expect(Buffer.byteLength(JSON.stringify(reply.data))).toBeLessThan(40 * 1024)
+      const data = await wholeAnswer(reply, temp)
       expect(data).toMatchObject({ protocol })
       const listed = listField(data, 'tools')
       expect(listed).toHaveLength(tools)
       expect(listed.filter((tool) => field(tool, 'mark') !== undefined)).toEqual([])
       for (const tool of listed) {
         const item_id = `${textField(data, 'mcp')}.${textField(tool, 'name')}`
-        const reply = await temp.call('execute', { item_type: 'tool', action: 'run', item_id, dry_run: true })
-        expect([item_id, reply.error?.code ?? reply.status]).toEqual([
+        const bare = await temp.call('execute', { item_type: 'tool', action: 'run', item_id, dry_run: true })
+        expect([item_id, bare.error?.code ?? bare.status]).toEqual([
           item_id,
           expect.stringMatching(/^(?:dry_run|INVALID_PARAMETERS)$/),
         ])
