@@ -89,13 +89,11 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
   const servers = createServers({ roots, shelf, listed, generation: () => generation })
 
   return {
+    ...listed,
     projectPath,
     spaces,
     roots,
     servers,
-    serverFor: (name) => listed.serverFor(name),
-    listing: (key) => listed.listing(key),
-    toolNames: (server) => listed.toolNames(server),
     get generation() {
       return generation
     },

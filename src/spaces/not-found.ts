@@ -38,15 +38,15 @@ const MOST_NAMED = 10
 
 /** The same, with what may be meant. */
 async function withMeant(
-  error: KiwiError,
+  missing: KiwiError,
   ref: ItemRef,
   lookup: Pick<Lookup, 'servers' | 'toolNames'>,
 ): Promise<KiwiError> {
   // A store that cannot be asked takes nothing from the answer there is.
   const { ids, server, tool } = await meantBy(ref, lookup).catch(() => NOBODY)
   const [best] = ids
-  if (best === undefined && server === null) return error
-  const { message, details } = error
+  if (best === undefined && server === null) return missing
+  const { message, details } = missing
   if (best !== undefined) {
     return new KiwiError('NOT_FOUND', message, {
       hint: `Did you mean ${ids.join(', ')}?`,
