@@ -5,6 +5,7 @@ import type { UpstreamNotice } from '../upstream/upstream.ts'
 import type { Config } from '../config/config.ts'
 import { childEnvironment } from '../config/environment.ts'
 import type { Clock } from '../shared/clock.ts'
+import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
 import type { PackageTable } from '../spaces/imports.ts'
@@ -34,6 +35,7 @@ import { perform } from './perform.ts'
 import type { Plan } from './plan.ts'
 import type { Resolver } from './resolve.ts'
 import { openResolver } from './resolve.ts'
+import type { Schemas } from './schemas.ts'
 import { openSchemas } from './schemas.ts'
 import type { LoadArgvPolicies } from './shell/argv-policies.ts'
 import { createFindSiblings } from './siblings.ts'
@@ -60,6 +62,8 @@ export interface Chain {
   digest(items: readonly Item[], spaceRoot: string | null): Promise<string>
   /** What the rules of its chain say about an item: `finish` starts the programs that were not asked yet. */
   validate: Validate
+  /** Why arguments cannot be checked by a schema; null when they can. */
+  schemaFault(schema: JsonObject): Promise<KiwiError | null>
   /** What programs can be held by here. */
   sandbox(): SandboxHost | Promise<SandboxHost>
   /** Makes it. */
@@ -124,6 +128,7 @@ export function openChain(given: ChainMeans): Chain {
     hasLibrary: async (items, spaceRoot) => (await findLibrary(items, spaceRoot)) !== null,
     digest: async (items, spaceRoot) => grantDigest(digestOf(items), await findLibrary(items, spaceRoot)),
     validate: openValidate({ clock, config, subprocess, schemas }),
+    schemaFault: (schema) => faultIn(schema, schemas),
     sandbox: () => subprocess.sandbox(),
     perform: (draft, watch) => perform(draft, means, watch),
     list: (draft, watch = {}) => listUpstream(draft, means, watch),
@@ -160,5 +165,15 @@ function ownPlaces(config: Config): OwnPlaces {
     ],
     plain: [config.file, config.publicKey],
     machineHarness,
+  }
+}
+
+async function faultIn(schema: JsonObject, schemas: Schemas): Promise<KiwiError | null> {
+  try {
+    await schemas.compile(schema, 'its schema')
+    return null
+  } catch (error) {
+    if (error instanceof KiwiError) return error
+    throw error
   }
 }

@@ -5,6 +5,7 @@ import { inputSchema, parameterNames } from '../spaces/input-schema.ts'
 import { selectPath } from '../shared/json-path.ts'
 import type { ToolType } from '../shared/tool-type.ts'
 import { TYPE_RULES } from '../shared/tool-type.ts'
+import { isListed, uncheckedFinding } from '../spaces/definitions/schema-finding.ts'
 import type { Item } from '../spaces/item.ts'
 import { entrypointOf } from '../spaces/item.ts'
 import { compileCommand } from './command-template.ts'
@@ -22,7 +23,10 @@ import { describeFindings } from './schemas.ts'
 import { compileLineTerms } from './shell/line-terms.ts'
 
 /** What depends on the content of a chain alone, so that equal content shares it wherever it lies. */
-export type Compiled = Omit<Plan, 'item' | 'items' | 'links' | 'chain' | 'trust' | 'warnings'>
+export type Compiled = Omit<Plan, 'item' | 'items' | 'links' | 'chain' | 'trust' | 'warnings'> & {
+  /** What is odd about it and lets it run all the same. */
+  readonly odd: readonly string[]
+}
 
 /** What can be run by itself; the others are run through it, or are not run at all. */
 const RUNNABLE: ReadonlySet<ToolType> = new Set(['script', 'api', 'knowledge'])
@@ -44,7 +48,7 @@ export async function compilePlan(items: readonly Item[], schemas: Schemas): Pro
     effect,
     sandbox: started.length === 0 ? null : sandboxOf(items),
     rules: rulesOf(items),
-    checkParameters: await schemas.compile(inputSchema(manifest), `the parameters of "${leaf.id}"`),
+    ...(await parameterCheck(leaf, schemas)),
     checkOutput:
       manifest.outputs === undefined
         ? null
@@ -56,6 +60,25 @@ export async function compilePlan(items: readonly Item[], schemas: Schemas): Pro
     digest: digestOf(items),
     ...harmOf(items, effect),
   })
+}
+
+/** What a server says of its tool nobody here can correct: where it cannot be read, the server itself checks. */
+async function parameterCheck(
+  leaf: Item,
+  schemas: Schemas,
+): Promise<Pick<Compiled, 'checkParameters' | 'odd'>> {
+  try {
+    const what = `the parameters of "${leaf.id}"`
+    return { checkParameters: await schemas.compile(inputSchema(leaf.manifest), what), odd: [] }
+  } catch (error) {
+    if (!(error instanceof KiwiError) || !isListed(leaf)) throw error
+    if (error.code === 'INVALID_MANIFEST')
+      return { checkParameters: () => null, odd: [uncheckedFinding(error.message)] }
+    throw new KiwiError(error.code, error.message, {
+      hint: 'Its server defines it so, and only its author can change that: use another tool of the server, or tell the person',
+      cause: error,
+    })
+  }
 }
 
 /**

@@ -67,10 +67,12 @@ export function openResolver(schemas: Schemas, { judge }: Pick<Judge, 'judge'>):
     const items = Object.freeze(await walk(item, lookup))
     const links = deepFreeze(toLinks(items))
     const chain = Object.freeze(links.map(({ tool_id }) => tool_id))
-    const content = await compile(items)
+    const { odd, ...content } = await compile(items)
     const { effect } = content
     const trust = await judge(items, lookup.projectPath, effect.kind === 'mcp' ? effect : undefined)
-    return Object.freeze({ ...content, item, items, links, chain, trust, warnings: item.warnings })
+    // What a server lists says it of itself.
+    const warnings = item.space === 'mcp' ? item.warnings : [...item.warnings, ...odd]
+    return Object.freeze({ ...content, item, items, links, chain, trust, warnings })
   }
 
   const make = async (ref: ItemRef, lookup: Lookup, itemType: ItemType): Promise<Plan> => {

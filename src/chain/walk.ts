@@ -1,4 +1,5 @@
 import { KiwiError } from '../shared/errors.ts'
+import { serverName } from '../shared/groups.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { TYPE_RULES } from '../shared/tool-type.ts'
 import type { Item } from '../spaces/item.ts'
@@ -49,12 +50,27 @@ export function toLinks(items: readonly Item[]): readonly PlanLink[] {
 }
 
 function executorMissing(item: Item, executor: string, chain: readonly string[]): KiwiError {
+  if (item.manifest.tool_type === 'mcp_tool') return serverGone(item, executor, chain)
   return new KiwiError(
     'EXECUTOR_MISSING',
     `Cannot run "${chain[0]}": "${item.id}" needs the executor "${executor}", which does not exist`,
     {
       hint: `Create it in the space "${item.space}" or one behind it (${SPACES.join(', ')}), or correct its name`,
       fix: { call: 'search', arguments: { query: executor.replaceAll('_', ' '), tool_type: 'runtime' } },
+      details: { tool: item.id, executor, chain },
+    },
+  )
+}
+
+/** What was discovered stays when its server is taken out. */
+function serverGone(item: Item, executor: string, chain: readonly string[]): KiwiError {
+  const name = serverName(executor)
+  return new KiwiError(
+    'EXECUTOR_MISSING',
+    `Cannot run "${chain[0]}": there is no server "${name}" any more`,
+    {
+      hint: `Ask the person to add it again: kiwi add ${name.replace(/^mcp_/, '')} -- COMMAND; or delete "${item.id}"`,
+      fix: { call: 'search', arguments: { query: 'mcp:*' } },
       details: { tool: item.id, executor, chain },
     },
   )

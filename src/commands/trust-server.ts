@@ -19,7 +19,8 @@ export async function trustServer(
   { json = false, yes = false }: TrustServerOptions,
 ): Promise<number> {
   const shown = await act(session, name, null)
-  if (shown.error !== null) return printReply(shown, json, () => undefined)
+  // Whoever reads it by a program only looks: a yes is said by itself.
+  if (shown.error !== null || (json && !yes)) return printReply(shown, json, () => undefined)
   const preview = Preview.parse(shown.data)
   const isWaiting = preview.is_launch_new || preview.tools.length > 0
   if (isWaiting && !yes && !(await isConfirmed(name, preview))) {
@@ -71,7 +72,7 @@ function act(session: Session, name: string, seen: Preview | null): Promise<Repl
 async function isConfirmed(name: string, preview: Preview): Promise<boolean> {
   if (!canAsk()) {
     throw new KiwiError('CONFIRM_REQUIRED', `Cannot trust "${name}": there is no terminal to ask at`, {
-      hint: 'Look at what changed with --json, then give --yes',
+      hint: 'Look at what changed with --json, which agrees to nothing, then give --yes',
     })
   }
   show(preview, openTerminal())

@@ -40,16 +40,20 @@ export async function discoverWork(
       const kept = await list(watch)
       const circumstances = { server, location, lookup, means, by: ticket.caller.kind }
       const steps = await discoverySteps(kept.tools, circumstances)
-      const warnings = await writeTogether(steps.steps, circumstances)
+      const { paths, warnings } = await writeTogether(steps.steps, circumstances)
       return {
-        data: { ...dataOf(server, steps), location },
+        data: { ...dataOf(server, steps, paths), location },
         warnings: [...kept.warnings, ...steps.warnings, ...warnings],
       }
     },
   }
 }
 
-function dataOf({ name }: Server, { steps, quarantined }: DiscoverySteps): JsonObject {
+function dataOf(
+  { name }: Server,
+  { steps, quarantined }: DiscoverySteps,
+  paths: ReadonlyMap<string, string>,
+): JsonObject {
   const of = (state: Step['state']): readonly string[] =>
     steps.filter((step) => step.state === state).map(({ id }) => id)
   const [created, updated, unchanged, removed] = [
@@ -67,7 +71,7 @@ function dataOf({ name }: Server, { steps, quarantined }: DiscoverySteps): JsonO
       alias: `${name}_${tool}`,
       tool_name: tool,
       state: state === 'removed' ? 'missing' : state,
-      path,
+      path: paths.get(id) ?? path,
       ...(quarantined.has(tool) ? { quarantined: true } : {}),
     })),
     created,

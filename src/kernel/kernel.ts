@@ -80,8 +80,8 @@ export interface Kernel {
   itemJudge(projectPath: string | null): Promise<ItemJudge>
   /** What is decided in a project. */
   policyOf(projectPath: string | null): Promise<Policy>
-  /** What the reply shows of an answer; what is too large is kept whole for a while. */
-  fit(ticket: Ticket, data: JsonObject): Promise<JsonObject>
+  /** What the reply shows of an answer; what is too large is kept whole for a while, and shown by its outline. */
+  fit(ticket: Ticket, data: JsonObject, outline?: JsonObject): Promise<JsonObject>
   /** What waits for a person, and what was answered. */
   readonly questions: Questions
   /** A page of a result that was too large for its reply. */
@@ -185,7 +185,7 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
     closeRun: (runId) => runs.close(runId),
     itemJudge: async (projectPath) => itemJudge(await policyOf(projectPath)),
     policyOf: async (projectPath) => policyOf(projectPath),
-    fit: ({ callId, subject }, data) => results.fitAnswer(callId, subject, data),
+    fit: ({ callId, subject }, data, outline) => results.fitAnswer(callId, subject, data, outline),
     questions: openQuestions(means),
     resultPage: (callId, offset, limit) => results.page(callId, offset, limit),
     sandbox: async () => chain.sandbox(),

@@ -9,6 +9,7 @@ import { redactBoth } from '../shared/redact.ts'
 import { newlyHeld } from '../spaces/definitions/definition-changes.ts'
 import type { ListingTerms } from '../spaces/definitions/judge-listing.ts'
 import { judgeListing } from '../spaces/definitions/judge-listing.ts'
+import { isSchemaFinding } from '../spaces/definitions/schema-finding.ts'
 import type { Server } from '../spaces/listed.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { CatalogTool, Listing } from '../store/catalog.ts'
@@ -17,6 +18,7 @@ import type { Means } from './means.ts'
 import type { Demand } from './policy/rule.ts'
 import { runDemands } from './run-demands.ts'
 import { linksOf, trustedPlan } from './run-work.ts'
+import { withSchemaFindings } from './schema-findings.ts'
 
 /** A server to be asked what it has: it may have to be started for it, so it is judged as its tools are. */
 export async function listWork(
@@ -100,13 +102,14 @@ async function keepListing(
   const { identity: key } = upstreamIn(draft)
   const { description, tools: raw, faults } = await chain.list(draft, watch)
   const before = await store.catalog.tools(key)
-  const tools = judgeListing(before, raw, {
+  const judged = judgeListing(before, raw, {
     isBaseline: before.length === 0 && (await store.catalog.listing(key)) === null,
     isVouched: isVouched(plan),
     key,
     otherServers: await othersOf(server, lookup, means),
     scan: await scanDefinitions(),
   })
+  const tools = await withSchemaFindings(judged, before, chain)
   const { era, protocol, capabilities, serverInfo, instructions } = description
   const listing: Listing = {
     key,
@@ -124,6 +127,11 @@ async function keepListing(
   const unusable = tools
     .filter(({ state }) => state === 'unusable')
     .map(({ name, findings }) => `"${name}" of "${server.name}" cannot be used: ${findings.join('; ')}`)
+  const odd = tools.flatMap(({ name, state, findings }) =>
+    state === 'usable'
+      ? findings.filter(isSchemaFinding).map((finding) => `"${name}" of "${server.name}": ${finding}`)
+      : [],
+  )
   const left = faults.map((fault) => `the list of "${server.name}" is not whole: ${fault}`)
   const held = tools.filter(({ state }) => state === 'quarantined').length
   const waiting =
@@ -132,6 +140,7 @@ async function keepListing(
     ...waiting,
     ...left,
     ...unusable,
+    ...odd,
     ...(await selfWarnings(listing, server, { own: new Set(tools.map(({ name }) => name)), means })),
     ...server.overrides.warnings(raw),
   ]

@@ -12,8 +12,11 @@ import { pageBytes, pageOf } from '../shared/page.ts'
 export interface Results {
   /** Keeps what is too large and returns what the reply shows of it. */
   fit(callId: string, itemId: string, data: JsonObject): Promise<JsonObject>
-  /** The same for an answer of many parts: the largest are left out or cut until it is small enough. */
-  fitAnswer(callId: string, itemId: string, data: JsonObject): Promise<JsonObject>
+  /**
+   * The same for an answer of many parts: the largest are left out or cut until it is small enough. A
+   * `brief` one takes the place of what has the same names as soon as it would be too large for a result.
+   */
+  fitAnswer(callId: string, itemId: string, data: JsonObject, brief?: JsonObject): Promise<JsonObject>
   page(callId: string, offset: number, limit: number): Promise<Page>
 }
 
@@ -42,11 +45,12 @@ export function openResults(cache: string): Results {
         ...(isSmall || beside === null ? {} : { output: previewOf(output), ...outline(beside) }),
       }
     },
-    async fitAnswer(callId, itemId, data) {
+    async fitAnswer(callId, itemId, data, brief) {
       const whole = JSON.stringify(data)
-      if (Buffer.byteLength(whole) <= LIMITS.answerBytes) return data
+      const most = brief === undefined ? LIMITS.answerBytes : LIMITS.resultBytes
+      if (Buffer.byteLength(whole) <= most) return data
       const rest = await restOf(folder, callId, itemId, whole)
-      return { ...withoutLargest(data), truncated: true, rest }
+      return { ...withoutLargest({ ...data, ...brief }), truncated: true, rest }
     },
     async page(callId, offset, limit) {
       const file = /^[0-9A-Z]{26}$/.test(callId) ? await open(join(folder, callId)).catch(() => null) : null

@@ -7,13 +7,20 @@ import type { Discovering, Step } from './discovery-steps.ts'
 import { newPlace, samePlace } from './place.ts'
 import { writeSigned } from './write-signed.ts'
 
+interface WrittenTogether {
+  /** Where each item lies that was written. */
+  readonly paths: ReadonlyMap<string, string>
+  readonly warnings: readonly string[]
+}
+
 /** Writes all of them or none: where one fails, what was written before it is taken back. */
 export async function writeTogether(
   steps: readonly Step[],
   { location, lookup, means, by }: Discovering,
-): Promise<readonly string[]> {
+): Promise<WrittenTogether> {
   const takeBack: (() => Promise<unknown>)[] = []
   const warnings: string[] = []
+  const paths = new Map<string, string>()
   // Looking at all files after each of them would take the longer the more there are.
   const quiet = { ...lookup, freshen: () => undefined }
   const exclusively: Parameters<typeof writeItem>[1] = (work) => means.store.exclusively(work)
@@ -29,6 +36,7 @@ export async function writeTogether(
       const present = before === null ? null : await writtenOf(before)
       const made = await writeSigned(authored, { write, changelog: null, lookup: quiet, means, by })
       const { path } = made.item
+      if (path !== null) paths.set(item.id, path)
       takeBack.push(async () => {
         if (present !== null) {
           const manifest = { ...write.manifest, content: present.manifest.content }
@@ -37,7 +45,7 @@ export async function writeTogether(
       })
       warnings.push(...made.warnings)
     }
-    return warnings
+    return { paths, warnings }
   } catch (error) {
     for (const undo of takeBack.toReversed())
       await undo().catch((fault: unknown) =>

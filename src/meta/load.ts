@@ -19,7 +19,7 @@ import { objectOf, readItemType } from './arguments.ts'
 import type { MetaCall } from './context.ts'
 import { findItem } from './find-item.ts'
 import { deniedText, judgedItem } from './judged.ts'
-import { listFirst, serverPart } from './load-server.ts'
+import { listFirst, outlineOf, serverPart, withMetadata } from './load-server.ts'
 
 export interface Loaded {
   readonly data: JsonObject
@@ -35,7 +35,12 @@ export async function load(args: Arguments<'load'>, call: MetaCall): Promise<Loa
   if (args.path !== undefined) return loadFile(args, item, args.path)
   const { data, warnings } = await show(item, lookup, call)
   const more = await serverPart(item, listed.isFresh, lookup, call)
-  return { data: { ...data, ...more }, warnings: [...listed.warnings, ...warnings] }
+  const whole = withMetadata(data, more)
+  const outline = outlineOf(more)
+  return {
+    data: outline === null ? whole : await call.kernel.fit(call.ticket, whole, outline),
+    warnings: [...listed.warnings, ...warnings],
+  }
 }
 
 /** What `load` with a destination shows, and what it asks for. */

@@ -1,34 +1,111 @@
+import { endedWithin } from '../shared/ended-within.ts'
 import { messageOf } from '../shared/errors.ts'
+import { ItemName } from '../shared/ids.ts'
+import { nearest } from '../shared/nearest.ts'
+import { visibleLine } from '../shared/visible.ts'
+import type { Server } from '../spaces/listed.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { MetaCall } from './context.ts'
 
+/** How long a search waits for what was never listed: for a program, and for a person at the command line. */
+const WAIT_MS = { agent: 3000, person: 15_000 }
+
+interface Wanted {
+  /** One server; null = all. */
+  readonly only: string | null
+  /** Servers are what is searched for: each that is left out is named with the reason. */
+  readonly isAboutServers: boolean
+  readonly projectPath: string | undefined
+}
+
+interface Refreshed {
+  /** Something was listed meanwhile. */
+  readonly hasMore: boolean
+  readonly warnings: readonly string[]
+}
+
 /**
- * Has servers asked that were never listed, or too long ago, while nobody waits for it. Says which of them a search
- * cannot know of yet, and which it leaves out because they could not be asked.
+ * Has servers asked that were never listed, or too long ago. A first answer is waited for, all at once and for a short
+ * while; nobody waits for another one. Says which are left out.
  */
 export async function refreshServers(
   lookup: Lookup,
-  only: string | null,
-  { project_path: projectPath }: { readonly project_path?: string | undefined },
-  { kernel, ticket, workplaceAt }: MetaCall,
-): Promise<readonly string[]> {
+  { only, isAboutServers, projectPath }: Wanted,
+  call: MetaCall,
+): Promise<Refreshed> {
   const servers = (await lookup.servers()).filter(({ name }) => only === null || name === only)
-  if (servers.length === 0) return []
-  const said: string[] = []
+  if (servers.length === 0) return { hasMore: false, warnings: await noSuchServer(only, lookup) }
   try {
-    const listings = await kernel.listingsFor(ticket, await workplaceAt(projectPath))
-    for (const server of servers) {
-      if (await listings.isCurrent(server)) continue
-      const isKnown = (await lookup.listing(server.key)) !== null
-      const failure = listings.refresh(server)
-      if (failure !== null) said.push(`"${server.name}" is left out: ${failure}`)
-      else if (!isKnown)
-        said.push(
-          `"${server.name}" was never listed: it is being asked what it has, search again in a moment`,
-        )
+    const left = await Promise.all(await asked(servers, lookup, projectPath, call))
+    const warnings = left.filter(({ why }) => why !== null)
+    return {
+      hasMore: left.some(({ isListed }) => isListed),
+      warnings: isAboutServers
+        ? warnings.map(({ name, why }) => `"${name}" is left out: ${why}`)
+        : briefly(warnings.map(({ name }) => name)),
     }
   } catch (error) {
-    said.push(`servers are not asked what they have: ${messageOf(error)}`)
+    return { hasMore: false, warnings: [`servers are not asked what they have: ${messageOf(error)}`] }
   }
-  return said
+}
+
+interface Asked {
+  readonly name: string
+  readonly isListed: boolean
+  /** Why nothing of it is found; null when it is. */
+  readonly why: string | null
+}
+
+async function asked(
+  servers: readonly Server[],
+  lookup: Lookup,
+  projectPath: string | undefined,
+  { kernel, ticket, workplaceAt }: MetaCall,
+): Promise<readonly Promise<Asked>[]> {
+  const listings = await kernel.listingsFor(ticket, await workplaceAt(projectPath))
+  const waitMs = WAIT_MS[ticket.caller.kind]
+  return servers.map(async (server): Promise<Asked> => {
+    const { name, item, key } = server
+    if (await listings.isCurrent(server)) return { name, isListed: false, why: null }
+    const isKnown = (await lookup.listing(key)) !== null
+    // Where a person's word is missing nothing is tried, and what is said stops with that word.
+    const { refusal } = await kernel.chainOf(item, lookup)
+    if (refusal !== null) return { name, isListed: false, why: refusal }
+    const { failure, first } = listings.refresh(server)
+    if (failure !== null) return { name, isListed: false, why: failure }
+    if (isKnown || first === null) return { name, isListed: false, why: isKnown ? null : LATER }
+    let end: Pick<Asked, 'isListed' | 'why'> = { isListed: false, why: LATER }
+    const ended = first.asking.then(
+      () => (end = { isListed: true, why: null }),
+      (error: unknown) => (end = { isListed: false, why: messageOf(error) }),
+    )
+    await endedWithin(ended, waitMs - first.forMs)
+    return { name, ...end }
+  })
+}
+
+const LATER = 'it was never listed and is being asked what it has, search again in a moment'
+
+/** Who looks for something else need not hear all of it every time. */
+function briefly(names: readonly string[]): readonly string[] {
+  if (names.length === 0) return []
+  const [shown, more] = [names.slice(0, MOST_NAMED), names.length - MOST_NAMED]
+  return [
+    `left out: ${shown.map((name) => `"${name}"`).join(', ')}${more > 0 ? ` and ${more} more` : ''}; search mcp:* says why, and kiwi doctor what to do`,
+  ]
+}
+
+const MOST_NAMED = 5
+
+async function noSuchServer(only: string | null, lookup: Lookup): Promise<readonly string[]> {
+  const name = ItemName.safeParse(only)
+  if (only === null || !name.success) return []
+  const ref = { name: name.data, category: null, version: null }
+  if ((await lookup.find(ref, 'mcp')) !== null) return []
+  const near = nearest(
+    only,
+    (await lookup.servers()).map((server) => server.name),
+  )
+  const meant = near.length === 0 ? 'search mcp:* shows those there are' : `did you mean ${near.join(', ')}?`
+  return [`there is no server "${visibleLine(only)}" here: ${meant}`]
 }

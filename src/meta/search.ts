@@ -5,6 +5,7 @@ import { parseItemRef } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { ItemType, ToolType } from '../shared/tool-type.ts'
 import { ITEM_TYPES, itemTypeOf } from '../shared/tool-type.ts'
+import type { Query } from '../search/parse-query.ts'
 import { MCP_TYPES, parseQuery, spacesOf } from '../search/parse-query.ts'
 import type { Fault } from '../spaces/file-space.ts'
 import type { Item } from '../spaces/item.ts'
@@ -37,15 +38,22 @@ const DESCRIPTION_CHARACTERS = 500
 export async function search(args: Arguments<'search'>, call: MetaCall): Promise<Found> {
   const { store, kernel, lookupAt } = call
   const lookup = await lookupAt(args.project_path)
-  const { faults, places } = await lookup.syncIndex()
   const query = parseQuery(args.query)
-  const unlisted = await refreshServers(lookup, query.server, args, call)
+  const before = await lookup.syncIndex()
+  const spaces = query.spaces ?? (args.source === 'mcp' ? SPACES : (spacesOf(args.source) ?? SPACES))
+  const itemTypes = itemTypesOf(args)
+  const { hasMore, warnings } =
+    spaces.includes('mcp') && itemTypes.includes('tool')
+      ? await refreshServers(lookup, { ...aboutServers(args, query), projectPath: args.project_path }, call)
+      : NOTHING_NEW
+  if (hasMore) lookup.freshen(true)
+  const { faults, places } = hasMore ? await lookup.syncIndex() : before
   const judge = await kernel.itemJudge(lookup.projectPath)
   const wanted = {
     words: query.words,
-    spaces: query.spaces ?? (args.source === 'mcp' ? SPACES : (spacesOf(args.source) ?? SPACES)),
+    spaces,
     roots: places,
-    itemTypes: itemTypesOf(args),
+    itemTypes,
     toolTypes: toolTypesOf(args, query.toolTypes),
     category: args.category ?? null,
     tags: [...query.tags, ...args.tags],
@@ -62,8 +70,19 @@ export async function search(args: Arguments<'search'>, call: MetaCall): Promise
   const results = found.filter((result) => result !== null)
   return {
     data: { results, total: total - hits.length + results.length, query: args.query },
-    warnings: [...unlisted, ...usurpers, ...faultWarnings(faults)],
+    warnings: [...warnings, ...usurpers, ...faultWarnings(faults)],
   }
+}
+
+const NOTHING_NEW = { hasMore: false, warnings: [] }
+
+/** Whose search it is: of one server, of servers, or of anything. */
+function aboutServers(
+  { query: text, source }: Arguments<'search'>,
+  { server, spaces }: Query,
+): { readonly only: string | null; readonly isAboutServers: boolean } {
+  const isAboutServers = /(?:^|\s)mcp:\S/.test(text) || source === 'mcp' || spaces?.[0] === 'mcp'
+  return { only: server, isAboutServers }
 }
 
 /** What nobody could run here is not shown, and not counted as far as it was looked at. */
@@ -157,6 +176,7 @@ function serverTool(item: Item): JsonObject {
   const isShort = Buffer.byteLength(JSON.stringify(parameters)) <= SCHEMA_BYTES
   return {
     ...which,
+    ...(item.warnings.length === 0 ? {} : { warning: item.warnings.join('; ') }),
     parameters: isShort ? parameters : `over ${SCHEMA_BYTES} bytes: load "${item.id}" shows them`,
   }
 }

@@ -3,6 +3,7 @@ import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import { textOf } from '../shared/template.ts'
 import type { CatalogTool } from '../store/catalog.ts'
+import { isSchemaFinding, isUncallable } from './definitions/schema-finding.ts'
 import { shownDefinition } from './definitions/shown-definition.ts'
 import type { Item } from './item.ts'
 import type { Server } from './listed.ts'
@@ -30,7 +31,7 @@ export function listedItem(
     raw,
     text: null,
     contentHash: tool.pin,
-    warnings: [],
+    warnings: tool.state === 'usable' ? tool.findings.filter(isSchemaFinding) : [],
     isReserved: false,
     updatedAt: new Date(listedAt).toISOString(),
     filePaths: [],
@@ -56,8 +57,14 @@ export function listedManifest(
     version: server.item.manifest.version,
     category: `mcp/${server.name}`,
     ...(mark === null ? definitionOf(definition) : { description: mark, input_schema: { type: 'object' } }),
-    config: { mcp_tool_name: tool.name },
+    config: { mcp_tool_name: tool.name, ...stateOf(tool) },
   }
+}
+
+/** What cannot be called now is shown without a call. */
+function stateOf({ state, findings }: CatalogTool): JsonObject {
+  if (state === 'quarantined') return { mcp_state: state }
+  return findings.some(isUncallable) ? { mcp_state: 'unusable' } : {}
 }
 
 /** What an upstream says of harm is believed for one thing: whether a call that was cut off may be sent again. */

@@ -29,6 +29,8 @@ export interface Listed {
   /** The server that this name, or the one in front of its first dot, stands for. */
   serverFor(name: string): Promise<Server | null>
   listing(key: string): Promise<Listing | null>
+  /** As agents are shown them. */
+  toolNames(server: Server): Promise<readonly string[]>
 }
 
 interface ListedMeans {
@@ -82,6 +84,13 @@ export function openListed(shelf: Shelf, { findServer, findFile }: ListedMeans):
   return {
     serverFor,
     listing,
+    async toolNames({ key, overrides }) {
+      const tools = (await catalog.tools(key)).filter(
+        ({ state }) => state !== 'missing' && state !== 'unusable',
+      )
+      const names = new Set(tools.map(({ name }) => name))
+      return tools.flatMap(({ raw }) => overrides.show(raw, names)?.name ?? [])
+    },
     async find({ name, version }, isListedOnly) {
       if (version !== null) return null
       const dot = name.indexOf('.')

@@ -59,6 +59,8 @@ export interface Lookup {
   readonly serverFor: Listed['serverFor']
   /** When and how a server was last asked what it has, by the key of it; null when it never was. */
   readonly listing: Listed['listing']
+  /** What agents call the tools of a server. */
+  readonly toolNames: Listed['toolNames']
 }
 
 interface Broken {
@@ -94,13 +96,12 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
   const servers = createServers({ roots, shelf, listed, generation: () => generation })
 
   return {
+    ...listed,
     projectPath,
     spaces,
     roots,
     foreignName: foreign,
     servers,
-    serverFor: (name) => listed.serverFor(name),
-    listing: (key) => listed.listing(key),
     get generation() {
       return generation
     },

@@ -1,19 +1,23 @@
 import { KiwiError } from '../shared/errors.ts'
 import type { ItemRef } from '../shared/ids.ts'
+import type { JsonObject } from '../shared/json.ts'
 import type { ItemType } from '../shared/tool-type.ts'
 import type { Server } from './listed.ts'
 import type { Lookup } from './lookup.ts'
+import type { Meant } from './meant.ts'
+import { meantBy } from './meant.ts'
 
 /** The same, with the versions there are of what exists under another one, or the server that has no such tool. */
 export async function versionNotFound(
   ref: ItemRef,
   itemType: ItemType,
-  lookup: Pick<Lookup, 'find' | 'versions' | 'serverFor'>,
+  lookup: Pick<Lookup, 'find' | 'versions' | 'serverFor' | 'servers' | 'toolNames'>,
 ): Promise<KiwiError> {
   const there = ref.version === null ? null : await lookup.find({ ...ref, version: null }, itemType)
   if (there === null) {
     const server = ref.name.includes('.') ? await lookup.serverFor(ref.name) : null
-    return server === null || itemType !== 'tool' ? notFound(ref, itemType) : toolNotFound(ref, server)
+    if (itemType !== 'tool') return notFound(ref, itemType)
+    return withMeant(server === null ? notFound(ref, itemType) : toolNotFound(ref, server), ref, lookup)
   }
   const versions = [...new Set([...(await lookup.versions(ref.name)), there.manifest.version])]
   const { message, details } = notFound(ref, itemType)
@@ -32,14 +36,45 @@ export async function versionNotFound(
 
 const MOST_NAMED = 10
 
-function toolNotFound(ref: ItemRef, { name, item }: Server): KiwiError {
+/** The same, with what may be meant. */
+async function withMeant(
+  missing: KiwiError,
+  ref: ItemRef,
+  lookup: Pick<Lookup, 'servers' | 'toolNames'>,
+): Promise<KiwiError> {
+  // A store that cannot be asked takes nothing from the answer there is.
+  const { ids, server, tool } = await meantBy(ref, lookup).catch(() => NOBODY)
+  const [best] = ids
+  if (best === undefined && server === null) return missing
+  const { message, details } = missing
+  if (best !== undefined) {
+    return new KiwiError('NOT_FOUND', message, {
+      hint: `Did you mean ${ids.join(', ')}?`,
+      fix: { call: 'load', arguments: { item_type: 'tool', item_id: best } },
+      details: { ...details, did_you_mean: ids },
+    })
+  }
+  return new KiwiError('NOT_FOUND', message, {
+    hint: `Search what the server "${server}" has`,
+    fix: searchIn(server ?? '', tool),
+    details,
+  })
+}
+
+const NOBODY: Meant = { ids: [], server: null, tool: '' }
+
+function searchIn(server: string, tool: string): { readonly call: 'search'; readonly arguments: JsonObject } {
+  return { call: 'search', arguments: { query: `mcp:${server} ${tool.replaceAll(/[_.-]+/g, ' ')}` } }
+}
+
+function toolNotFound(ref: ItemRef, { name }: Server): KiwiError {
   const tool = ref.name.slice(ref.name.indexOf('.') + 1)
   return new KiwiError(
     'NOT_FOUND',
     `Cannot find tool "${ref.name}": the server "${name}" has no tool "${tool}"`,
     {
-      hint: `Load the server to see what it has, or search: mcp:${name}`,
-      fix: { call: 'load', arguments: { item_type: 'mcp', item_id: item.id } },
+      hint: `Search what the server has: mcp:${name}`,
+      fix: searchIn(name, tool),
       details: { item_type: 'tool', item_id: ref.name, server: name, tool },
     },
   )

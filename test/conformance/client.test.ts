@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
+import { expectClient } from './report.ts'
 import { failuresAmong, requiredScenarios, runSuite } from './run-suite.ts'
 
 const CLIENT = join(import.meta.dirname, 'kiwi-client.mjs')
@@ -20,7 +21,9 @@ test.each(['2025-11-25', '2026-07-28'] as const)(
       const command = `${process.execPath} ${CLIENT} ${BUNDLE}`
       const args = ['--command', command, '--requirements', revision, '--timeout', '900000']
       const ends = await runSuite('client', args, { KIWI_TURNS: turns })
-      expect(failuresAmong([...requiredScenarios(revision, 'client'), ...WANTED], ends)).toEqual([])
+      const required = requiredScenarios(revision, 'client')
+      expect(failuresAmong([...required, ...WANTED], ends)).toEqual([])
+      expectClient('through the four tools', revision, `${required.length}/${required.length}`)
     } finally {
       rmSync(turns, { recursive: true, force: true })
     }

@@ -27,8 +27,17 @@ const TABLE = join(import.meta.dirname, '../../docs/conformance.md')
 
 /** What the documentation says of it is what was found. */
 export function expectAll(what: string, { counts }: Report): void {
-  const cells = [what, ...Object.values(counts)]
-  const rows = readFileSync(TABLE, 'utf8')
+  expect(rowsOf(what)).toContainEqual([what, ...Object.values(counts)])
+}
+
+/** The same of a client, for one revision. */
+export function expectClient(what: string, revision: Revision, count: string): void {
+  const at = ['2025-11-25', '2026-07-28'].indexOf(revision) + 1
+  expect(rowsOf(what).map((cells) => cells[at])).toEqual([count])
+}
+
+function rowsOf(what: string): readonly (readonly string[])[] {
+  return readFileSync(TABLE, 'utf8')
     .split('\n')
     .filter((line) => line.startsWith('|'))
     .map((line) =>
@@ -37,7 +46,7 @@ export function expectAll(what: string, { counts }: Report): void {
         .slice(1, -1)
         .map((cell) => cell.trim()),
     )
-  expect(rows).toContainEqual(cells)
+    .filter(([name]) => name === what)
 }
 
 /** Every scenario that a server must pass, and the two extensions, one suite after the other. */

@@ -55,7 +55,7 @@ test(
 )
 
 test(
-  'X5: without a terminal nobody was asked; --yes is a yes to what is there',
+  'X5: without a terminal nobody was asked; --json only looks, --yes is a yes to what is there',
   { timeout: 120_000 },
   async () => {
     const server = shiftingServer(place, 'acme', { tools: [echo] })
@@ -67,6 +67,12 @@ test(
       code: 2,
       stderr: expect.stringContaining('CONFIRM_REQUIRED'),
     })
+    const looked = await kiwi(place, ['trust', 'acme', '--json'])
+    expect([looked.code, JSON.parse(looked.stdout)]).toMatchObject([
+      0,
+      { data: { tools: [{ name: 'echo', reason: 'changed', diff: expect.stringContaining('@@') }] } },
+    ])
+    expect((await kiwi(place, ['run', 'acme.echo', 'text=b'])).code).toBe(4)
     expect(await kiwi(place, ['trust', 'acme', '--yes'])).toMatchObject({
       code: 0,
       stdout: 'Trusted: echo\n',

@@ -26,7 +26,7 @@ const run = async (...args: readonly string[]): Promise<string> => {
 const file = (): string => readFileSync(join(place.folder, 'user/config/mcp_registry.yaml'), 'utf8')
 
 describe('M1: servers at the command line', { timeout: PATIENCE }, () => {
-  test('M1, M2: a real server is added, called by the agent and shown', async () => {
+  test('M1, M2, M7: a real server is added, found by the first search, called and shown', async () => {
     const path = join(place.folder, 'user/config/mcp_registry.yaml')
     expect(await run('add', 'memory', '--env', `MY_TOKEN=${CANARY}`, '--', 'node', MEMORY)).toBe(
       [
@@ -38,6 +38,8 @@ describe('M1: servers at the command line', { timeout: PATIENCE }, () => {
     )
     expect(file()).not.toContain(CANARY)
     expect(await run('servers')).toMatch(/memory +user +stdio +person +not asked yet +ready/)
+    // Nothing is left running that could list it later.
+    expect(await run('search', 'mcp:memory', 'create')).toContain('memory.create_entities')
     expect(await run('load', 'memory', '--type', 'mcp')).toContain('read_graph')
     expect(await run('servers')).toMatch(/memory +user +stdio +person +9 +ready/)
     expect(await run('run', 'memory.read_graph')).toContain('entities')

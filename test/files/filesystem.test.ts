@@ -289,7 +289,7 @@ describe('R56: what other servers call the tools', () => {
     expect(found.find(({ id }) => id === 'filesystem.read')?.call).toMatchObject({
       action: 'run',
       item_id: 'filesystem.read',
-      parameters: { path: '<string>' },
+      parameters: { path: '<path>' },
     })
   })
 })

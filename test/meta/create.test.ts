@@ -40,7 +40,7 @@ describe('create', () => {
       data: {
         source: 'project',
         version: '1.0.0',
-        call: { item_id: 'greets', parameters: { who: '<string>' } },
+        call: { item_id: 'greets', parameters: { who: '<who>' } },
       },
     })
     expect(await temp.run('greets', { who: 'Bo' })).toMatchObject({ data: { output: 'hi Bo\n' } })

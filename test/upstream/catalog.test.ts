@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { JsonObject } from '../../src/shared/json.ts'
 import type { Reply } from '../../src/shared/reply.ts'
 import { field, listField } from '../fixtures/field.ts'
+import { wholeAnswer } from '../fixtures/whole-answer.ts'
 import type { ShiftingServer } from '../fixtures/shifting-server.ts'
 import { shiftingServer, writeServers } from '../fixtures/shifting-server.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
@@ -49,13 +50,11 @@ const listed = (query: string): Promise<Reply> =>
 const PATIENT = { timeout: 20_000, interval: 100 }
 
 describe('search', () => {
-  test('M7 S4: a server that was never listed is named, and its tools are there a moment later', async () => {
+  test('M7 S4: the first search waits for what was never listed, and finds it', async () => {
     const server = await served()
     const first = await temp.search('mcp:acme words')
-    expect(warningsOf(first)).toEqual([expect.stringContaining('"acme" was never listed')])
-    expect(idsOf(first)).toEqual(['mcp_acme'])
-    const second = await listed('mcp:acme words')
-    expect(idsOf(second)).toEqual(expect.arrayContaining(['acme.echo', 'acme.shout']))
+    expect(warningsOf(first)).toEqual([])
+    expect(idsOf(first)).toEqual(expect.arrayContaining(['mcp_acme', 'acme.echo', 'acme.shout']))
     expect(idsOf(await temp.search('capitals'))[0]).toBe('acme.shout')
     expect(idsOf(await temp.search('', { source: 'mcp', limit: 100 }))).toEqual(
       expect.arrayContaining(['mcp_acme', 'acme.echo', 'acme.shout']),
@@ -65,6 +64,59 @@ describe('search', () => {
     )
     expect(idsOf(await temp.search('in:mcp'))).toEqual(['acme.echo', 'acme.shout'])
     expect(server.starts()).toBe(1)
+  })
+
+  test('M7: a slow server is waited for a bounded time, together with the others, and listed before the end', async () => {
+    const server = await served()
+    const [program = '', file = ''] = server.entry.args
+    const late = `setTimeout(() => import(${JSON.stringify(program)}), 4000)`
+    const slow = { command: process.execPath, args: ['-e', late, 'x', file], startup_timeout: 30 }
+    writeServers(temp, 'user', { acme: server.entry, slow })
+    const reply = await temp.search('in:mcp words')
+    expect(idsOf(reply)).toEqual(['acme.echo', 'acme.shout'])
+    expect(warningsOf(reply)).toEqual([expect.stringMatching(/"slow" is left out: it was never listed/)])
+    // Nobody waits for it a second time.
+    const again = await temp.search('words')
+    expect(warningsOf(again)).toEqual([expect.stringMatching(/^left out: "slow"; search mcp:\* says why/)])
+    expect(again.metadata.duration_ms).toBeLessThan(reply.metadata.duration_ms)
+    await temp.kiwi.close()
+    const other = await openTempKiwi({ beside: temp })
+    expect(idsOf(await other.search('mcp:slow in:mcp'))).toEqual(['slow.echo', 'slow.shout'])
+    await other.close()
+    expect(server.starts()).toBe(2)
+  })
+
+  test('M7: nobody waits where only documents or files of their own are meant', async () => {
+    const server = await served()
+    await temp.search('words', { item_type: 'knowledge' })
+    await temp.search('local:* words')
+    expect(server.starts()).toBe(0)
+  })
+
+  test('N17: servers of a project that nobody trusts are not started, and the search says what is missing', async () => {
+    temp = await openTempKiwi({ isTrusted: false })
+    const server = shiftingServer(temp, 'acme', { tools: [ECHO] })
+    writeServers(temp, 'project', { acme: server.entry })
+    expect(warningsOf(await temp.search('mcp:acme words'))).toEqual([expect.stringMatching(/trust/)])
+    expect(server.starts()).toBe(0)
+    await temp.kiwi.trust(temp.project, false, {
+      principal: 'user:me',
+      session: 's',
+      kind: 'person',
+      defaultProject: () => Promise.resolve(temp.project),
+    })
+    expect(idsOf(await temp.search('mcp:acme words'))).toContain('acme.echo')
+  })
+
+  test('S4: a server that is not there is said, with the one that may be meant', async () => {
+    await served()
+    expect(warningsOf(await temp.search('mcp:acne words'))).toEqual([
+      'there is no server "acne" here: did you mean acme?',
+    ])
+    expect(warningsOf(await temp.search('mcp:nope words'))).toEqual([
+      'there is no server "nope" here: search mcp:* shows those there are',
+    ])
+    expect(warningsOf(await temp.search('mcp:filesystem read'))).toEqual([])
   })
 
   test('S3: a tool of a server carries which one it is and what it takes, if that is not long', async () => {
@@ -78,7 +130,7 @@ describe('search', () => {
       mcp: 'acme',
       tool_name: 'echo',
       parameters: say,
-      call: { item_type: 'tool', action: 'run', item_id: 'acme.echo', parameters: { text: '<string>' } },
+      call: { item_type: 'tool', action: 'run', item_id: 'acme.echo', parameters: { text: '<text>' } },
     })
     expect(other).toMatchObject({ id: 'acme.long', parameters: expect.stringContaining('load "acme.long"') })
   })
@@ -156,6 +208,30 @@ describe('load', () => {
     expect(server.starts()).toBe(1)
   })
 
+  test('S7: of a server with much to say the names stand in the reply, and all of it as it was sent in what is kept', async () => {
+    const tools = Array.from({ length: 30 }, (_, at) => ({
+      ...SHOUT,
+      name: `shout_${at}`,
+      description: `Number ${at}\n${'Says words. '.repeat(300)}`,
+    }))
+    await served(tools)
+    const reply = await loadServer()
+    expect(reply).toMatchObject({ data: { truncated: true, mcp: 'acme', rest: { call: 'load' } } })
+    expect(Buffer.byteLength(JSON.stringify(reply.data))).toBeLessThan(16 * 1024)
+    expect(field(reply.data, 'tools', 7)).toEqual({ name: 'shout_7', description: 'Number 7' })
+    expect(listField(await wholeAnswer(reply, temp), 'tools')).toEqual(tools)
+  })
+
+  test('S6: of a tool says what else the server said of it, and its schema once', async () => {
+    const marked = { ...say, properties: { canary: { type: 'string' } }, required: [] }
+    await served([ECHO, { ...SHOUT, inputSchema: marked }])
+    const { data } = await temp.load('acme.shout')
+    const { title, outputSchema, annotations, _meta } = SHOUT
+    expect(field(data, 'metadata')).toMatchObject({ title, outputSchema, annotations, _meta })
+    expect(field(data, 'parameters')).toEqual(marked)
+    expect(JSON.stringify(data).split('canary')).toHaveLength(2)
+  })
+
   test('S6: of a tool has its schema as it was sent, and an example that runs as given', async () => {
     await served()
     const { data } = await temp.load('acme.shout')
@@ -165,9 +241,9 @@ describe('load', () => {
     expect(example).toMatchObject({
       item_type: 'tool',
       item_id: 'acme.shout',
-      parameters: { text: '<string>' },
+      parameters: { text: '<text>' },
     })
-    expect(await temp.call('execute', example)).toMatchObject({ data: { output: '<string>' } })
+    expect(await temp.call('execute', example)).toMatchObject({ data: { output: '<text>' } })
     expect((await temp.load('acme.nothing')).error).toMatchObject({
       code: 'NOT_FOUND',
       message: expect.stringContaining('the server "acme" has no tool "nothing"'),
@@ -210,7 +286,27 @@ describe('load', () => {
     const reply = await loadServer()
     expect(warningsOf(reply).filter((warning) => warning.includes('cannot be used'))).toHaveLength(3)
     expect(await temp.run('acme.echo', { text: 'hi' })).toMatchObject({ data: { output: 'hi' } })
-    expect((await temp.run('acme.bomb', {})).error).toMatchObject({ code: 'SCHEMA_TOO_COSTLY' })
+    expect((await temp.run('acme.bomb', {})).error).toMatchObject({
+      code: 'SCHEMA_TOO_COSTLY',
+      hint: expect.stringContaining('only its author can change that'),
+    })
+    const [bombFound] = resultsOf(await temp.search('mcp:acme bomb'))
+    expect(bombFound).toMatchObject({ call: null, warning: expect.stringContaining('it cannot be called') })
     expect((await temp.run('acme.polluted', {})).error).toMatchObject({ code: 'NOT_FOUND' })
+  })
+
+  test('M4: a tool whose schema cannot be read is marked, and called with its arguments unchecked', async () => {
+    const odd = { type: 'object', properties: { text: { type: 'frobnicate' } } }
+    await served([ECHO, { ...ECHO, name: 'odd', inputSchema: odd }])
+    const mark = expect.stringMatching(/^its arguments are sent unchecked: its schema cannot be read/)
+    const [found] = resultsOf(await temp.search('mcp:acme odd'))
+    expect(found).toMatchObject({ id: 'acme.odd', warning: mark, call: { item_id: 'acme.odd' } })
+    const loaded = await temp.load('acme.odd')
+    expect(warningsOf(loaded)).toEqual([mark])
+    const server = await loadServer()
+    expect(field(server.data, 'tools', 1)).toMatchObject({ name: 'odd', mark })
+    const ran = await temp.run('acme.odd', { text: 'hi' })
+    expect(ran).toMatchObject({ data: { output: 'hi' } })
+    expect(warningsOf(ran)).toEqual(expect.arrayContaining([mark]))
   })
 })

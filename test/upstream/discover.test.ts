@@ -44,6 +44,7 @@ describe('T14: discover', () => {
       id: 'acme.tool_3',
       alias: 'acme_tool_3',
       state: 'created',
+      path: join(folder(), 'acme.tool_3.yaml'),
     })
     expect(files()).toHaveLength(30)
     const before = files().map((name) => readFileSync(join(folder(), name), 'utf8'))
@@ -109,13 +110,24 @@ describe('T14: discover', () => {
   test('one tool that cannot be an item is named, and the others are written', async () => {
     await served([tool('a'), { name: 'odd name' }, { ...tool('b'), inputSchema: { type: 'nonsense' } }])
     const reply = await discover()
-    expect(said(reply)).toEqual({ ...NONE, created: 1 })
-    expect(reply.metadata.warnings).toEqual(
-      expect.arrayContaining([
-        expect.stringContaining('"#2" of "acme" cannot be used'),
-        expect.stringContaining('"b" is left out'),
-      ]),
-    )
+    expect(said(reply)).toEqual({ ...NONE, created: 2 })
+    expect(reply.metadata.warnings).toEqual([
+      expect.stringContaining('"#2" of "acme" cannot be used'),
+      expect.stringContaining('"b" of "acme": its arguments are sent unchecked'),
+    ])
+    expect((await temp.run('acme.b', { x: 1 })).metadata.warnings).toEqual([
+      expect.stringContaining('its arguments are sent unchecked'),
+    ])
+  })
+
+  test('M6: when the server is taken out, its files say so and how to bring it back', async () => {
+    await served([tool('a')])
+    await discover()
+    writeServers(temp, 'user', {})
+    expect((await temp.run('acme.a', { text: 'x' })).error).toMatchObject({
+      message: 'Cannot run "acme.a": there is no server "acme" any more',
+      hint: expect.stringContaining('kiwi add acme'),
+    })
   })
 
   test('is whole or nothing: where one file cannot be written, none is', async () => {

@@ -110,6 +110,9 @@ test('POI-01: of a definition with orders to the model agents see its name and t
   expect(JSON.stringify(seen[0])).toContain('quarantined')
   expect(JSON.stringify(seen[1])).toContain('quarantined')
   expect(JSON.stringify(seen[2])).toContain('quarantined')
+  // What cannot be called is shown without a call.
+  expect(field(seen[1]?.data, 'call_example')).toBeNull()
+  expect(field(seen[2]?.data, 'results', 0)).toMatchObject({ id: 'acme.add', call: null })
   expect(seen[4]?.error).toMatchObject({ code: 'QUARANTINED', details: { reason: 'flagged' } })
   expect(await temp.run('acme.echo', { text: 'a' })).toMatchObject({ data: { output: 'a' } })
   const shown = await trustServer(temp, 'acme', { isDryRun: true })

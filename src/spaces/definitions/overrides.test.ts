@@ -112,8 +112,17 @@ test('X10: overrides that cannot be read are refused, by field', () => {
     { overrides: { search: { hidden: true } } },
     { overrides: { search: { name: 'a b' } } },
     { include: 'search' },
-    { overrides: { a: { name: 'x' }, b: { name: 'x' } } },
   ]) {
     expect(() => read(tools)).toThrow(expect.objectContaining({ code: 'INVALID_CONFIG' }))
   }
+})
+
+test('X10: two tools with one new name are both kept from agents, and the others stay', () => {
+  const overrides = read({ overrides: { a: { name: 'x' }, b: { name: 'x' }, c: { name: 'y' } } })
+  const listed = [{ name: 'a' }, { name: 'b' }, { name: 'c' }, { name: 'd' }]
+  expect(listed.map((tool) => overrides.show(tool)?.name ?? null)).toEqual([null, null, 'y', 'd'])
+  // Only one that the server itself calls so.
+  expect(overrides.originals('x')).toEqual(['x'])
+  expect([overrides.sent('a'), overrides.sent('b')]).toEqual([null, null])
+  expect(overrides.warnings(listed)).toHaveLength(2)
 })

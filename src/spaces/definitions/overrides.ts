@@ -59,15 +59,12 @@ export function readOverrides(server: string, config: JsonObject): Overrides {
   if (!parsed.success) throw invalid(server, fieldFaults(parsed.error.issues))
   const { include, exclude = [], overrides = {} } = parsed.data
   const changed = new Map(Object.entries(overrides))
-  const renamed = new Map<string, string>()
-  for (const [original, { name }] of changed) {
-    if (name === undefined || name === original) continue
-    if (renamed.has(name))
-      throw invalid(server, [{ name: `overrides.${original}.name`, reason: `"${name}" is given twice` }])
-    renamed.set(name, original)
-  }
+  const { renamed, twice } = newNames(changed)
   const isShown = (name: string): boolean =>
-    (include === undefined || fits(include, name)) && !fits(exclude, name) && changed.get(name)?.hide !== true
+    (include === undefined || fits(include, name)) &&
+    !fits(exclude, name) &&
+    changed.get(name)?.hide !== true &&
+    !twice.has(name)
   const isRenamed = (name: string): boolean => (changed.get(name)?.name ?? name) !== name
   const isTaken = (name: string, shown: string, listed: ReadonlySet<string>): boolean =>
     shown !== name && listed.has(shown) && !isRenamed(shown)
@@ -91,6 +88,8 @@ export function readOverrides(server: string, config: JsonObject): Overrides {
         const told = `tools.overrides of "${server}"`
         if (raw === undefined) said.push(`${told}: there is no tool "${name}"`)
         else said.push(...argumentFaults(raw, override).map((fault) => `${told}: "${name}" ${fault}`))
+        if (twice.has(name))
+          said.push(`${told}: "${name}" is not shown: "${override.name}" is the new name of another one too`)
         const target = override.name ?? name
         if (isTaken(name, target, new Set(byName.keys())))
           said.push(`${told}: "${name}" is not shown: "${target}" is a tool of the server already`)
@@ -102,6 +101,22 @@ export function readOverrides(server: string, config: JsonObject): Overrides {
       return said
     },
   }
+}
+
+/** What is renamed to what. Which of two is meant by one new name nobody can know: both are kept from agents. */
+function newNames(changed: ReadonlyMap<string, Override>): {
+  readonly renamed: ReadonlyMap<string, string>
+  readonly twice: ReadonlySet<string>
+} {
+  const renamed = new Map<string, string>()
+  const twice = new Set<string>()
+  for (const [original, { name }] of changed) {
+    if (name === undefined || name === original) continue
+    const other = renamed.get(name)
+    if (other === undefined) renamed.set(name, original)
+    else twice.add(other).add(original)
+  }
+  return { renamed, twice }
 }
 
 function fits(patterns: readonly string[], name: string): boolean {
