@@ -1,3 +1,4 @@
+import { cannotAnswer, cannotAsk } from '../shared/can-answer.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Ask, AskedOfClient, Talk } from '../shared/progress.ts'
@@ -23,6 +24,10 @@ function guarded(ask: Ask, call: Call, means: Means): Ask {
     const from = serverName(id)
     // Tokens and tasks between the upstream and us are nobody else's.
     const { _meta, task: _task, ...params } = sent
+    const { capabilities } = call.ticket
+    // Who cannot be asked at all is told of nothing else.
+    const unable = capabilities === undefined ? null : cannotAnswer(capabilities, { method, params })
+    if (unable !== null) throw cannotAsk(method, unable)
     if (JSON.stringify(params).length > LONGEST) throw refused(method, from, 'it is too long')
     switch (method) {
       case 'elicitation/create':
@@ -53,13 +58,9 @@ function shownForm(from: string, params: JsonObject): JsonObject {
     if (host === null) throw refused('elicitation/create', from, 'its address is none that can be opened')
     return { ...params, message: `${from} wants you to open ${host}: ${said}` }
   }
-  const credential = credentialField(params)
-  if (credential !== null)
-    throw refused(
-      'elicitation/create',
-      from,
-      `its form asks for a credential ("${visible(credential)}"), which no form may`,
-    )
+  const asking = credentialField(params)
+  if (asking !== null)
+    throw refused('elicitation/create', from, `its ${asking} asks for a credential, which no form may`)
   return { ...params, message: `${from} asks: ${said}` }
 }
 
