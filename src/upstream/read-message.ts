@@ -2,6 +2,7 @@ import { withExactNumbers } from '../shared/exact-numbers.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
+import { readDeep } from './read-deep.ts'
 
 /** One message of an upstream, understood. */
 export type Message = Answer | Told | Asked
@@ -32,6 +33,8 @@ export interface RpcError {
 
 /** Null for what is no message of JSON-RPC: programs print all kinds of things. */
 export function readMessage(text: string): Message | null {
+  const deep = readDeep(text)
+  if (deep !== undefined) return deep
   const message = parse(text)
   if (!isJsonObject(message) || message['jsonrpc'] !== '2.0') return null
   const { id, method } = message
