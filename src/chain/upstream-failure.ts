@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../shared/errors.ts'
 import { KiwiError } from '../shared/errors.ts'
+import { serverName } from '../shared/groups.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Redact } from '../shared/redact.ts'
 import { textOf } from '../shared/template.ts'
@@ -30,7 +31,7 @@ export function upstreamFailure(
   return new KiwiError(code, message, {
     ...base,
     hint: message.startsWith('Cannot start')
-      ? `${hint}; kiwi doctor says what "${served.item.id}" needs`
+      ? `${hint}; kiwi doctor says what "${serverName(served.item.id)}" needs`
       : hint,
     details: {
       ...details,

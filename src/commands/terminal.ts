@@ -58,10 +58,21 @@ function printError(error: ReplyError, terminal: Terminal): void {
   terminal.note(`${terminal.red(error.code)} ${printable(error.message)}`)
   terminal.note(`  ${printable(error.hint)}`)
   for (const line of faultLines(error.details)) terminal.note(`    ${printable(line)}`)
+  if (error.code === 'UPSTREAM_UNAVAILABLE')
+    for (const line of saidLines(error.details)) terminal.note(`    ${printable(line)}`)
   // The hint above says what help would.
   const { call, arguments: given } = error.fix
   if (call !== 'help')
     terminal.note(printable(`  next: ${commandOf(error.fix) ?? `${call} ${JSON.stringify(given)}`}`))
+}
+
+const SaidByServer = z.looseObject({ stderr: z.string() })
+const MOST_SAID = 12
+
+/** The end of what a server wrote before it was lost. */
+function saidLines(details: unknown): readonly string[] {
+  const { data } = SaidByServer.safeParse(details)
+  return data === undefined ? [] : ['it wrote:', ...data.stderr.split('\n').slice(-MOST_SAID)]
 }
 
 const Finding = z.looseObject({

@@ -1,3 +1,4 @@
+import { cannotAnswer, cannotAsk } from '../shared/can-answer.ts'
 import { KiwiError } from '../shared/errors.ts'
 import { allWithoutHidden } from '../shared/hidden.ts'
 import type { JsonObject } from '../shared/json.ts'
@@ -25,6 +26,10 @@ function guarded(ask: Ask, call: Call, means: Means): Ask {
     const from = serverName(id)
     // Tokens and tasks between the upstream and us are nobody else's.
     const { _meta, task: _task, ...own } = sent
+    const { capabilities } = call.ticket
+    // Who cannot be asked at all is told of nothing else.
+    const unable = capabilities === undefined ? null : cannotAnswer(capabilities, { method, params: own })
+    if (unable !== null) throw cannotAsk(method, unable)
     if (JSON.stringify(own).length > LONGEST) throw refused(method, from, 'it is too long')
     const shown = allWithoutHidden(own)
     const params = isJsonObject(shown) ? shown : {}
@@ -57,13 +62,9 @@ function shownForm(from: string, params: JsonObject): JsonObject {
     if (host === null) throw refused('elicitation/create', from, 'its address is none that can be opened')
     return { ...params, message: `${from} wants you to open ${host}: ${said}` }
   }
-  const credential = credentialField(params)
-  if (credential !== null)
-    throw refused(
-      'elicitation/create',
-      from,
-      `its form asks for a credential ("${visible(credential)}"), which no form may`,
-    )
+  const asking = credentialField(params)
+  if (asking !== null)
+    throw refused('elicitation/create', from, `its ${asking} asks for a credential, which no form may`)
   return { ...params, message: `${from} asks: ${said}` }
 }
 

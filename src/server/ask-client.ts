@@ -5,10 +5,10 @@ import { z } from 'zod'
 import { changeLines } from '../kernel/change-lines.ts'
 import { answerAct } from '../meta/answer-act.ts'
 import type { Client } from '../meta/meta.ts'
+import { cannotAnswer } from '../shared/can-answer.ts'
 import type { Reply } from '../shared/reply.ts'
 import type { Endpoint } from './build-server.ts'
 import type { Abilities } from './client-abilities.ts'
-import { cannotAnswer } from './client-abilities.ts'
 
 /** Below what clients wait for a tool: whoever thinks longer answers with `kiwi approve`. */
 const PATIENCE_MS = 50_000

@@ -1,7 +1,7 @@
 import type { ServerContext } from '@modelcontextprotocol/server'
+import { cannotAnswer } from '../shared/can-answer.ts'
 import type { Notice, Report, Talk } from '../shared/progress.ts'
 import type { Abilities } from './client-abilities.ts'
-import { cannotAnswer } from './client-abilities.ts'
 
 export interface Voice {
   readonly report: Report | undefined

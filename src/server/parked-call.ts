@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { InputRequest, ServerContext } from '@modelcontextprotocol/server'
+import { cannotAsk } from '../shared/can-answer.ts'
 import type { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import type { Talk } from '../shared/progress.ts'
 import type { Reply } from '../shared/reply.ts'
 import type { Abilities } from './client-abilities.ts'
-import { cannotAnswer, cannotAsk } from './client-abilities.ts'
 import type { Voice } from './client-voice.ts'
 import { voiceOf } from './client-voice.ts'
 
@@ -56,8 +56,6 @@ export function beginParked(
   let rounds = 0
 
   const ask: Talk['ask'] = async ({ method, params }, signal) => {
-    const reason = cannotAnswer(capabilities, { method, params })
-    if (reason !== null) throw cannotAsk(method, reason)
     if (rounds > MOST_ROUNDS || !hasRoom()) throw cannotAsk(method, 'too much is asked')
     return questions.ask(method, params, signal)
   }

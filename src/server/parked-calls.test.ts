@@ -113,16 +113,4 @@ describe('X2: a call of a client of the newer era', () => {
     leaving.abort()
     expect(await waiting).toMatchObject({ data: 'ended' })
   })
-
-  test('X2: what the client did not say it can do is not asked', async () => {
-    const sample: Making = async ({ ask }) =>
-      replied(
-        await ask?.({ from: 'up', method: 'sampling/createMessage', params: {} }).catch(
-          (error: Error) => error.message,
-        ),
-      )
-    expect(await make(openParkedCalls('me'), sample)).toMatchObject({
-      data: 'Cannot ask the client for "sampling/createMessage": the client does not sample',
-    })
-  })
 })

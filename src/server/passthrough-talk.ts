@@ -2,8 +2,6 @@ import type { ServerContext } from '@modelcontextprotocol/server'
 import type { JsonObject } from '../shared/json.ts'
 import type { Notice, Talk } from '../shared/progress.ts'
 import type { Abilities } from './client-abilities.ts'
-import { cannotAnswer } from './client-abilities.ts'
-import { cannotAsk } from './client-abilities.ts'
 import { pushTalk } from './push-talk.ts'
 
 /** A client of the older era is asked while its request waits. It set the level of the log at the server itself. */
@@ -16,16 +14,11 @@ export function pushedTalk(ctx: ServerContext, declared: JsonObject, abilities: 
  * A client of the newer era gets what the server wants to know as the answer. So that this is held to what everything
  * asked of a client is held to, it is asked of somebody who gives it back as it was let through.
  */
-export function echoTalk(ctx: ServerContext, declared: JsonObject, abilities: Abilities): Talk {
-  const { capabilities, logLevel } = abilities
+export function echoTalk(ctx: ServerContext, declared: JsonObject, { logLevel }: Abilities): Talk {
   return {
     capabilities: declared,
     tell: tellOf(ctx, logLevel !== null),
-    ask({ method, params }) {
-      const reason = cannotAnswer(capabilities, { method, params })
-      if (reason !== null) throw cannotAsk(method, reason)
-      return Promise.resolve(method === 'roots/list' ? { method } : { method, params })
-    },
+    ask: ({ method, params }) => Promise.resolve(method === 'roots/list' ? { method } : { method, params }),
   }
 }
 

@@ -6,7 +6,6 @@ import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import type { Talk } from '../shared/progress.ts'
 import type { Abilities } from './client-abilities.ts'
-import { cannotAnswer, cannotAsk } from './client-abilities.ts'
 import type { Voice } from './client-voice.ts'
 import { voiceOf } from './client-voice.ts'
 
@@ -23,8 +22,6 @@ export function pushTalk(ctx: ServerContext, abilities: Abilities): Talk & Voice
     ...(logLevel === null ? {} : { logLevel }),
     ...voiceOf(() => ctx, abilities),
     async ask({ method, params }, signal) {
-      const reason = cannotAnswer(capabilities, { method, params })
-      if (reason !== null) throw cannotAsk(method, reason)
       const options = { timeout: PATIENCE_MS, ...(signal === undefined ? {} : { signal }) }
       try {
         const answer: unknown = await ctx.mcpReq.send({ method, params: asked(params) }, AsItIs, options)

@@ -11,7 +11,9 @@ import { cancelled, lost, openPending } from './pending.ts'
 import type { Message } from './read-message.ts'
 import { readMessage } from './read-message.ts'
 import type { Description, UpstreamRequest } from './upstream.ts'
-import type { Wire } from './wire.ts'
+import { reasonOf } from './restarts.ts'
+import { tellingLine } from './telling-line.ts'
+import type { Wire, WireEnd } from './wire.ts'
 
 /** The other end of a wire: any number of requests at once, told apart by their numbers. */
 export interface Peer {
@@ -27,7 +29,7 @@ export interface Peer {
   readonly waiting: number
   /** Lines that were no messages, and answers that nobody waited for. */
   readonly skipped: number
-  /** What it wrote last beside its messages, to stand at the end of a sentence; or ''. */
+  /** What it wrote beside its messages and tells most, to stand at the end of a sentence; or ''. */
   readonly lastSaid: () => string
   /** Kept when nothing more comes. */
   readonly ended: Promise<void>
@@ -36,7 +38,6 @@ export interface Peer {
   close(): Promise<void>
 }
 
-const SAID_CHARACTERS = 500
 const END_MS = 500
 /** After so many messages that nobody asked for, the upstream waits a moment: it must not take all our time. */
 const UNASKED = 256
@@ -123,18 +124,17 @@ export function openPeer(id: string, wire: Wire, onNotice: Deliver): Peer {
 /** One that closes its output and lives on is of no more use; nobody waits until it is gone. */
 async function finish(wire: Wire, pending: Pending): Promise<string> {
   const closed = wire.close()
-  const late = { reason: 'it closed its output', isTooLarge: false }
-  const { reason, isTooLarge } = await Promise.race([closed, delay(END_MS, late, { ref: false })])
+  const late: WireEnd = { reason: 'it closed its output', isTooLarge: false }
+  const { reason, ...end } = await Promise.race([closed, delay(END_MS, late, { ref: false })])
   const why = reason + lineSaid(wire)
-  pending.loseAll(why, isTooLarge)
+  pending.loseAll({ why, ...end })
   await closed
   return why
 }
 
-/** What it wrote last tells most. */
 function lineSaid(wire: Wire): string {
-  const line = wire.said().trimEnd().split('\n').at(-1) ?? ''
-  return line === '' ? '' : `: ${line.slice(0, SAID_CHARACTERS)}`
+  const line = tellingLine(wire.said())
+  return line === '' ? '' : `: ${line}`
 }
 
 /** What could not be handed over was not asked; of what was, nobody knows. */
@@ -142,7 +142,7 @@ function sendFailure(id: string, error: unknown, { isRepeatable }: UpstreamReque
   if (!(error instanceof KiwiError)) return unsent(id, error)
   if (error.code !== 'OUTCOME_UNKNOWN' || !isRepeatable) return error
   return lost(id, {
-    why: error.message.replace(/^Cannot use "[^"]*": /, ''),
+    why: reasonOf(error.message),
     isTooLarge: false,
     isRepeatable,
   })

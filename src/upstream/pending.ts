@@ -16,7 +16,7 @@ export interface Pending {
   /** False for an answer that nobody waits for. */
   settle(answer: Answer): boolean
   /** The upstream is gone, and with it every answer. */
-  loseAll(why: string, isTooLarge: boolean): void
+  loseAll(loss: Omit<Loss, 'isRepeatable'>): void
 }
 
 /** One request that waits. */
@@ -102,9 +102,9 @@ export function openPending(id: string): Pending {
       else asked.fail(failureOf(id, answer.error))
       return true
     },
-    loseAll(why, isTooLarge) {
+    loseAll(loss) {
       for (const { request, fail } of waiting.values())
-        fail(lost(id, { why, isTooLarge, isRepeatable: request.isRepeatable }))
+        fail(lost(id, { ...loss, isRepeatable: request.isRepeatable }))
     },
   }
 }
@@ -139,16 +139,17 @@ interface Loss {
   readonly why: string
   readonly isTooLarge: boolean
   readonly isRepeatable: boolean
+  /** What a program ended with by itself. */
+  readonly exitCode?: number | undefined
 }
 
 /** Whoever asked for something that may have been done is not told to do it again. */
-export function lost(id: string, { why, isTooLarge, isRepeatable }: Loss): KiwiError {
+export function lost(id: string, { why, isTooLarge, isRepeatable, exitCode }: Loss): KiwiError {
   const code = isRepeatable ? (isTooLarge ? 'MESSAGE_TOO_LARGE' : 'UPSTREAM_UNAVAILABLE') : 'OUTCOME_UNKNOWN'
-  return new KiwiError(
-    code,
-    `Cannot use "${id}": ${why}`,
-    code === 'UPSTREAM_UNAVAILABLE' ? { hint: 'Send the call again: it is started anew' } : {},
-  )
+  return new KiwiError(code, `Cannot use "${id}": ${why}`, {
+    ...(code === 'UPSTREAM_UNAVAILABLE' ? { hint: 'Send the call again: it is started anew' } : {}),
+    ...(exitCode === undefined ? {} : { details: { exit_code: exitCode } }),
+  })
 }
 
 function failureOf(id: string, error: RpcError | 'too_deep' | 'too_much'): KiwiError {

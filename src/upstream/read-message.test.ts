@@ -71,3 +71,21 @@ describe('a line of an upstream', () => {
     )
   })
 })
+
+test.each([
+  ['before it', (deep: string) => `{"jsonrpc":"2.0","id":7,"result":{"a":${deep}}}`],
+  ['behind it', (deep: string) => `{"jsonrpc":"2.0","result":{"a":${deep}},"id":7}`],
+])('R-08: what is nested without end answers what stands %s', (_, line) => {
+  const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+  expect(readMessage(line(deep))).toEqual({ kind: 'error', id: 7, error: 'too_deep' })
+})
+
+test('R-08: brackets within texts are no depth', () => {
+  const text = `${'\\"[{'.repeat(10_000)}\\\\`
+  const said = JSON.parse(`"${text}"`)
+  expect(readMessage(`{"jsonrpc":"2.0","id":7,"result":{"a":"${text}"}}`)).toEqual({
+    kind: 'result',
+    id: 7,
+    result: { a: said },
+  })
+})

@@ -4,6 +4,7 @@ import { isJsonObject } from '../shared/json.ts'
 import { textOf } from '../shared/template.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { lighten } from './lighten.ts'
+import { readDeep } from './read-deep.ts'
 
 /** One message of an upstream, understood. */
 export type Message = Answer | Told | Asked
@@ -34,6 +35,8 @@ export interface RpcError {
 
 /** Null for what is no message of JSON-RPC: programs print all kinds of things. */
 export function readMessage(text: string): Message | null {
+  const deep = readDeep(text)
+  if (deep !== undefined) return deep
   const { text: light, asText, isTooMuch, id: answered } = lighten(text)
   if (isTooMuch) return answered === null ? null : { kind: 'error', id: answered, error: 'too_much' }
   const message = parse(light)

@@ -36,9 +36,14 @@ export function openRestarts(clock: Clock): Restarts {
   }
 }
 
+/** Without what could not be done, which is said anyway. */
+export function reasonOf(message: string): string {
+  return message.replace(/^Cannot (?:use|start) "[^"]*": /, '')
+}
+
 function circuitOpen(id: string, waitMs: number, lastError: string | null): KiwiError {
   const wait = Math.max(1, Math.ceil(waitMs / 1000))
-  const why = lastError === null ? '' : `: ${lastError}`
+  const why = lastError === null ? '' : `: ${reasonOf(lastError)}`
   return new KiwiError(
     'UPSTREAM_UNAVAILABLE',
     `Cannot start "${id}": it ended too often within a minute${why}`,

@@ -5,7 +5,7 @@ import type { JsonObject } from '../shared/json.ts'
 import type { Connection } from './connection.ts'
 import { connect } from './connection.ts'
 import { EndedOnProbe } from './negotiate.ts'
-import { openRestarts } from './restarts.ts'
+import { openRestarts, reasonOf } from './restarts.ts'
 import type { Description, Upstream } from './upstream.ts'
 
 export interface StarterMeans {
@@ -37,6 +37,8 @@ export function createStarter({ clock, waitsMs, closing, onNotice }: StarterMean
   let isOlder = false
   /** It was lost, or could not be opened. */
   let isBroken = false
+  /** What it ended with when it was opened last. */
+  let lastExit: number | null = null
 
   const attempt = async (upstream: Upstream): Promise<Connection> => {
     const { id, startupMs, open } = upstream
@@ -49,6 +51,7 @@ export function createStarter({ clock, waitsMs, closing, onNotice }: StarterMean
       const wire = await open()
       const connection = await connect(id, wire, terms, (method, params) => onNotice(id, method, params))
       isBroken = false
+      lastExit = null
       known = connection.description
       if (wasBroken) onNotice(id, 'kiwi/restarted', {})
       return connection
@@ -56,8 +59,12 @@ export function createStarter({ clock, waitsMs, closing, onNotice }: StarterMean
       lastError = messageOf(error)
       const isProbed = error instanceof EndedOnProbe
       isOlder = isProbed || (judgesOlder(error) ?? isOlder)
-      if (!isProbed) throw error
-      return attempt(upstream)
+      // It may only have been the question that it did not stand.
+      if (isProbed) return attempt(upstream)
+      const before = lastExit
+      lastExit = exitOf(error)
+      if (lastExit === null || lastExit !== before) throw error
+      throw endsAlways(id, error)
     }
   }
 
@@ -77,7 +84,9 @@ export function createStarter({ clock, waitsMs, closing, onNotice }: StarterMean
           return await attempt(upstream)
         } catch (error) {
           if (!isPassing(error) || closing.aborted) throw error
-          await delay(spread(waitMs), undefined, { signal: closing }).catch(() => {})
+          // One that ended by itself does so again or not: it is not the time that helps.
+          const ms = lastExit === null ? waitMs : waitMs / EXIT_HASTE
+          await delay(spread(ms), undefined, { signal: closing }).catch(() => {})
         }
       }
       return attempt(upstream)
@@ -91,6 +100,23 @@ export function createStarter({ clock, waitsMs, closing, onNotice }: StarterMean
       isOlder = true
     },
   }
+}
+
+const EXIT_HASTE = 4
+
+function exitOf(error: unknown): number | null {
+  const code = error instanceof KiwiError ? error.details['exit_code'] : undefined
+  return typeof code === 'number' ? code : null
+}
+
+/** Twice in a row, in the same way: a third time would be no other. */
+function endsAlways(id: string, error: unknown): KiwiError {
+  return new KiwiError('UPSTREAM_UNAVAILABLE', `Cannot start "${id}": ${reasonOf(messageOf(error))}`, {
+    retryable: false,
+    hint: 'Do not repeat it: details.stderr says what is wrong with it, for the person to correct',
+    details: { exit_code: exitOf(error) },
+    cause: error,
+  })
 }
 
 /** Many that lost the same server do not come back at the same moment. */

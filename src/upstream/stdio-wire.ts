@@ -22,7 +22,8 @@ function stdioWire(id: string, session: ProcessSession): Wire {
   const wireEnd = async (): Promise<WireEnd> => {
     const { failure, signal, return_code } = await session.ended
     if (failure !== null) return { reason: 'it sent more at once than is taken', isTooLarge: true }
-    return { reason: `it ended with ${signal ?? `code ${return_code}`}`, isTooLarge: false }
+    const reason = `it ended with ${signal ?? `code ${return_code}`}`
+    return { reason, isTooLarge: false, ...(return_code < 0 ? {} : { exitCode: return_code }) }
   }
   const ended = wireEnd()
   /** People know the server, not its program. */

@@ -199,6 +199,21 @@ describe('M5: a server that is lost', () => {
     expect(temp.starts).toBe(1)
   })
 
+  test('UP-03: that always ends at its start is not started on and on, and says what it wrote', async () => {
+    const missing = temp.program('missing', ['-e', 'require("/no/such/module")'])
+    const refusal = {
+      code: 'UPSTREAM_UNAVAILABLE',
+      message: `Cannot start "missing": it ended with code 1: Error: Cannot find module '/no/such/module'`,
+      retryable: false,
+      details: { exit_code: 1 },
+    }
+    await expect(temp.upstreams.request(missing, repeatable)).rejects.toMatchObject(refusal)
+    // Once as one of the newer era, and twice as one of the older.
+    expect(temp.starts).toBe(3)
+    await expect(temp.upstreams.request(missing, repeatable)).rejects.toMatchObject(refusal)
+    expect(temp.starts).toBe(4)
+  })
+
   test('that cannot be started says why, at once', async () => {
     const none = temp.program('none', [], {}, '/no/such/program')
     await expect(temp.upstreams.request(none, repeatable)).rejects.toMatchObject({

@@ -25,4 +25,6 @@ export interface WireEnd {
   readonly reason: string
   /** It sent more at once than is taken. */
   readonly isTooLarge: boolean
+  /** What a program ended with by itself. */
+  readonly exitCode?: number
 }

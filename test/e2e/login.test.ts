@@ -65,7 +65,7 @@ test(
   async () => {
     const before = await kiwi(place, ['run', 'acme.echo', 'word=a'])
     expect(before.code).toBe(4)
-    expect(before.stderr).toContain('kiwi login mcp_acme')
+    expect(before.stderr).toContain('kiwi login acme')
     const login = await logIn()
     expect(login).toMatchObject({
       code: 0,

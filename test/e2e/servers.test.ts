@@ -105,6 +105,17 @@ describe('M1: servers at the command line', { timeout: PATIENCE }, () => {
     expect(await run('load', 'mcp_filesystem', '--type', 'mcp')).toContain('read_graph')
   })
 
+  test('M5, M8: of a server that ends at its start the person reads what it wrote, and nobody is told to repeat it', async () => {
+    await run('add', 'broken', '--', process.execPath, '-e', 'require("/no/such/module")')
+    const said = await run('run', 'broken.echo')
+    expect(said).toContain(
+      `Cannot start "mcp_broken": it ended with code 1: Error: Cannot find module '/no/such/module'`,
+    )
+    expect(said).toContain('kiwi doctor says what "broken" needs')
+    expect(said).toMatch(/it wrote:\n(?: {4}.*\n)* {4}Error: Cannot find module/)
+    expect(said).not.toContain('Send the call again')
+  })
+
   test('M1: kiwi import knows the config of a client by its name', async () => {
     mkdirSync(join(place.folder, '.cursor'), { recursive: true })
     const path = join(place.folder, '.cursor/mcp.json')

@@ -1,6 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openSchemas } from '../../src/chain/schemas.ts'
 import type { JsonObject } from '../../src/shared/json.ts'
+import { isJsonObject } from '../../src/shared/json.ts'
+import { listTools } from '../../src/upstream/list-tools.ts'
 import type { Upstream } from '../../src/upstream/upstream.ts'
 import { field } from '../fixtures/field.ts'
 import { isAlive } from '../fixtures/probe.ts'
@@ -17,20 +20,46 @@ afterEach(async () => {
   await Promise.all([good.close(), temp.close()])
 })
 
-const CALLS = 200
-/** So much may any call take longer on a busy machine, whoever is to blame. */
-const SLACK_MS = 250
+/** So long the good one is called, and the other one beside it, over and over. */
+const WINDOW_MS = 1000
+const PAUSE_MS = 20
+/** On a machine that others use, the best of so many tries counts: what the hostile one costs is in all of them. */
+const TRIES = 5
 
-/** The slowest but one in a hundred of calls one after the other to a good upstream; none of them may fail. */
-async function slowest(): Promise<number> {
+/** The times of calls one after the other to a good upstream; none of them may fail. */
+async function timesOfCalls(until: number): Promise<readonly number[]> {
   const times: number[] = []
-  for (let at = 0; at < CALLS; at++) {
+  while (performance.now() < until) {
     const begun = performance.now()
-    const result = await good.call('echo', { word: String(at) })
+    const result = await good.call('echo', { word: String(times.length) })
+    expect(said(result)).toMatch(new RegExp(` ${times.length}$`))
     times.push(performance.now() - begun)
-    expect(field(result, 'content', 0, 'text')).toMatch(new RegExp(` ${at}$`))
   }
-  return times.toSorted((a, b) => a - b)[Math.floor(CALLS * 0.99)] ?? 0
+  return times
+}
+
+interface Beside {
+  readonly p99: number
+  readonly calls: number
+  /** How the first use of the other one ended: what it said, or a code. */
+  readonly ended: string
+}
+
+/** Starts another upstream and uses it while the good one is called. */
+async function beside({ key }: Upstream, use: () => Promise<string>): Promise<Beside> {
+  const until = performance.now() + WINDOW_MS
+  const ends: string[] = []
+  const using = (async () => {
+    while (performance.now() < until) {
+      ends.push(await use().catch((error: unknown) => String(field(error, 'code'))))
+      await delay(PAUSE_MS)
+    }
+  })()
+  const times = await timesOfCalls(until)
+  await using
+  await temp.upstreams.release(key)
+  const p99 = times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? 0
+  return { p99, calls: times.length, ended: ends[0] ?? '' }
 }
 
 const attack = (mode: string, more: object = {}): Promise<JsonObject> =>
@@ -67,28 +96,50 @@ const MODES: readonly (readonly [mode: string, end: string | RegExp])[] = [
   ['schema bomb', /^\d+ $/],
 ]
 
+const said = (result: JsonObject): string => String(field(result, 'content', 0, 'text'))
+
+const schemas = openSchemas()
+
+/** All by which an upstream can do harm: it is called and listed, and its schemas are compiled. */
+async function suffer(mode: string, timeoutMs: number): Promise<string> {
+  const upstream = hostile(mode)
+  const result = said(
+    await temp.upstreams.request(upstream, { ...ask, timeoutMs, progress: () => {}, tell: () => {} }),
+  )
+  const { tools } = await listTools(temp.upstreams, upstream, { timeoutMs })
+  for (const { inputSchema } of tools)
+    await schemas.compile(isJsonObject(inputSchema) ? inputSchema : {}, mode).catch(() => null)
+  return result
+}
+
 describe('R-08: beside a hostile upstream a good one keeps serving', () => {
   for (const [mode, end] of MODES) {
-    test(`R-08: beside one that ${mode}`, { timeout: 60_000 }, async () => {
-      await good.pid()
-      const alone = await slowest()
-      const attacked = temp.upstreams.request(hostile(mode), {
-        ...ask,
-        ...(end === 'TIMEOUT' ? { timeoutMs: 1000 } : {}),
-        progress: () => {},
-      })
-      const ended = attacked.then(
-        (result) => String(field(result, 'content', 0, 'text')),
-        (error: unknown) => String(field(error, 'code')),
-      )
-      const beside = await slowest()
-      process.stderr.write(`${mode}: p99 ${alone.toFixed(2)} ms alone, ${beside.toFixed(2)} ms beside\n`)
-      expect(beside).toBeLessThanOrEqual(Math.max(2 * alone, alone + SLACK_MS))
-      if (typeof end === 'string') expect(await ended).toBe(end)
-      else expect(await ended).toMatch(end)
-      expect(Reflect.get({}, 'polluted')).toBeUndefined()
-      expect(good.starts).toBe(1)
-    })
+    test(
+      `R-08: beside one that ${mode}, with at most twice the p99 it has beside an idle one`,
+      {
+        timeout: 120_000,
+      },
+      async () => {
+        const timeoutMs = end === 'TIMEOUT' ? 1000 : 30_000
+        const idle = temp.upstream('good', { startupMs: 30_000 })
+        await good.pid()
+        let isServed = false
+        for (let tries = 0; tries < TRIES && !isServed; tries++) {
+          const quiet = await beside(idle, () => suffer('good', timeoutMs))
+          const loud = await beside(hostile(mode), () => suffer(mode, timeoutMs))
+          const [before, now] = [quiet, loud].map(
+            ({ p99, calls }) => `${p99.toFixed(2)} ms of ${calls} calls`,
+          )
+          process.stderr.write(`${mode}: p99 ${before} beside an idle one, ${now} beside it\n`)
+          if (typeof end === 'string') expect(loud.ended).toBe(end)
+          else expect(loud.ended).toMatch(end)
+          isServed = loud.p99 <= 2 * quiet.p99
+        }
+        expect(isServed).toBe(true)
+        expect(Reflect.get({}, 'polluted')).toBeUndefined()
+        expect(good.starts).toBe(1)
+      },
+    )
   }
 })
 

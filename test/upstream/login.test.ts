@@ -1,4 +1,5 @@
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -202,6 +203,24 @@ describe('a login to a server at an address', () => {
 })
 
 describe('what is not as it must be', () => {
+  test('X1: a server that wants a key and offers no login says how a key is given', async () => {
+    const plain = createServer((_, response) =>
+      response.writeHead(401, { 'www-authenticate': 'Bearer' }).end(),
+    )
+    await new Promise<void>((resolve) => plain.listen(0, '127.0.0.1', resolve))
+    open.push({ close: async () => plain.close() })
+    const host = `127.0.0.1:${field(plain.address(), 'port')}`
+    const httpClient = openHttpClient({ allowHosts: [host], clock: systemClock })
+    const { secrets } = await bed()
+    const oauth = openOauth({ logins: secrets.logins, httpClient, clock: systemClock })
+    const url = `http://${host}/mcp`
+    const target = { id: 'mcp_acme', url, principal: '*', terms: readTerms('mcp_acme', null) }
+    await expect(oauth.logIn(target, { show() {} })).rejects.toMatchObject({
+      code: 'LOGIN_REQUIRED',
+      hint: expect.stringContaining('kiwi add acme URL --header'),
+    })
+  })
+
   test('OAU-01: an issuer that does not say it protects the answer is refused', async () => {
     const { issuer, logIn } = await bed()
     issuer.manners.metadata = { code_challenge_methods_supported: undefined }

@@ -1,9 +1,10 @@
-import type { Writable } from 'node:stream'
+import type { Readable, Writable } from 'node:stream'
 import { KiwiError } from '../../shared/errors.ts'
 import type { Program } from './command.ts'
 import type { KillTree } from './kill-tree.ts'
 import { readLines } from './read-lines.ts'
 import type { Child } from './start-child.ts'
+import type { Tail } from './tail.ts'
 import { createTail } from './tail.ts'
 import { within } from './within.ts'
 
@@ -37,6 +38,9 @@ export interface ProcessSession {
 
 const MAX_LINE_BYTES = 10 * 1024 * 1024
 const STDERR_BYTES = 64 * 1024
+/** So much of stderr is read at once, and then nothing for a moment: nobody waits for it, and whoever floods it has to. */
+const STDERR_BURST_BYTES = 256 * 1024
+const STDERR_PAUSE_MS = 20
 const CLOSE_STEP_MS = 2000
 /** What a child that does not read may leave lying here. */
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024
@@ -47,7 +51,7 @@ export function openSession(child: Child, command: SessionCommand, killTree: Kil
   let isStopped = false
   let closing: Promise<SessionEnd> | null = null
 
-  child.stderr.on('data', (chunk: Buffer) => tail.add(chunk))
+  drain(child.stderr, tail)
   const sender = createSender(child, command.command)
   const lines = readLines(child.stdout, {
     maxLineBytes: command.maxLineBytes ?? MAX_LINE_BYTES,
@@ -87,6 +91,18 @@ export function openSession(child: Child, command: SessionCommand, killTree: Kil
     ended,
     close: () => (closing ??= close()),
   }
+}
+
+function drain(stderr: Readable, tail: Tail): void {
+  let taken = 0
+  stderr.on('data', (chunk: Buffer) => {
+    tail.add(chunk)
+    taken += chunk.length
+    if (taken < STDERR_BURST_BYTES) return
+    taken = 0
+    stderr.pause()
+    setTimeout(() => stderr.resume(), STDERR_PAUSE_MS).unref()
+  })
 }
 
 interface Sender {

@@ -19,6 +19,8 @@ const MAX_WAITING = 256 * 1024
 /** What a line costs besides its characters, so that many empty ones are bounded too. */
 const LINE_COST = 64
 const QUIET_MS = 250
+/** In one turn of the loop: a flood must not take all our time. */
+const MOST_A_TURN = 256 * 1024
 
 export function readLines(stream: Readable, { maxLineBytes, onTooLong }: LineLimits): Lines {
   /** The beginning of a line whose end has not come. */
@@ -27,6 +29,7 @@ export function readLines(stream: Readable, { maxLineBytes, onTooLong }: LineLim
   let waitingCost = 0
   let isOver = false
   let hasNews = false
+  const turns = createTurns(stream, () => waitingCost <= MAX_WAITING)
   let wake: (() => void) | null = null
 
   const end = (): void => {
@@ -59,6 +62,7 @@ export function readLines(stream: Readable, { maxLineBytes, onTooLong }: LineLim
     }
     if (from < chunk.length && !add(chunk.subarray(from))) return
     if (waitingCost > MAX_WAITING) stream.pause()
+    turns.took(chunk.length)
     wake?.()
   }
 
@@ -75,26 +79,60 @@ export function readLines(stream: Readable, { maxLineBytes, onTooLong }: LineLim
           continue
         }
         if (isOver) return
-        stream.resume()
+        if (!turns.isResting) stream.resume()
         await new Promise<void>((resolve) => {
           wake = resolve
         })
       }
     },
     finish() {
-      const timer = setInterval(() => {
+      endWhen(stream, () => {
         const isStill = !hasNews && !stream.isPaused()
         hasNews = false
-        if (!isOver && !isStill) return
-        clearInterval(timer)
-        stream.destroy()
-      }, QUIET_MS)
-      timer.unref()
+        return isOver || isStill
+      })
     },
     drop() {
       waiting.length = 0
       end()
       stream.resume()
+    },
+  }
+}
+
+/** Looks again and again whether nothing more is to come. */
+function endWhen(stream: Readable, isDone: () => boolean): void {
+  const timer = setInterval(() => {
+    if (!isDone()) return
+    clearInterval(timer)
+    stream.destroy()
+  }, QUIET_MS)
+  timer.unref()
+}
+
+interface Turns {
+  readonly isResting: boolean
+  took(bytes: number): void
+}
+
+/** Stops a stream that brought much until everybody else had a turn. */
+function createTurns(stream: Readable, mayGoOn: () => boolean): Turns {
+  let taken = 0
+  let isResting = false
+  return {
+    get isResting() {
+      return isResting
+    },
+    took(bytes) {
+      taken += bytes
+      if (taken <= MOST_A_TURN) return
+      taken = 0
+      isResting = true
+      stream.pause()
+      setImmediate(() => {
+        isResting = false
+        if (mayGoOn() && !stream.destroyed) stream.resume()
+      })
     },
   }
 }

@@ -2,7 +2,7 @@ import type { AuthorizationServerMetadata } from '@modelcontextprotocol/client'
 import type * as SdkModule from '@modelcontextprotocol/client'
 import { KiwiError } from '../../shared/errors.ts'
 import type { Fetch } from './fetch-over.ts'
-import { mismatch, sdkFailure } from './failures.ts'
+import { mismatch, noLogins, sdkFailure } from './failures.ts'
 import type { LoginTarget } from './terms.ts'
 
 /** Who gives logins to a server, as it and they themselves say. */
@@ -51,7 +51,10 @@ export async function findAuthority(
     throw mismatch(id, 'its metadata is that of another server')
   }
   const issuer = issuerOf(target, described?.authorization_servers ?? [new URL('/', url).href])
-  const metadata = await authorityAt(sdk, id, issuer, fetch)
+  const isNamed = described !== null || target.terms.isSaid
+  const said = await metadataAt(sdk, id, issuer, fetch)
+  if (said === undefined && !isNamed) throw noLogins(id)
+  const metadata = checked(id, issuer, said)
   return {
     issuer: metadata.issuer,
     metadata,
@@ -62,17 +65,32 @@ export async function findAuthority(
 
 /** The metadata of an issuer that is known; one that says another name of itself is not the one that was asked. */
 export async function authorityAt(
+  sdk: Sdk,
+  id: string,
+  issuer: string,
+  fetch: Fetch,
+): Promise<AuthorizationServerMetadata> {
+  return checked(id, issuer, await metadataAt(sdk, id, issuer, fetch))
+}
+
+async function metadataAt(
   { discoverAuthorizationServerMetadata }: Sdk,
   id: string,
   issuer: string,
   fetchFn: Fetch,
-): Promise<AuthorizationServerMetadata> {
-  let metadata: AuthorizationServerMetadata | undefined
+): Promise<AuthorizationServerMetadata | undefined> {
   try {
-    metadata = await discoverAuthorizationServerMetadata(issuer, { fetchFn })
+    return await discoverAuthorizationServerMetadata(issuer, { fetchFn })
   } catch (error) {
     throw sdkFailure(id, error)
   }
+}
+
+function checked(
+  id: string,
+  issuer: string,
+  metadata: AuthorizationServerMetadata | undefined,
+): AuthorizationServerMetadata {
   if (metadata === undefined) throw mismatch(id, `"${issuer}" does not say how one logs in`)
   const { authorization_endpoint, token_endpoint, registration_endpoint } = metadata
   const named = [authorization_endpoint, token_endpoint, registration_endpoint, revocationOf(metadata)]

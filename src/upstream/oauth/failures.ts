@@ -1,4 +1,5 @@
 import { KiwiError, messageOf } from '../../shared/errors.ts'
+import { serverName } from '../../shared/groups.ts'
 
 /** Something that must be equal is not, or something that must be there is missing: nothing goes on from here. */
 export function mismatch(id: string, reason: string, cause?: unknown): KiwiError {
@@ -7,8 +8,16 @@ export function mismatch(id: string, reason: string, cause?: unknown): KiwiError
 
 export function loginRequired(id: string, reason: string): KiwiError {
   // The command stands in the message too: not everybody who passes it on passes the hint on.
-  return new KiwiError('LOGIN_REQUIRED', `Cannot use "${id}": ${reason} (kiwi login ${id})`, {
-    hint: `Ask the person to run kiwi login ${id}`,
+  const command = `kiwi login ${serverName(id)}`
+  return new KiwiError('LOGIN_REQUIRED', `Cannot use "${id}": ${reason} (${command})`, {
+    hint: `Ask the person to run ${command}`,
+  })
+}
+
+/** Neither the server nor its address says anything of logins: it wants a key, which a person has. */
+export function noLogins(id: string): KiwiError {
+  return new KiwiError('LOGIN_REQUIRED', `Cannot log in to "${id}": it offers no login`, {
+    hint: `Give it a key instead: kiwi add ${serverName(id)} URL --header "Authorization: Bearer KEY"`,
   })
 }
 
@@ -24,7 +33,7 @@ export function sdkFailure(id: string, error: unknown): KiwiError {
   const code = oauthCodeOf(error)
   const reason = code === null ? messageOf(error).slice(0, SAID) : `the issuer says ${code}`
   return new KiwiError('LOGIN_REQUIRED', `Cannot log in to "${id}": ${reason}`, {
-    hint: `Check auth in the config of the server, then run kiwi login ${id}`,
+    hint: `Check auth in the config of the server, then run kiwi login ${serverName(id)}`,
     cause: error,
   })
 }

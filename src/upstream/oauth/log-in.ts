@@ -3,6 +3,7 @@ import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprot
 import type { Callback } from '../../primitives/http/callback.ts'
 import { openCallback } from '../../primitives/http/callback.ts'
 import { KiwiError } from '../../shared/errors.ts'
+import { serverName } from '../../shared/groups.ts'
 import type { Login } from '../../store/vault/logins.ts'
 import type { Authority, Sdk } from './authority.ts'
 import { mismatch, sdkFailure } from './failures.ts'
@@ -152,7 +153,7 @@ async function answerTo(
   const params = await callback.arrived
   if (params === null) {
     throw new KiwiError('LOGIN_REQUIRED', `Cannot log in to "${id}": nobody logged in within 5 minutes`, {
-      hint: `Run kiwi login ${id} again`,
+      hint: `Run kiwi login ${serverName(id)} again`,
     })
   }
   const [given = '', ...others] = params.getAll('state')
@@ -175,7 +176,7 @@ async function answerTo(
   const said = params.get('error') ?? ''
   const reason = /^[a-z_]{1,64}$/.test(said) ? `the issuer says ${said}` : 'the answer holds no code'
   throw new KiwiError('LOGIN_REQUIRED', `Cannot log in to "${id}": ${reason}`, {
-    hint: `Run kiwi login ${id} again`,
+    hint: `Run kiwi login ${serverName(id)} again`,
   })
 }
 
