@@ -3,6 +3,7 @@ import type * as SdkModule from '@modelcontextprotocol/client'
 import { KiwiError } from '../../shared/errors.ts'
 import type { Fetch } from './fetch-over.ts'
 import { mismatch, sdkFailure } from './failures.ts'
+import { isLocalAddress } from './local-address.ts'
 import type { LoginTarget } from './terms.ts'
 
 /** Who gives logins to a server, as it and they themselves say. */
@@ -51,7 +52,7 @@ export async function findAuthority(
     throw mismatch(id, 'its metadata is that of another server')
   }
   const issuer = issuerOf(target, described?.authorization_servers ?? [new URL('/', url).href])
-  const metadata = await authorityAt(sdk, id, issuer, fetch)
+  const metadata = await authorityAt(sdk, target, issuer, fetch)
   return {
     issuer: metadata.issuer,
     metadata,
@@ -63,10 +64,11 @@ export async function findAuthority(
 /** The metadata of an issuer that is known; one that says another name of itself is not the one that was asked. */
 export async function authorityAt(
   { discoverAuthorizationServerMetadata }: Sdk,
-  id: string,
+  target: LoginTarget,
   issuer: string,
   fetchFn: Fetch,
 ): Promise<AuthorizationServerMetadata> {
+  const { id } = target
   let metadata: AuthorizationServerMetadata | undefined
   try {
     metadata = await discoverAuthorizationServerMetadata(issuer, { fetchFn })
@@ -75,9 +77,18 @@ export async function authorityAt(
   }
   if (metadata === undefined) throw mismatch(id, `"${issuer}" does not say how one logs in`)
   const { authorization_endpoint, token_endpoint, registration_endpoint } = metadata
-  const named = [authorization_endpoint, token_endpoint, registration_endpoint, revocationOf(metadata)]
-  if (named.every((address) => address === null || address === undefined || isSafe(address))) return metadata
-  throw mismatch(id, `"${issuer}" names an address that is neither https nor on this machine`)
+  const endpoints = [authorization_endpoint, token_endpoint, registration_endpoint, revocationOf(metadata)]
+  const named = endpoints.filter((address) => address !== null && address !== undefined)
+  if (!named.every(isSafe))
+    throw mismatch(id, `"${issuer}" names an address that is neither https nor on this machine`)
+  if (!isNear(target) && [issuer, ...named].some(isLocalAddress))
+    throw mismatch(id, `"${issuer}" names an address on this machine or its network, where the server is not`)
+  return metadata
+}
+
+/** Whether a person has said themselves that the server, or who gives logins to it, is on this machine or its network. */
+export function isNear({ url, terms: { issuer } }: LoginTarget): boolean {
+  return isLocalAddress(url) || (issuer !== null && isLocalAddress(issuer))
 }
 
 /** Where a login is given back; null where that cannot be done. */
