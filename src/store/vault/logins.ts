@@ -57,7 +57,6 @@ export function openLogins(vault: Vault): Logins {
     const login = await read(key)
     return login === null || isOver(login) ? null : login
   }
-  const everybody = (key: LoginKey): LoginKey => ({ ...key, principal: '*' })
   return {
     find: async (key) => (await live(key)) ?? live(everybody(key)),
     issuerOf: async (key) => ((await read(key)) ?? (await read(everybody(key))))?.issuer ?? null,
@@ -69,6 +68,10 @@ export function openLogins(vault: Vault): Logins {
     keep: (login) => vault.set(nameOf(login), JSON.stringify(login)),
     forget: (key) => vault.remove(nameOf(key)),
   }
+}
+
+function everybody(key: LoginKey): LoginKey {
+  return { ...key, principal: '*' }
 }
 
 function isOver({ access_token }: Login): boolean {

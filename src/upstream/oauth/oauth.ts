@@ -59,7 +59,7 @@ export function openOauth({ logins, httpClient, clock }: OauthMeans): Oauth {
     const stepUps = before === null || before.wanted === null ? 0 : before.step_ups + 1
     const challenge = await challengeOf(sdk, target, signal)
     const authority = await findAuthority(sdk, target, challenge, fetch)
-    await assertIssuer(target, authority, guide)
+    await assertIssuer(target, authority, guide, { logins, httpClient })
     const asked = { authority, scope: scopeFor(target.terms, authority, challenge, before) }
     const means = { sdk, fetch, now }
     const login =
@@ -70,30 +70,6 @@ export function openOauth({ logins, httpClient, clock }: OauthMeans): Oauth {
     await logins.keep(kept)
     heard.delete(target.url)
     return kept
-  }
-
-  /** A secret that was given to one issuer is not given to another because the server says so. */
-  const assertIssuer = async (
-    target: LoginTarget,
-    { issuer, metadata }: Authority,
-    guide: Guide | null,
-  ): Promise<void> => {
-    const { id, terms } = target
-    const before = await logins.issuerOf(target)
-    if (before !== null && !isSameIssuer(before, issuer))
-      throw mismatch(
-        id,
-        `it names another issuer than before, "${issuer}"; kiwi logout forgets the one before`,
-      )
-    if (before === null && isUnconfirmed(target, issuer) && (await guide?.confirm?.(issuer)) !== true)
-      throw mismatch(
-        id,
-        `its client_secret would go to "${issuer}", which is not where the server is: write issuer into its auth, or confirm it with kiwi login ${id}`,
-      )
-    if (guide === null || terms.isOwn || isNear(target)) return
-    const refused = await httpClient.judge(metadata.authorization_endpoint)
-    if (refused !== null)
-      throw mismatch(id, `the page of "${issuer}" is at an address that is not public`, refused)
   }
 
   const ownLogin = async (target: LoginTarget): Promise<Login | null> => {
@@ -118,6 +94,28 @@ export function openOauth({ logins, httpClient, clock }: OauthMeans): Oauth {
       return logins.forget(target)
     },
   }
+}
+
+/** A secret that was given to one issuer is not given to another because the server says so. */
+async function assertIssuer(
+  target: LoginTarget,
+  { issuer, metadata }: Authority,
+  guide: Guide | null,
+  { logins, httpClient }: Pick<OauthMeans, 'logins' | 'httpClient'>,
+): Promise<void> {
+  const { id, terms } = target
+  const before = await logins.issuerOf(target)
+  if (before !== null && !isSameIssuer(before, issuer))
+    throw mismatch(id, `it names another issuer than before, "${issuer}"; kiwi logout forgets the one before`)
+  if (before === null && isUnconfirmed(target, issuer) && (await guide?.confirm?.(issuer)) !== true)
+    throw mismatch(
+      id,
+      `its client_secret would go to "${issuer}", which is not where the server is: write issuer into its auth, or confirm it with kiwi login ${id}`,
+    )
+  if (guide === null || terms.isOwn || isNear(target)) return
+  const refused = await httpClient.judge(metadata.authorization_endpoint)
+  if (refused !== null)
+    throw mismatch(id, `the page of "${issuer}" is at an address that is not public`, refused)
 }
 
 /** A secret that the config holds, and an issuer that only the server names and that is elsewhere. */
