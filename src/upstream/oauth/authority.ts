@@ -3,7 +3,7 @@ import type * as SdkModule from '@modelcontextprotocol/client'
 import { KiwiError } from '../../shared/errors.ts'
 import type { Fetch } from './fetch-over.ts'
 import { mismatch, sdkFailure } from './failures.ts'
-import { isLocalAddress } from './local-address.ts'
+import { isLocalAddress } from '../../primitives/http/local-address.ts'
 import type { LoginTarget } from './terms.ts'
 
 /** Who gives logins to a server, as it and they themselves say. */

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
-import { bare } from '../../primitives/http/egress-guard.ts'
-import { whyNotPublic } from '../../primitives/http/public-address.ts'
+import { bare } from './egress-guard.ts'
+import { whyNotPublic } from './public-address.ts'
 
 /** Whether an address leads to this machine or its surroundings by what it says; a name may lead there all the same. */
 export function isLocalAddress(address: string): boolean {
