@@ -8,8 +8,11 @@ import { openMeta } from './meta/meta.ts'
 import type { Clock } from './shared/clock.ts'
 import { systemClock } from './shared/clock.ts'
 import { createIds } from './shared/ids.ts'
+import type { KnownSecrets } from './shared/known-secrets.ts'
+import { openKnownSecrets } from './shared/known-secrets.ts'
 import type { Log } from './shared/log.ts'
 import { createLog } from './shared/log.ts'
+import { textOf } from './shared/template.ts'
 import { openPackageTable } from './spaces/imports.ts'
 import type { Spaces } from './spaces/spaces.ts'
 import { openSpaces } from './spaces/spaces.ts'
@@ -52,7 +55,8 @@ interface KiwiMeans {
 const BUILTIN = fileURLToPath(new URL('../builtin', import.meta.url))
 
 export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<Kiwi> {
-  const { clock = systemClock, log = standardErrorLog(config, clock) } = means
+  const known = openKnownSecrets()
+  const { clock = systemClock, log = standardErrorLog(config, clock, known) } = means
   // Of older days, when there were two ways to run a tool.
   if (config.environment['KIWI_USE_PRIMITIVES'] !== undefined)
     log.warn('setting.without_effect', { name: 'KIWI_USE_PRIMITIVES' })
@@ -61,7 +65,7 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
   try {
     const { userSpace } = config
     const watchLog = config.watch ? log : undefined
-    const spaces = await openSpaces({ store, clock, userSpace, builtinFolder: BUILTIN, watchLog })
+    const spaces = await openSpaces({ store, clock, userSpace, builtinFolder: BUILTIN, watchLog, known })
     const kernel = openKernel({
       config,
       store,
@@ -69,6 +73,7 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
       log,
       packageTable: openPackageTable(BUILTIN),
       builtinFolder: BUILTIN,
+      known,
     })
     await kernel.preload(spaces.at(null))
     await kernel.settle()
@@ -99,6 +104,7 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
   }
 }
 
-function standardErrorLog(config: Config, clock: Clock): Log {
-  return createLog({ level: config.logLevel, clock, write: (line) => process.stderr.write(line) })
+function standardErrorLog(config: Config, clock: Clock, { redact }: KnownSecrets): Log {
+  const write = (line: string): boolean => process.stderr.write(textOf(redact(line)))
+  return createLog({ level: config.logLevel, clock, write })
 }

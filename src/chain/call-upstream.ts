@@ -8,6 +8,7 @@ import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
+import { addressRequired } from './address-required.ts'
 import type { Draft } from './draft.ts'
 import type { UpstreamDraft } from './draft-upstream.ts'
 import { askedInRounds } from './input-rounds.ts'
@@ -50,7 +51,10 @@ export async function callTool(
   }
   const send = (sent: JsonObject): Promise<JsonObject> =>
     speak(draft, { method: 'tools/call', params: sent, ...talk.options }, means, watch)
-  const result = await askedInRounds({ from: served.item.id, params, send, ask: talk.ask, signal })
+  const asking = { from: served.item.id, ask: talk.ask, signal }
+  const result = await askedInRounds({ ...asking, params, send }).catch(async (error: unknown) => {
+    throw await addressRequired(error, asking)
+  })
   return { result, inVain: talk.inVain, warnings: talk.warnings }
 }
 

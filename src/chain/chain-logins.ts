@@ -12,6 +12,7 @@ interface LoginOrder {
   readonly principal: string
   readonly opensBrowser: boolean
   readonly show: (address: string) => void
+  readonly confirm?: ((issuer: string) => Promise<boolean>) | undefined
 }
 
 /** Logins to the servers of drafts. */
@@ -28,11 +29,12 @@ interface LoginMeans {
 
 export function chainLogins({ oauth, environment }: LoginMeans): ChainLogins {
   return {
-    logIn: (draft, { principal, opensBrowser, show }, signal) =>
+    logIn: (draft, { principal, opensBrowser, show, confirm }, signal) =>
       oauth.logIn(
         { ...targetOf(draft), principal },
         {
           signal,
+          confirm,
           show(address) {
             show(address)
             if (opensBrowser) openBrowser(address, environment)

@@ -1,12 +1,14 @@
 import { z } from 'zod'
 import { parseItemRef } from '../shared/ids.ts'
-import { canAsk } from './ask.ts'
+import { canAsk, isAgreed } from './ask.ts'
 import { openTerminal, printReply, printable } from './terminal.ts'
 import type { CommonOptions } from './with-kiwi.ts'
 import { withKiwi } from './with-kiwi.ts'
 
 interface LoginOptions extends CommonOptions {
   readonly for?: string
+  /** The secret of the client may go to the issuer that the server names. */
+  readonly yes?: boolean
   /** False for --no-browser. */
   readonly browser?: boolean
 }
@@ -26,9 +28,19 @@ export function loginCommand(name: string, options: LoginOptions): Promise<numbe
     const show = (address: string): void => {
       terminal.note(`Log in here, within 5 minutes:\n\n  ${printable(address)}\n`)
     }
+    const confirm = async (issuer: string): Promise<boolean> => {
+      terminal.note(`The server names an issuer at another host: ${printable(issuer)}`)
+      if (options.yes === true) return true
+      return canAsk() && isAgreed('Send it the client_secret of the config?')
+    }
     const opensBrowser = options.browser !== false && canAsk()
     const reply = await session.act({
-      wish: () => ({ kind: 'login', ref: parseItemRef(name), principal, page: { opensBrowser, show } }),
+      wish: () => ({
+        kind: 'login',
+        ref: parseItemRef(name),
+        principal,
+        page: { opensBrowser, show, confirm },
+      }),
       operation: 'login',
       subject: name,
       parameters: { principal },

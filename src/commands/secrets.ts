@@ -12,6 +12,7 @@ export function addSecrets({ inProject, ends }: Program): void {
     .argument('<server>', 'its name')
     .option('--for <principal>', 'only for the calls of local, bearer or user:NAME')
     .option('--no-browser', 'only show the address')
+    .option('--yes', 'send the client secret of the config to the issuer that the server names')
     .action(async (server, options) => ends((await import('./login.ts')).loginCommand(server, options)))
   inProject('logout', 'give the login to an MCP server back')
     .argument('<server>', 'its name')

@@ -144,7 +144,11 @@ export type Wish =
       /** Whose calls may use it; `*` = everybody's. */
       readonly principal: string
       /** How the person comes to the page where they log in; null: the login is given back. */
-      readonly page: { readonly opensBrowser: boolean; readonly show: (address: string) => void } | null
+      readonly page: {
+        readonly opensBrowser: boolean
+        readonly show: (address: string) => void
+        readonly confirm?: (issuer: string) => Promise<boolean>
+      } | null
     }
   | { readonly kind: 'decide'; readonly answer: Answer }
   /** A request of a client that sees one server whole. */

@@ -8,6 +8,7 @@ import { toLinks, walk } from '../chain/walk.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { JsonObject } from '../shared/json.ts'
+import type { KnownSecrets } from '../shared/known-secrets.ts'
 import type { Log } from '../shared/log.ts'
 import type { Page } from '../shared/page.ts'
 import type { Redact } from '../shared/redact.ts'
@@ -120,14 +121,16 @@ interface KernelMeans {
   readonly packageTable: PackageTable
   /** Where what is shipped with Kiwi lies. */
   readonly builtinFolder: string
+  readonly known: KnownSecrets
 }
 
 /** Where what is known of programs stands. */
 const ARGV = join('config', 'argv')
 
-export function openKernel({ config, store, clock, log, packageTable, builtinFolder }: KernelMeans): Kernel {
-  const secrets = openSecrets({ config, clock, store })
+export function openKernel(given: KernelMeans): Kernel {
+  const { config, store, clock, log, packageTable, builtinFolder, known } = given
   const { userSpace } = config
+  const secrets = openSecrets({ config, clock, store, known })
   const argvPolicies = openArgvPolicies(join(builtinFolder, ARGV), join(userSpace, ARGV))
   const chain = openChain({ config, clock, store, secrets, packageTable, argvPolicies })
   const results = openResults(config.cache)
@@ -205,12 +208,13 @@ export function openKernel({ config, store, clock, log, packageTable, builtinFol
   }
 }
 
-/** An agent is bound by the project of its session too, whichever it works in. */
+/** What is written out in the configs of servers is known by then. An agent is bound by the project of its session too, whichever it works in. */
 function createBind(
   means: Means,
   workplaces: Workplaces,
 ): (ticket: Ticket, workplace: Workplace) => Promise<Means> {
   return async ({ caller }, { lookup, sessionProject }) => {
+    await lookup.learn()
     if (caller.kind === 'person') return means
     await workplaces.assertOpen(lookup.projectPath, sessionProject)
     return { ...means, policyOf: (path) => means.policyOf(path, sessionProject) }

@@ -55,7 +55,7 @@ export async function trustServerWork(
     warnings: [],
     async perform() {
       if (isLaunchNew) await trustLaunches(lookup, ticket.caller, means, item.id)
-      for (const { name, pin } of waiting) await store.catalog.approve(key, name, pin)
+      if (waiting.length > 0) await store.catalog.approve(key, waiting)
       lookup.freshen(true)
       const what = [...(isLaunchNew ? ['how it is started'] : []), ...waiting.map(({ name }) => name)]
       return {

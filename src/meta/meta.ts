@@ -117,8 +117,12 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
       const args = name === 'execute' ? asSpoken(given) : given
       const ticket = ticketOf({ callId: ids(), name, args, client, signal, redact: kernel.redact })
       const stamp = stampOf(ticket)
-      const lookupAt = async (projectPath: string | undefined): Promise<Lookup> =>
-        lookupOf(projectPath, projectPath === undefined ? await client.defaultProject() : null, spaces)
+      const lookupAt = async (projectPath: string | undefined): Promise<Lookup> => {
+        const otherwise = projectPath === undefined ? await client.defaultProject() : null
+        const lookup = lookupOf(projectPath, otherwise, spaces)
+        await lookup.learn()
+        return lookup
+      }
       const workplaceAt = (projectPath: string | undefined): Promise<Workplace> =>
         workplace(projectPath, client, kernel, spaces)
       const call: MetaCall = { ticket, kernel, store, lookupAt, workplaceAt }

@@ -8,6 +8,7 @@ import { mayPass } from './disk.ts'
 import type { Item } from './item.ts'
 import type { LookedAt } from './look.ts'
 import { openLook } from './look.ts'
+import type { Learn } from './read-servers.ts'
 import { ChangedMeanwhile } from './read-steadily.ts'
 import type { Readings } from './readings.ts'
 import { openReadings, unlessPassing } from './readings.ts'
@@ -26,6 +27,8 @@ export interface FileSpace {
   freshen(now?: boolean): void
   /** Sees everything that was saved before: by a look, or by what a watch reported. */
   catchUp(): Promise<void>
+  /** Reads where servers are named, so that the credentials that stand there are known before anything is said. */
+  learn(): Promise<void>
   /** Whether the files of this item are still what was read. */
   isCurrent(item: Item): boolean
   /** One item, or null. AMBIGUOUS_ID when several fit. A file that cannot be read is an error, not an absence. */
@@ -47,6 +50,7 @@ interface Place extends LookedAt {
   readonly space: 'project' | 'user'
   /** The servers that a file of the space lists; left out, nothing of other spaces is inherited. */
   readonly servers?: ServerRegistry
+  readonly learn?: Learn
 }
 
 /** A file that is no item, and why. */
@@ -71,7 +75,7 @@ export function openFileSpace(place: Place, clock: Clock): FileSpace {
     byDeclaredId = null
     readings.keep((path) => entries.has(path))
   })
-  const readings = openReadings(space, (path) => look.entries.get(path))
+  const readings = openReadings(space, (path) => look.entries.get(path), place.learn)
 
   const findNow = async (ref: ItemRef, itemType: ItemType): Promise<Item | null> => {
     const named = await pickItem(ref, itemType, byStem.get(ref.name) ?? [], readings.itemAt)
@@ -97,6 +101,7 @@ export function openFileSpace(place: Place, clock: Clock): FileSpace {
       await look.catchUp()
       await servers.read()
     },
+    learn: createLearn(servers, look, readings),
     isCurrent(item) {
       if (item.form === 'entry') return servers.isCurrent(item)
       const entry = item.path === null ? undefined : look.entries.get(item.path)
@@ -131,6 +136,23 @@ export function openFileSpace(place: Place, clock: Clock): FileSpace {
       ]),
     faults: () => [...look.faults, ...servers.last.faults],
     close: () => look.close(),
+  }
+}
+
+/** A file whose name says that it is a server is read once for each state of the files. */
+function createLearn(
+  servers: ServerRegistry,
+  look: ReturnType<typeof openLook>,
+  readings: Readings,
+): FileSpace['learn'] {
+  let learnedAt = -1
+  return async () => {
+    look.freshen()
+    await servers.read()
+    if (learnedAt === look.generation) return
+    learnedAt = look.generation
+    const named = [...look.entries.values()].filter(({ stem }) => /^mcp_|_mcp$/.test(stem))
+    await readAll(named, readings)
   }
 }
 

@@ -44,6 +44,20 @@ test.each<[string, ServerEntry, ServerEntry, Readonly<Record<string, string>>]>(
     { auth: { type: 'bearer', token: '${MY_API_TOKEN}' } },
     { MY_API_TOKEN: 'abcdefgh1' },
   ],
+  [
+    'a variable whose name no template could hold, with a value that looks like a template',
+    { env: { 'MY-API.TOKEN': 'a${b"c\\d$$e é\n2', '3_PASSWORD': 'p@ss=w:rd;${' } },
+    { env: { 'MY-API.TOKEN': '${MY_API_TOKEN}', '3_PASSWORD': '${MCP_3_PASSWORD}' } },
+    { MY_API_TOKEN: 'a${b"c\\d$$e é\n2', MCP_3_PASSWORD: 'p@ss=w:rd;${' },
+  ],
+  [
+    'what nobody would write that is no credential, whatever its name',
+    {
+      env: { X: 'canary-0123456789abcdefXYZ', DB: 'postgres://ada:hunter-two@db/x', URL: 'https://x.dev/a1' },
+    },
+    { env: { X: '${X}', DB: '${DB}', URL: 'https://x.dev/a1' } },
+    { X: 'canary-0123456789abcdefXYZ', DB: 'postgres://ada:hunter-two@db/x' },
+  ],
   ['too short to be one', { env: { API_KEY: 'none' } }, { env: { API_KEY: 'none' } }, {}],
 ])('M1, N1: %s', async (_, entry, lifted, secrets) => {
   const done = await lift(entry)

@@ -1,7 +1,8 @@
 import { isOpen } from '../config/environment.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
-import { SECRET_KEY, SHORTEST_SECRET } from '../shared/redact.ts'
+import { SHORTEST_SECRET } from '../shared/redact.ts'
+import { decoded, isCredentialName, looksDrawn, namesVariable } from './credentials.ts'
 import type { SecretPatterns } from './secret-patterns.ts'
 import type { ServerEntry } from './server-entry.ts'
 
@@ -10,6 +11,8 @@ export interface Lifted {
   readonly entry: ServerEntry
   readonly secrets: ReadonlyMap<string, string>
 }
+
+const LONGEST_NAME = 100
 
 interface LiftMeans {
   readonly patterns: SecretPatterns
@@ -27,8 +30,8 @@ export async function liftSecrets(
   const prefix = server.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_')
   /** The name for a value: the wished one, unless it stands for something else. */
   const keep = (wished: string, value: string): string => {
-    const base =
-      isOpen(wished) || wished.startsWith('KIWI_') || !/^[A-Za-z_]/.test(wished) ? `MCP_${wished}` : wished
+    const word = wished.replaceAll(/\W/g, '_').slice(0, LONGEST_NAME)
+    const base = isOpen(word) || word.startsWith('KIWI_') || !/^[A-Za-z_]/.test(word) ? `MCP_${word}` : word
     for (let number = 1; ; number++) {
       const name = number === 1 ? base : number === 2 ? `${prefix}_${base}` : `${prefix}_${base}_${number}`
       const there = secrets.get(name) ?? known(name)
@@ -38,11 +41,11 @@ export async function liftSecrets(
     }
   }
   const looksSecret = async (value: string): Promise<boolean> =>
-    !value.includes('${') && (await patterns.screen(value)).rules.length > 0
+    !namesVariable(value) && (await patterns.screen(value)).rules.length > 0
   const isSecret = async (key: string, value: string): Promise<boolean> =>
     value.trim().length >= SHORTEST_SECRET &&
-    !value.includes('${') &&
-    (isNamedLikeOne(key) || (await looksSecret(value)))
+    !namesVariable(value) &&
+    (isCredentialName(key) || (await looksSecret(value)))
   const inMap = async (
     map: Readonly<Record<string, string>> | undefined,
     wished: (key: string) => string,
@@ -50,15 +53,16 @@ export async function liftSecrets(
     if (map === undefined) return undefined
     const lifted: Record<string, string> = {}
     for (const [key, value] of Object.entries(map)) {
-      const [, scheme = '', rest = value] = /^((?:Bearer|Basic|Token)\s+)(.*)$/i.exec(value) ?? []
-      lifted[key] = (await isSecret(key, rest)) ? scheme + keep(wished(key), rest) : value
+      const [, scheme = '', rest = value] = /^((?:Bearer|Basic|Token)\s+)(.*)$/is.exec(value) ?? []
+      const isOne = (await isSecret(key, rest)) || (looksDrawn(rest) && !namesVariable(rest))
+      lifted[key] = isOne ? scheme + keep(wished(key), rest) : value
     }
     return lifted
   }
   const inArgs = async (args: readonly string[]): Promise<string[]> => {
     const lifted: string[] = []
     for (const [at, arg] of args.entries()) {
-      const [, flag = '', given = ''] = /^(--?[\w-]+=)(.*)$/.exec(arg) ?? []
+      const [, flag = '', given = ''] = /^(--?[\w-]+=)(.*)$/s.exec(arg) ?? []
       const before = args[at - 1] ?? ''
       if (flag !== '' && (await isSecret(flag, given))) lifted.push(flag + keep(nameFor(prefix, flag), given))
       else if (/^--?[\w-]+$/.test(before) && !arg.startsWith('-') && (await isSecret(before, arg)))
@@ -72,7 +76,7 @@ export async function liftSecrets(
     for (const [key, value] of Object.entries(auth)) {
       const isValue = typeof value === 'string' && ['token', 'password', 'key', 'client_secret'].includes(key)
       lifted[key] =
-        isValue && value.length >= SHORTEST_SECRET && !value.includes('${')
+        isValue && value.length >= SHORTEST_SECRET && !namesVariable(value)
           ? keep(`${prefix}_${key.toUpperCase()}`, value)
           : value
     }
@@ -90,11 +94,6 @@ export async function liftSecrets(
       : { url: await inAddress(url, isSecret, (key, value) => keep(nameFor(prefix, key), value)) }),
   }
   return { entry: done, secrets }
-}
-
-/** A value that says where something is, or how much of it, is no credential whatever its name. */
-function isNamedLikeOne(key: string): boolean {
-  return SECRET_KEY.test(key) || /(?:^|[_-])(?:key|pat|pass|auth)$/i.test(key)
 }
 
 function nameFor(prefix: string, key: string): string {
@@ -121,12 +120,4 @@ async function inAddress(
       )
   }
   return text
-}
-
-function decoded(value: string): string {
-  try {
-    return decodeURIComponent(value)
-  } catch {
-    return value
-  }
 }

@@ -29,6 +29,8 @@ export interface Lookup {
   /** Takes notice of what changed on disk (at most once a second unless `now`) and in the store. */
   freshen(now?: boolean): void
   isCurrent(item: Item): boolean
+  /** Gets to know the credentials that are written out where servers are named; what cannot be read is said where it is used. */
+  learn(): Promise<void>
   /**
    * The item an id means here, or null. `source` looks in one space only. Whatever has an id is a tool, so when no
    * space has a tool in the narrow sense, an item of another type is one too. Without a source, what is called like a
@@ -106,10 +108,8 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
       return generation
     },
     freshen,
-    isCurrent(item) {
-      const space = spaces.find((candidate) => candidate.space === item.space)
-      return space === undefined || space.isCurrent(item)
-    },
+    learn: () => learnOf(spaces),
+    isCurrent: (item) => spaces.find(({ space }) => space === item.space)?.isCurrent(item) ?? true,
     async find(ref, itemType, source) {
       const itemTypes = itemType === 'tool' ? TOOL_IN_THE_WIDE_SENSE : [itemType]
       const item = await among(spellings(ref, itemType), itemTypes, source)
@@ -152,6 +152,10 @@ function standingAt(name: ItemName, itemType: ItemType, source: SpaceName): Para
 
 function spacesFrom(spaces: readonly FileSpace[], source?: SpaceName): readonly FileSpace[] {
   return spaces.filter(({ space }) => source === undefined || space === source)
+}
+
+async function learnOf(spaces: readonly FileSpace[]): Promise<void> {
+  for (const space of spaces) await space.learn().catch(() => undefined)
 }
 
 async function findBroken(

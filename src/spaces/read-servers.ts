@@ -28,15 +28,22 @@ interface EntryFault extends Position {
   readonly reason: string
 }
 
+/** Told of every entry as it is written, also one that cannot be used: it may hold credentials. */
+export type Learn = (config: JsonValue | undefined) => void
+
 /** Keys under which servers stand; the second is how other clients call it. */
 const ROOTS = ['mcps', 'mcpServers'] as const
 
 /** `within` is the folder that no link may lead out of. */
-export async function readServersFile(path: string, within: string | null): Promise<ServersFile> {
+export async function readServersFile(
+  path: string,
+  within: string | null,
+  learn?: Learn,
+): Promise<ServersFile> {
   try {
     if (within !== null && leadsOutTo(dirname(path), within) !== null)
       throw new Error('a link leads out of the project')
-    return await readServers(decodeText(readRegularFile(path, LIMITS.itemBytes).bytes, path), path)
+    return await readServers(decodeText(readRegularFile(path, LIMITS.itemBytes).bytes, path), path, learn)
   } catch (error) {
     if (error instanceof KiwiError && error.retryable) throw error
     const reason = messageOf(error)
@@ -46,7 +53,7 @@ export async function readServersFile(path: string, within: string | null): Prom
   }
 }
 
-export async function readServers(text: string, where: string): Promise<ServersFile> {
+export async function readServers(text: string, where: string, learn?: Learn): Promise<ServersFile> {
   const { value, at } = await parseValue(text, where)
   const entries = new Map<string, FoundEntry>()
   const faults: EntryFault[] = []
@@ -54,6 +61,7 @@ export async function readServers(text: string, where: string): Promise<ServersF
     void faults.push({ ...at(path), name, reason })
   const ids = new Set<string>()
   for (const { name, path, given } of written(value, (place, reason) => fault(null, place, reason))) {
+    learn?.(given)
     if (!SERVER_NAME.test(name)) {
       fault(name, path, `"${name}" is no name for a server: use letters, digits, "_" and "-"`)
       continue

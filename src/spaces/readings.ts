@@ -2,6 +2,7 @@ import { basename, dirname, join } from 'node:path'
 import { mayPass } from './disk.ts'
 import type { Item } from './item.ts'
 import type { NoItem } from './read-item.ts'
+import type { Learn } from './read-servers.ts'
 import { readSteadily } from './read-steadily.ts'
 import type { Entry } from './scan.ts'
 
@@ -19,11 +20,17 @@ const CARRIED: NoItem = { skipped: null }
 export function openReadings(
   space: 'project' | 'user',
   entryAt: (path: string) => Entry | undefined,
+  learn?: Learn,
 ): Readings {
   const known = new Map<string, { stamp: string; item: Promise<Item | NoItem> }>()
 
   const read = async (entry: Entry): Promise<Item | NoItem> =>
-    (await isCarried(entry)) ? CARRIED : readSteadily(entry, space)
+    (await isCarried(entry)) ? CARRIED : learned(await readSteadily(entry, space))
+
+  const learned = (found: Item | NoItem): Item | NoItem => {
+    if ('id' in found && found.manifest.tool_type === 'mcp_server') learn?.(found.manifest.config)
+    return found
+  }
 
   const readAt = (entry: Entry): Promise<Item | NoItem> => {
     const before = known.get(entry.path)

@@ -3,7 +3,7 @@ import { KiwiError } from '../shared/errors.ts'
 import type { ItemName } from '../shared/ids.ts'
 import { statOf } from './disk.ts'
 import type { Item } from './item.ts'
-import type { FoundEntry } from './read-servers.ts'
+import type { FoundEntry, Learn } from './read-servers.ts'
 import { readServersFile } from './read-servers.ts'
 import type { LeftOut } from './scan.ts'
 import type { ServerEntry } from './server-entry.ts'
@@ -42,6 +42,7 @@ interface RegistryMeans {
   readonly below: ServerRegistry | null
   /** A server that Kiwi ships, or null. */
   readonly shipped: (id: string) => Promise<Item | null>
+  readonly learn?: Learn | undefined
 }
 
 const NOTHING: Servers = { items: new Map(), entries: new Map(), faults: [], broken: new Map() }
@@ -116,8 +117,11 @@ export function openServerRegistry(means: RegistryMeans): ServerRegistry {
   }
 }
 
-async function readAll({ space, within, below, shipped }: RegistryMeans, file: string): Promise<Servers> {
-  const { entries: written, faults: wrong } = await readServersFile(file, within)
+async function readAll(
+  { space, within, below, shipped, learn }: RegistryMeans,
+  file: string,
+): Promise<Servers> {
+  const { entries: written, faults: wrong } = await readServersFile(file, within, learn)
   const lower = (await below?.read())?.entries ?? new Map<string, ServerEntry>()
   const updatedAt = new Date(statOf(file)?.mtimeMs ?? 0).toISOString()
   const items = new Map<string, Item>()

@@ -3,8 +3,11 @@ import { join, resolve } from 'node:path'
 import type { Clock } from '../shared/clock.ts'
 import { KiwiError } from '../shared/errors.ts'
 import { ItemName } from '../shared/ids.ts'
+import type { JsonValue } from '../shared/json.ts'
+import type { KnownSecrets } from '../shared/known-secrets.ts'
 import type { Log } from '../shared/log.ts'
 import type { Store } from '../store/store.ts'
+import { writtenCredentials } from './credentials.ts'
 import type { FileSpace } from './file-space.ts'
 import { openFileSpace } from './file-space.ts'
 import type { Item } from './item.ts'
@@ -30,6 +33,8 @@ interface SpacesMeans {
   readonly builtinFolder: string
   /** Given: the system is asked to report changes of files, and this is told when it cannot. */
   readonly watchLog?: Log | undefined
+  /** Told of the credentials that are written out where servers are named. */
+  readonly known?: KnownSecrets
 }
 
 interface Place {
@@ -53,16 +58,17 @@ export async function openSpaces(means: SpacesMeans): Promise<Spaces> {
       : null
     return found?.space === 'builtin' && found.manifest.tool_type === 'mcp_server' ? found : null
   }
+  const learn = (config: JsonValue | undefined): void => means.known?.add(writtenCredentials(config))
   const open = (servers: ServerRegistry, { space, root, within }: Place): FileSpace => {
     const onFault = (reason: string): void => watchLog?.warn('watch.off', { folder: root, reason })
-    return openFileSpace({ space, root, within, servers, onWatchFault: watchLog && onFault }, clock)
+    return openFileSpace({ space, root, within, servers, learn, onWatchFault: watchLog && onFault }, clock)
   }
   const userPlace: Place = { space: 'user', root: userSpace, within: null }
-  const userServers = openServerRegistry({ ...userPlace, below: null, shipped })
+  const userServers = openServerRegistry({ ...userPlace, below: null, shipped, learn })
   const user = open(userServers, userPlace)
   const openProject = (folder: string): FileSpace => {
     const place: Place = { space: 'project', root: join(folder, '.ai'), within: folder }
-    return open(openServerRegistry({ ...place, below: userServers, shipped }), place)
+    return open(openServerRegistry({ ...place, below: userServers, shipped, learn }), place)
   }
   const lookups = new Map<string, Lookup>()
   return {

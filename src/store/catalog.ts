@@ -47,8 +47,8 @@ export interface Catalog {
   tool(key: string, name: string): Promise<CatalogTool | null>
   /** A listing with all its tools, in place of the one before, in one transaction. */
   put(listing: Listing, tools: readonly CatalogTool[]): Promise<void>
-  /** A person lets a definition pass as it stands: CONFLICT when it has another pin by now. */
-  approve(key: string, name: string, pin: string): Promise<void>
+  /** A person lets definitions pass as they stand, all or none: CONFLICT when one has another pin by now. */
+  approve(key: string, seen: readonly Pick<CatalogTool, 'name' | 'pin'>[]): Promise<void>
   /** What is listed is to be asked for again. */
   expire(key: string): Promise<void>
 }

@@ -69,11 +69,22 @@ export const catalogCases: Cases = {
       ['b', 'another'],
       ['none', QUARANTINED.pin],
     ] as const)
-      await expect(store.catalog.approve(KEY, name, pin)).rejects.toMatchObject({ code: 'CONFLICT' })
-    await store.catalog.approve(KEY, 'b', QUARANTINED.pin)
+      await expect(store.catalog.approve(KEY, [{ name, pin }])).rejects.toMatchObject({ code: 'CONFLICT' })
+    await store.catalog.approve(KEY, [QUARANTINED])
     const passed = { ...QUARANTINED, state: 'usable', reason: null, approved: QUARANTINED.raw }
     expect(await store.catalog.tools(KEY)).toEqual([tool('a'), passed])
     expect(await store.catalog.listing(KEY)).toEqual(LISTING)
+  },
+
+  async 'X5: of several definitions all pass or none does'(bed) {
+    const store = await bed.open()
+    const other = { ...QUARANTINED, name: 'c', pin: 'of c' }
+    await store.catalog.put(LISTING, [tool('a'), QUARANTINED, other])
+    const seen = [QUARANTINED, { ...other, pin: 'another' }]
+    await expect(store.catalog.approve(KEY, seen)).rejects.toMatchObject({ code: 'CONFLICT' })
+    expect(await store.catalog.tools(KEY)).toEqual([tool('a'), QUARANTINED, other])
+    await store.catalog.approve(KEY, [QUARANTINED, other])
+    expect((await store.catalog.tools(KEY)).map(({ state }) => state)).toEqual(['usable', 'usable', 'usable'])
   },
 
   async 'UP-15: a row that was edited, cut or taken away is not believed, and listed again'(bed) {
@@ -91,7 +102,9 @@ export const catalogCases: Cases = {
       expect((await store.catalog.tools(KEY)).map(({ name }) => name)).toEqual(left)
       expect(await store.catalog.listing(KEY)).toMatchObject({ listed_at: 0 })
     }
-    await expect(store.catalog.approve(KEY, 'c', QUARANTINED.pin)).rejects.toMatchObject({ code: 'CONFLICT' })
+    await expect(store.catalog.approve(KEY, [{ ...QUARANTINED, name: 'c' }])).rejects.toMatchObject({
+      code: 'CONFLICT',
+    })
   },
 
   async 'M7: what upstreams list is searched beside files, one server by its name, and files are nearer'(

@@ -135,6 +135,21 @@ describe.each(CLIENTS)('X2: %s', (_, connect) => {
     talker = await connect()
   }, 60_000)
 
+  test('X2: opens an address that a call needs first', async () => {
+    expect(await talker.run('old.address_first')).toMatchObject({
+      error: {
+        code: 'TOOL_FAILED',
+        message: 'Cannot use "mcp_old": a person has to open "pay.example.com" first',
+        hint: expect.stringContaining('send the call again once they are done'),
+      },
+    })
+    expect(talker.asked.at(-1)?.params).toMatchObject({
+      mode: 'url',
+      url: 'https://pay.example.com/x',
+      message: 'old wants you to open pay.example.com: Pay',
+    })
+  })
+
   describe.each(['old', 'new'])('and the upstream %s', (upstream) => {
     test('X2: fills in a form that says who asks', async () => {
       expect(await talker.run(`${upstream}.form`)).toMatchObject({

@@ -47,7 +47,10 @@ const bed = async (auth: JsonObject | null = { type: 'oauth' }): Promise<Bed> =>
   const server = await openRemoteServer('http', issuer.admit)
   let ahead = 0
   const clock: Clock = { ...systemClock, now: () => systemClock.now() + ahead }
-  const httpClient = openHttpClient({ allowHosts: [issuer.host, server.host], clock })
+  const httpClient = openHttpClient({
+    allowHosts: [issuer.host, server.host, server.host.replace('127.0.0.1', 'localhost')],
+    clock,
+  })
   open.push(issuer, server, httpClient)
   const folder = mkdtempSync(join(tmpdir(), 'kiwi-login-'))
   folders.push(folder)
@@ -84,6 +87,7 @@ const bed = async (auth: JsonObject | null = { type: 'oauth' }): Promise<Bed> =>
   }
 }
 
+const KNOWN = { type: 'oauth', client_id: 'known', client_secret: 'known-secret-1' }
 const lines = ({ log }: AuthorizationServer): readonly string[] => log.map(({ line }) => line)
 const tokenRequests = (issuer: AuthorizationServer): readonly (string | null)[] =>
   issuer.log.filter(({ line }) => line === 'POST /token').map(({ sent }) => sent.get('grant_type'))
@@ -284,13 +288,80 @@ describe('what is not as it must be', () => {
     const narrow = openHttpClient({ allowHosts: [server.host], clock: systemClock })
     open.push(narrow)
     const guarded = openOauth({
-      logins: { find: async () => null, keep: async () => {}, forget: async () => false },
+      logins: {
+        find: async () => null,
+        issuerOf: async () => null,
+        keep: async () => {},
+        end: async () => {},
+        forget: async () => false,
+      },
       httpClient: narrow,
       clock: systemClock,
     })
     await expect(guarded.logIn(target, { show() {} })).rejects.toMatchObject({ code: 'EGRESS_DENIED' })
     expect(issuer.log).toEqual([])
     expect(oauth).toBeDefined()
+  })
+
+  test.each([{ type: 'oauth' }, KNOWN])(
+    'OAU-02: another issuer than that of the first login is refused until the logout',
+    async (auth) => {
+      const { oauth, logIn, secrets, target, issuer } = await bed(auth)
+      const login = await logIn()
+      await secrets.logins.keep({ ...login, issuer: 'https://other.example' })
+      const before = issuer.log.length
+      await expect(logIn()).rejects.toMatchObject({
+        code: 'OAUTH_MISMATCH',
+        message: expect.stringContaining('kiwi logout'),
+      })
+      await expect(logIn({ ...target, principal: 'local' })).rejects.toMatchObject({ code: 'OAUTH_MISMATCH' })
+      expect(
+        lines(issuer)
+          .slice(before)
+          .filter((line) => /authorize|token|register/.test(line) && !line.includes('well-known')),
+      ).toEqual([])
+      expect(await oauth.logOut(target)).toBe(true)
+      expect(await logIn()).toMatchObject({ issuer: issuer.issuer })
+    },
+  )
+
+  test('OAU-02: who gave a login that was taken back is still known', async () => {
+    const { oauth, call, logIn, secrets, target, issuer, later } = await bed()
+    await logIn()
+    issuer.revokeAll()
+    later(3600 * 1000)
+    await expect(call('a')).rejects.toMatchObject(refused)
+    expect(await secrets.logins.find(target)).toBe(null)
+    expect(await secrets.logins.issuerOf(target)).toBe(issuer.issuer)
+    expect(await logIn()).toMatchObject({ issuer: issuer.issuer })
+    expect(await oauth.logOut(target)).toBe(true)
+    expect(await secrets.logins.issuerOf(target)).toBe(null)
+  })
+
+  test('OAU-02: the secret of the config goes to an issuer elsewhere only when a person says so', async () => {
+    const { oauth, target, issuer } = await bed(KNOWN)
+    // The same place under another name: what the server names is elsewhere.
+    const there = { ...target, url: target.url.replace('127.0.0.1', 'localhost') }
+    const log = (confirm?: (named: string) => Promise<boolean>): Promise<unknown> =>
+      oauth.logIn(there, { show: (address) => void agree(address), confirm })
+    const asked: string[] = []
+    const answer =
+      (yes: boolean) =>
+      async (named: string): Promise<boolean> => {
+        asked.push(named)
+        return yes
+      }
+    await expect(log()).rejects.toMatchObject({
+      code: 'OAUTH_MISMATCH',
+      message: expect.stringContaining(issuer.issuer),
+    })
+    await expect(log(answer(false))).rejects.toMatchObject({ code: 'OAUTH_MISMATCH' })
+    expect(tokenRequests(issuer)).toEqual([])
+    await log(answer(true))
+    expect(asked).toEqual([issuer.issuer, issuer.issuer])
+    // From then on it is known.
+    await log()
+    expect(tokenRequests(issuer)).toEqual(['authorization_code', 'authorization_code'])
   })
 
   test('OAU-08: a login that is given up leaves nothing listening', async () => {

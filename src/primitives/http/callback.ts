@@ -20,7 +20,9 @@ export async function openCallback(timeoutMs: number): Promise<Callback> {
   const ends: ((params: URLSearchParams | null) => void)[] = []
   const arrived = new Promise<URLSearchParams | null>((resolve) => ends.push(resolve))
   const server = createServer({ maxHeaderSize: MOST_BYTES }, (request, response) => {
-    const url = new URL(request.url ?? '/', address())
+    const target = request.url ?? '/'
+    if (!URL.canParse(target, origin)) return answer(response, 400, 'This is no address.')
+    const url = new URL(target, origin)
     if (!isMeant(request, url)) return answer(response, 404, 'Nothing is here.')
     answer(response, 200, 'This window can be closed: Kiwi has its answer.')
     end(url.searchParams)
@@ -37,7 +39,7 @@ export async function openCallback(timeoutMs: number): Promise<Callback> {
   }
   /** A page elsewhere may know the port; it cannot make a browser send this host. */
   const isMeant = ({ method, headers }: IncomingMessage, url: URL): boolean =>
-    method === 'GET' && url.pathname === PATH && `http://${headers.host}` === origin
+    method === 'GET' && url.origin === origin && url.pathname === PATH && `http://${headers.host}` === origin
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(0, HOST, resolve)
   })

@@ -1,6 +1,7 @@
 import type { Clock } from '../../shared/clock.ts'
+import { KiwiError } from '../../shared/errors.ts'
 import type { Lookup } from './egress-guard.ts'
-import { createEgressGuard } from './egress-guard.ts'
+import { HTTP_SCHEMES, createEgressGuard, destinationOf } from './egress-guard.ts'
 import type { EventOptions, HttpStream } from './events.ts'
 import { readEvents } from './events.ts'
 import type { CallMeans } from './call.ts'
@@ -29,6 +30,8 @@ export interface HttpClient {
     options: WebSocketOptions,
     signal?: AbortSignal,
   ): Promise<WebSocketSession>
+  /** Why an address may not be reached, or null; what nobody can look up now passes. */
+  judge(address: string): Promise<KiwiError | null>
   /** Ends every call, stream and connection at once. */
   close(): Promise<void>
 }
@@ -123,6 +126,13 @@ export function openHttpClient({
         deadline.release()
         throw error
       }
+    },
+    async judge(address) {
+      const url = new URL(address)
+      const refused = guard.judgeUrl(url, HTTP_SCHEMES)
+      if (refused !== null) return refused
+      const found = await guard.resolve(destinationOf(url)).catch((error: unknown) => error)
+      return found instanceof KiwiError ? found : null
     },
     async close() {
       isClosed = true

@@ -1,7 +1,8 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { RE2JS } from 're2js'
 import { z } from 'zod'
+import { GROUPS } from '../../shared/groups.ts'
 import { hiddenIn, hiddenWords, withoutHidden } from '../../shared/hidden.ts'
 import type { JsonObject, JsonValue } from '../../shared/json.ts'
 import { isObject } from '../../shared/json.ts'
@@ -50,9 +51,7 @@ const NOT_LOOKED_AT: Finding = {
 export function openDefinitionScan(builtinFolder: string): () => Promise<Scan> {
   let table: Promise<Patterns> | null = null
   return async () => {
-    const patterns = await (table ??= readPatterns(
-      join(builtinFolder, 'config', 'definition-patterns.yaml'),
-    ).catch((error: unknown) => {
+    const patterns = await (table ??= readPatterns(builtinFolder).catch((error: unknown) => {
       table = null
       throw error
     }))
@@ -70,11 +69,14 @@ interface Patterns {
   readonly starts: RegExp
   readonly rules: ReadonlyMap<string, readonly CompiledRule[]>
   readonly endings: ReadonlySet<string>
+  /** The tools that are shipped, by their group. */
+  readonly ours: readonly OtherServer[]
 }
 
 type CompiledRule = Omit<Rule, 'pattern'> & { readonly expression: RE2JS }
 
-async function readPatterns(path: string): Promise<Patterns> {
+async function readPatterns(builtinFolder: string): Promise<Patterns> {
+  const path = join(builtinFolder, 'config', 'definition-patterns.yaml')
   const { rules, endings } = Table.parse(await parseDocument(await readFile(path, 'utf8'), path))
   const { RE2JS: Expression } = await import('re2js')
   const byStart = new Map<string, CompiledRule[]>()
@@ -90,9 +92,21 @@ async function readPatterns(path: string): Promise<Patterns> {
     starts: new RegExp(`(?<![a-z0-9_])(?:${escaped.join('|')})`, 'gu'),
     rules: byStart,
     endings: new Set(endings),
+    ours: await shippedTools(builtinFolder),
   }
   assertExamples(rules, patterns)
   return patterns
+}
+
+async function shippedTools(builtinFolder: string): Promise<readonly OtherServer[]> {
+  return Promise.all(
+    GROUPS.map(async (name) => ({
+      name,
+      tools: (await readdir(join(builtinFolder, 'tools', name)))
+        .filter((file) => file.startsWith(`${name}.`))
+        .map((file) => file.slice(name.length + 1).replace(/\.yaml$/, '')),
+    })),
+  )
 }
 
 /** A rule that is wrong about its own examples is a fault of Kiwi, and nothing is let pass by it. */
@@ -125,6 +139,7 @@ function scanOne(
       add('hidden', `hidden characters ${hidden.slice(0, 8).join(' ')} in "${field}"`, true)
     for (const words of hiddenWords(all))
       add('hidden', `hidden text in "${field}": ${words.slice(0, 200)}`, true)
+    if (texts.some(isPushedAway)) add('hidden', `text behind more blanks than are shown in "${field}"`, true)
     const mixed = keys.find(isMixed)
     if (mixed !== undefined)
       add('look-alike', `a name of letters of two scripts in "${field}": ${mixed}`, true)
@@ -132,15 +147,23 @@ function scanOne(
       found.add(id)
       add(kind, `${says} in "${field}"`, alone)
     }
-    const named = referencesIn(texts.map(withoutHidden).join('\n'), {
-      own,
-      others,
-      endings: patterns.endings,
-    })
+    const text = texts.map(withoutHidden).join('\n')
+    const { endings } = patterns
+    const named = referencesIn(text, { own, others, endings })
     if (named !== null) add('reference', `a tool of another server in "${field}": ${named}`, true)
+    // Words such as `git.branch` stand for other things too.
+    const ours = referencesIn(text, { own, others: patterns.ours, endings })
+    if (ours !== null) add('reference', `a tool of Kiwi's own in "${field}": ${ours}`, false)
   }
   return budget.tries > MOST_TRIES ? [...findings, NOT_LOOKED_AT] : findings
 }
+
+/** What stands behind so many blanks is out of sight of whoever looks at the text. */
+function isPushedAway(text: string): boolean {
+  return PUSHED.test(text.trim())
+}
+
+const PUSHED = /(?<![\s\u2800])[\s\u2800]{100}|(?:\n[^\S\n]*){20}/u
 
 /** One script cannot be told from the other by looking. */
 function isMixed(name: string): boolean {
@@ -152,7 +175,7 @@ function folded(text: string): string {
     .normalize('NFKC')
     .toLowerCase()
     .replaceAll('’', "'")
-    .replaceAll(/[^\S\n]+/g, ' ')
+    .replaceAll(/[\s\u2800]+/g, (blanks) => (blanks.includes('\n') ? '\n' : ' '))
 }
 
 /** The rules that fit somewhere, each once. */

@@ -67,14 +67,17 @@ export function createCatalogWriter(
         })
         generation.grow()
       }),
-    approve: (key, name, pin) =>
+    approve: (key, seen) =>
       connection.write(() => {
-        const row = selectTool.get(key, name)
-        const tool = row === undefined ? null : readTool(row)
         const stored = BareListing.safeParse(selectListing.get(key))
-        if (tool === null || tool.pin !== pin || !stored.success) throw changedMeanwhile(name)
-        const passed = { ...tool, state: 'usable', reason: null, approved: tool.raw } as const
-        writeTool(key, passed, readRow(PositionRow, row).position)
+        for (const { name, pin } of seen) {
+          const row = selectTool.get(key, name)
+          const tool = row === undefined ? null : readTool(row)
+          if (tool === null || tool.pin !== pin) throw changedMeanwhile(name)
+          const passed = { ...tool, state: 'usable', reason: null, approved: tool.raw } as const
+          writeTool(key, passed, readRow(PositionRow, row).position)
+        }
+        if (!stored.success) throw changedMeanwhile(seen.map(({ name }) => name).join(', '))
         writeListing(stored.data)
         generation.grow()
       }, 'full'),

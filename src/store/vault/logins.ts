@@ -37,6 +37,10 @@ export interface Logins {
   /** That of the principal, else that of everybody. */
   find(key: LoginKey): Promise<Login | null>
   keep(login: Login): Promise<void>
+  /** Who gave the login, also one that is over: a secret that went to one issuer goes to no other unasked. */
+  issuerOf(key: LoginKey): Promise<string | null>
+  /** It holds no more; who gave it stays known until it is forgotten. */
+  end(login: Login): Promise<void>
   /** Whether there was one. */
   forget(key: LoginKey): Promise<boolean>
 }
@@ -49,11 +53,29 @@ export function openLogins(vault: Vault): Logins {
     const kept = (await vault.read()).get(nameOf(key))
     return kept === undefined ? null : parse(kept.value)
   }
+  const live = async (key: LoginKey): Promise<Login | null> => {
+    const login = await read(key)
+    return login === null || isOver(login) ? null : login
+  }
   return {
-    find: async (key) => (await read(key)) ?? read({ ...key, principal: '*' }),
+    find: async (key) => (await live(key)) ?? live(everybody(key)),
+    issuerOf: async (key) => ((await read(key)) ?? (await read(everybody(key))))?.issuer ?? null,
+    end: ({ client: { client_id }, ...login }) =>
+      vault.set(
+        nameOf(login),
+        JSON.stringify({ ...login, client: { client_id }, access_token: '', refresh_token: null }),
+      ),
     keep: (login) => vault.set(nameOf(login), JSON.stringify(login)),
     forget: (key) => vault.remove(nameOf(key)),
   }
+}
+
+function everybody(key: LoginKey): LoginKey {
+  return { ...key, principal: '*' }
+}
+
+function isOver({ access_token }: Login): boolean {
+  return access_token === ''
 }
 
 export function isLoginName(name: string): boolean {

@@ -5,8 +5,10 @@ import type { Config } from '../../config/config.ts'
 import { isOpen } from '../../config/environment.ts'
 import type { Clock } from '../../shared/clock.ts'
 import { KiwiError, errnoOf } from '../../shared/errors.ts'
+import type { KnownSecrets } from '../../shared/known-secrets.ts'
+import { openKnownSecrets } from '../../shared/known-secrets.ts'
 import type { Redact } from '../../shared/redact.ts'
-import { SHORTEST_SECRET, createRedact, keepAll } from '../../shared/redact.ts'
+import { SHORTEST_SECRET } from '../../shared/redact.ts'
 import type { Store } from '../store.ts'
 import { openKeychain } from './keychain.ts'
 import type { Logins } from './logins.ts'
@@ -31,12 +33,13 @@ interface SecretMeans {
   readonly config: Pick<Config, 'vault' | 'userSpace' | 'environment'>
   readonly clock: Clock
   readonly store: Pick<Store, 'exclusively'>
+  /** What else this process knows; left out, nothing. */
+  readonly known?: KnownSecrets
 }
 
-export function openSecrets({ config, clock, store }: SecretMeans): Secrets {
+export function openSecrets({ config, clock, store, known = openKnownSecrets() }: SecretMeans): Secrets {
   const { environment, userSpace } = config
   const { path, keyFile, passphrase } = config.vault
-  const known = openKnown()
   const vault = openVault({
     path,
     keys: openVaultKeys({ keyFile, passphrase, keychain: openKeychain(environment) }),
@@ -71,22 +74,6 @@ export function openSecrets({ config, clock, store }: SecretMeans): Secrets {
     },
   }
 }
-
-/** All values that came by, under every name they had; of one that was replaced the old one too. */
-function openKnown(): { readonly add: (values: Values) => void; readonly redact: Redact } {
-  const names = new Map<string, string>()
-  let redact = keepAll
-  return {
-    add(values) {
-      const before = names.size
-      for (const [name, value] of values) names.set(value, names.get(value) ?? name)
-      if (names.size > before) redact = createRedact(Array.from(names, ([value, name]) => [name, value]))
-    },
-    redact: (value, isCut) => redact(value, isCut),
-  }
-}
-
-type Values = Iterable<readonly [name: string, value: string]>
 
 /** One that cannot be read is none: what is missing is said where it is needed. */
 function readEnvFile(path: string): NodeJS.Dict<string> {

@@ -3,6 +3,7 @@ import type * as SdkModule from '@modelcontextprotocol/client'
 import { KiwiError } from '../../shared/errors.ts'
 import type { Fetch } from './fetch-over.ts'
 import { mismatch, noLogins, sdkFailure } from './failures.ts'
+import { isLocalAddress } from '../../primitives/http/local-address.ts'
 import type { LoginTarget } from './terms.ts'
 
 /** Who gives logins to a server, as it and they themselves say. */
@@ -52,9 +53,9 @@ export async function findAuthority(
   }
   const issuer = issuerOf(target, described?.authorization_servers ?? [new URL('/', url).href])
   const isNamed = described !== null || target.terms.isSaid
-  const said = await metadataAt(sdk, id, issuer, fetch)
+  const said = await metadataAt(sdk, target, issuer, fetch)
   if (said === undefined && !isNamed) throw noLogins(id)
-  const metadata = checked(id, issuer, said)
+  const metadata = checked(target, issuer, said)
   return {
     issuer: metadata.issuer,
     metadata,
@@ -66,36 +67,46 @@ export async function findAuthority(
 /** The metadata of an issuer that is known; one that says another name of itself is not the one that was asked. */
 export async function authorityAt(
   sdk: Sdk,
-  id: string,
+  target: LoginTarget,
   issuer: string,
   fetch: Fetch,
 ): Promise<AuthorizationServerMetadata> {
-  return checked(id, issuer, await metadataAt(sdk, id, issuer, fetch))
+  return checked(target, issuer, await metadataAt(sdk, target, issuer, fetch))
 }
 
 async function metadataAt(
   { discoverAuthorizationServerMetadata }: Sdk,
-  id: string,
+  target: LoginTarget,
   issuer: string,
   fetchFn: Fetch,
 ): Promise<AuthorizationServerMetadata | undefined> {
   try {
     return await discoverAuthorizationServerMetadata(issuer, { fetchFn })
   } catch (error) {
-    throw sdkFailure(id, error)
+    throw sdkFailure(target.id, error)
   }
 }
 
 function checked(
-  id: string,
+  target: LoginTarget,
   issuer: string,
   metadata: AuthorizationServerMetadata | undefined,
 ): AuthorizationServerMetadata {
+  const { id } = target
   if (metadata === undefined) throw mismatch(id, `"${issuer}" does not say how one logs in`)
   const { authorization_endpoint, token_endpoint, registration_endpoint } = metadata
-  const named = [authorization_endpoint, token_endpoint, registration_endpoint, revocationOf(metadata)]
-  if (named.every((address) => address === null || address === undefined || isSafe(address))) return metadata
-  throw mismatch(id, `"${issuer}" names an address that is neither https nor on this machine`)
+  const endpoints = [authorization_endpoint, token_endpoint, registration_endpoint, revocationOf(metadata)]
+  const named = endpoints.filter((address) => address !== null && address !== undefined)
+  if (!named.every(isSafe))
+    throw mismatch(id, `"${issuer}" names an address that is neither https nor on this machine`)
+  if (!isNear(target) && [issuer, ...named].some(isLocalAddress))
+    throw mismatch(id, `"${issuer}" names an address on this machine or its network, where the server is not`)
+  return metadata
+}
+
+/** Whether a person has said themselves that the server, or who gives logins to it, is on this machine or its network. */
+export function isNear({ url, terms: { issuer } }: LoginTarget): boolean {
+  return isLocalAddress(url) || (issuer !== null && isLocalAddress(issuer))
 }
 
 /** Where a login is given back; null where that cannot be done. */

@@ -45,7 +45,7 @@ export function openCredential(target: LoginTarget, means: CredentialMeans): Cre
   const renewed = async (login: Login): Promise<Login> => {
     if (terms.isOwn) return alone()
     if (login.refresh_token === null) throw loginRequired(id, 'the login is over')
-    return means.once(`refresh ${login.refresh_token}`, () => refresh(login, means))
+    return means.once(`refresh ${login.refresh_token}`, () => refresh(login, target, means))
   }
 
   return {
@@ -102,12 +102,16 @@ const FINAL: ReadonlySet<string | null> = new Set(['invalid_grant', 'invalid_cli
 const LOOKS = 4
 const LOOK_MS = 250
 
-async function refresh(login: Login, { logins, httpClient, now }: CredentialMeans): Promise<Login> {
+async function refresh(
+  login: Login,
+  target: LoginTarget,
+  { logins, httpClient, now }: CredentialMeans,
+): Promise<Login> {
   const { server, issuer, client, resource, refresh_token: refreshToken } = login
   const fetchFn = fetchOver(httpClient)
   try {
     const sdk = await loadSdk()
-    const metadata = await authorityAt(sdk, server, issuer, fetchFn)
+    const metadata = await authorityAt(sdk, target, issuer, fetchFn)
     const tokens = await sdk.refreshAuthorization(issuer, {
       metadata,
       clientInformation: client,
@@ -122,7 +126,7 @@ async function refresh(login: Login, { logins, httpClient, now }: CredentialMean
     if (!FINAL.has(oauthCodeOf(error))) throw passing(server, error)
     const other = await renewedElsewhere(login, logins)
     if (other !== null) return other
-    await logins.forget(login)
+    await logins.end(login)
     throw loginRequired(server, 'the login was taken back, or is over')
   }
 }

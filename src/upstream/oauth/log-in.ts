@@ -14,6 +14,8 @@ import type { LoginTarget } from './terms.ts'
 export interface Guide {
   /** Told of the address. */
   readonly show: (address: string) => void
+  /** Asked whether the secret of the client may go to an issuer that only the server names. Left out: no. */
+  readonly confirm?: ((issuer: string) => Promise<boolean>) | undefined
   readonly signal?: AbortSignal | undefined
 }
 

@@ -7,6 +7,7 @@ import type { Authority, Challenge, Sdk } from './authority.ts'
 import {
   authorityAt,
   findAuthority,
+  isNear,
   isSameIssuer,
   loadSdk,
   readChallenge,
@@ -58,10 +59,7 @@ export function openOauth({ logins, httpClient, clock }: OauthMeans): Oauth {
     const stepUps = before === null || before.wanted === null ? 0 : before.step_ups + 1
     const challenge = await challengeOf(sdk, target, signal)
     const authority = await findAuthority(sdk, target, challenge, fetch)
-    // A secret that was given to one issuer is not given to another because the server says so.
-    if (guide === null && before !== null && !isSameIssuer(before.issuer, authority.issuer)) {
-      throw mismatch(target.id, 'it names another issuer than before; kiwi logout forgets the one before')
-    }
+    await assertIssuer(target, authority, guide, { logins, httpClient })
     const asked = { authority, scope: scopeFor(target.terms, authority, challenge, before) }
     const means = { sdk, fetch, now }
     const login =
@@ -92,11 +90,40 @@ export function openOauth({ logins, httpClient, clock }: OauthMeans): Oauth {
       }),
     async logOut(target) {
       const login = await ownLogin(target)
-      if (login === null) return false
-      await giveBack(login, httpClient)
+      if (login !== null) await giveBack(login, target, httpClient)
       return logins.forget(target)
     },
   }
+}
+
+/** A secret that was given to one issuer is not given to another because the server says so. */
+async function assertIssuer(
+  target: LoginTarget,
+  { issuer, metadata }: Authority,
+  guide: Guide | null,
+  { logins, httpClient }: Pick<OauthMeans, 'logins' | 'httpClient'>,
+): Promise<void> {
+  const { id, terms } = target
+  const before = await logins.issuerOf(target)
+  if (before !== null && !isSameIssuer(before, issuer))
+    throw mismatch(id, `it names another issuer than before, "${issuer}"; kiwi logout forgets the one before`)
+  if (before === null && isUnconfirmed(target, issuer) && (await guide?.confirm?.(issuer)) !== true)
+    throw mismatch(
+      id,
+      `its client_secret would go to "${issuer}", which is not where the server is: write issuer into its auth, or confirm it with kiwi login ${id}`,
+    )
+  if (guide === null || terms.isOwn || isNear(target)) return
+  const refused = await httpClient.judge(metadata.authorization_endpoint)
+  if (refused !== null)
+    throw mismatch(id, `the page of "${issuer}" is at an address that is not public`, refused)
+}
+
+/** A secret that the config holds, and an issuer that only the server names and that is elsewhere. */
+function isUnconfirmed(
+  { url, terms: { clientSecret, issuer: named } }: LoginTarget,
+  issuer: string,
+): boolean {
+  return clientSecret !== null && named === null && new URL(url).hostname !== new URL(issuer).hostname
 }
 
 /** A login for more than the one before keeps what that was good for. */
@@ -115,10 +142,14 @@ function scopeFor(
 }
 
 /** An issuer that cannot be reached keeps nobody from forgetting a login. */
-async function giveBack({ server, issuer, client, ...login }: Login, httpClient: HttpClient): Promise<void> {
+async function giveBack(
+  { issuer, client, ...login }: Login,
+  target: LoginTarget,
+  httpClient: HttpClient,
+): Promise<void> {
   const fetch = fetchOver(httpClient)
   try {
-    const address = revocationOf(await authorityAt(await loadSdk(), server, issuer, fetch))
+    const address = revocationOf(await authorityAt(await loadSdk(), target, issuer, fetch))
     if (address === null) return
     const { client_id, client_secret } = client
     const body = new URLSearchParams({ token: login.refresh_token ?? login.access_token, client_id })
