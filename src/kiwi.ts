@@ -11,6 +11,7 @@ import { createIds } from './shared/ids.ts'
 import type { Log } from './shared/log.ts'
 import { createLog } from './shared/log.ts'
 import { openPackageTable } from './spaces/imports.ts'
+import type { Item } from './spaces/item.ts'
 import type { Spaces } from './spaces/spaces.ts'
 import { openSpaces } from './spaces/spaces.ts'
 import { openSqliteStore } from './store/sqlite/open.ts'
@@ -61,7 +62,6 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
   try {
     const { userSpace } = config
     const watchLog = config.watch ? log : undefined
-    const spaces = await openSpaces({ store, clock, userSpace, builtinFolder: BUILTIN, watchLog })
     const kernel = openKernel({
       config,
       store,
@@ -70,6 +70,9 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
       packageTable: openPackageTable(BUILTIN),
       builtinFolder: BUILTIN,
     })
+    const isVouched = (server: Item): Promise<boolean> => kernel.isVouched(server)
+    const at = { userSpace, builtinFolder: BUILTIN }
+    const spaces = await openSpaces({ ...at, store, clock, watchLog, isVouched })
     await kernel.preload(spaces.at(null))
     await kernel.settle()
     return {

@@ -70,7 +70,12 @@ export function openResolver(schemas: Schemas, { judge }: Pick<Judge, 'judge'>):
     const content = await compile(items)
     const { effect } = content
     const trust = await judge(items, lookup.projectPath, effect.kind === 'mcp' ? effect : undefined)
-    return Object.freeze({ ...content, item, items, links, chain, trust, warnings: item.warnings })
+    const judged =
+      effect.kind === 'mcp' && trust.listedUnder !== null
+        ? { ...effect, identity: trust.listedUnder }
+        : effect
+    const { warnings } = item
+    return Object.freeze({ ...content, effect: judged, item, items, links, chain, trust, warnings })
   }
 
   const make = async (ref: ItemRef, lookup: Lookup, itemType: ItemType): Promise<Plan> => {

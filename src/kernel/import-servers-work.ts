@@ -12,6 +12,7 @@ import { hashOf } from '../spaces/import/read-find.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { readServers } from '../spaces/read-servers.ts'
 import type { ServerEntry } from '../spaces/server-entry.ts'
+import { serverId } from '../spaces/server-entry.ts'
 import { SHORTEST_SECRET } from '../shared/redact.ts'
 import { assertPerson } from './assert-person.ts'
 import type { Ticket, Wish, Work } from './call.ts'
@@ -20,6 +21,7 @@ import type { Means } from './means.ts'
 import { liftAll, settleServer } from './server-secrets.ts'
 import type { ServersText } from './servers-file.ts'
 import { SERVERS_PATH, openServersFile, rootOf } from './servers-file.ts'
+import { trustLaunches } from './trust-launches.ts'
 
 type Line = Batch['servers'][number]
 
@@ -87,6 +89,8 @@ export async function importServersWork(
         })
         needs.set(name, unset)
       }
+      if (to === 'project')
+        await trustLaunches(lookup, ticket.caller, means, new Set([...added.keys()].map(serverId)))
       const servers = lines.map((line) => ({ ...line, unset: needs.get(line.name) ?? [] }))
       return { data: { ...planned, servers }, warnings: [] }
     },

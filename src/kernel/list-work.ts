@@ -25,7 +25,8 @@ export async function listWork(
   means: Means,
 ): Promise<Omit<Work, 'perform'> & { readonly list: (watch?: Watch) => Promise<Kept> }> {
   const ref = { name: server.item.id, category: null, version: null }
-  const { plan, spaceRoot, policy, warnings } = await trustedPlan({ ref, itemType: 'mcp' }, lookup, means)
+  const meant = { ref, itemType: 'mcp', item: server.item } as const
+  const { plan, spaceRoot, policy, warnings } = await trustedPlan(meant, lookup, means)
   const drafted = await means.chain.draft(plan, {
     callId: ticket.callId,
     principal: ticket.caller.principal,
@@ -57,7 +58,7 @@ export async function listWork(
     warnings: [...plan.trust.warnings, ...warnings, ...draft.warnings],
     found: () => (held.length === 0 ? {} : { quarantined: held }),
     async list(watch) {
-      const kept = await keepListing(server, plan, draft, { lookup, means, watch })
+      const kept = await keepListing(server, draft, { lookup, means, watch })
       held = newlyHeld(kept.before, kept.tools)
       return kept
     },
@@ -75,7 +76,7 @@ function listDemands({ name }: Server, draft: Draft, { own }: Means): readonly D
 interface Keeping {
   readonly lookup: Lookup
   readonly means: Means
-  readonly watch: Watch | undefined
+  readonly watch?: Watch | undefined
 }
 
 /** What a server was found to have. */
@@ -86,19 +87,19 @@ export interface Kept {
   readonly warnings: readonly string[]
 }
 
-async function keepListing(
+/** Asks a server what it has, and keeps that beside what was known of it. */
+export async function keepListing(
   server: Server,
-  plan: Plan,
   draft: Draft,
   { lookup, means, watch }: Keeping,
 ): Promise<Kept> {
   const { chain, store, clock, scanDefinitions } = means
   const { identity: key } = upstreamIn(draft)
-  const { description, tools: raw, faults } = await chain.list(draft, watch)
+  const { description, tools: raw, faults, noteKept } = await chain.list(draft, watch)
   const before = await store.catalog.tools(key)
   const tools = judgeListing(before, raw, {
     isBaseline: before.length === 0 && (await store.catalog.listing(key)) === null,
-    isVouched: isVouched(plan),
+    isVouched: isVouched(draft.plan),
     key,
     otherServers: await othersOf(server, lookup, means),
     scan: await scanDefinitions(),
@@ -116,6 +117,7 @@ async function keepListing(
     instructions,
   }
   await store.catalog.put(listing, tools)
+  noteKept()
   lookup.freshen(true)
   const unusable = tools
     .filter(({ state }) => state === 'unusable')
@@ -134,7 +136,7 @@ function upstreamIn({ effect }: Draft): UpstreamDraft {
 }
 
 function isVouched({ trust: { links } }: Plan): boolean {
-  const [server] = links
+  const server = links.find(({ item }) => item.manifest.tool_type === 'mcp_server')
   return server !== undefined && isVouchedServer(server)
 }
 

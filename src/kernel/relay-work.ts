@@ -13,6 +13,7 @@ import { heldPaths } from './held-paths.ts'
 import type { Means } from './means.ts'
 import type { Demand } from './policy/rule.ts'
 import { serverName } from '../shared/groups.ts'
+import { relisting } from './relisting.ts'
 import { runDemands } from './run-demands.ts'
 import { runPreview } from './run-preview.ts'
 import { linksOf, trustedPlan } from './run-work.ts'
@@ -49,6 +50,7 @@ export async function relayWork(
   })
   const draft = { ...drafted, redact: redactBoth(drafted.redact, means.secrets.redact) }
   const id = plan.item.id
+  const relisted = relisting(draft, { lookup, means, judge: () => trustedPlan(meant, lookup, means) })
   return {
     item: { id, version: plan.item.manifest.version, space: plan.item.space },
     action: order.method ?? 'describe',
@@ -64,9 +66,10 @@ export async function relayWork(
     redact: draft.redact,
     preview: (isWhole = false) => runPreview(draft, isWhole),
     warnings: [...plan.warnings, ...plan.trust.warnings, ...warnings, ...draft.warnings],
+    found: relisted.found,
     perform: (watch = {}) =>
       screenRun({ toolId: id, projectPath }, means, async () => {
-        if (order.method !== 'tools/list') return passOn(draft, order, watch, means)
+        if (order.method !== 'tools/list') return passOn(draft, order, relisted.watching(watch), means)
         return shownTools(id, policy, { ticket, lookup, means })
       }),
   }

@@ -52,6 +52,7 @@ export interface Lookup {
   servers(): Promise<readonly Server[]>
   /** The server that a name, or the one in front of its first dot, stands for. */
   readonly serverFor: Listed['serverFor']
+  readonly serverOf: Listed['serverOf']
   /** When and how a server was last asked what it has, by the key of it; null when it never was. */
   readonly listing: Listed['listing']
 }
@@ -92,6 +93,7 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
     roots,
     servers,
     serverFor: (name) => listed.serverFor(name),
+    serverOf: (item) => listed.serverOf(item),
     listing: (key) => listed.listing(key),
     get generation() {
       return generation
