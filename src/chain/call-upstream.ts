@@ -144,13 +144,13 @@ export async function listUpstream(draft: Draft, means: PerformMeans, watch: Wat
   const { timeoutMs } = effect
   const terms = { timeoutMs, signal: watch.signal }
   const upstream = upstreamOf(effect, means, watch)
-  let noteKept = (): void => {}
+  let noteKept: (() => void) | null = null
   const listing = await cleanly(draft, effect, means, async () => {
     await means.upstreams.describe(upstream, watch.signal)
     noteKept = means.upstreams.listing(upstream.key)
     return listTools(means.upstreams, upstream, terms)
   })
-  return { ...listing, noteKept: () => noteKept() }
+  return { ...listing, noteKept: () => noteKept?.() }
 }
 
 /** Upstreams whose last words are kept. */

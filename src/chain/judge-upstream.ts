@@ -5,6 +5,8 @@ import { canonicalJson } from '../shared/json.ts'
 import { realPathOf } from '../spaces/disk.ts'
 import { REASONS } from '../spaces/definitions/shown-definition.ts'
 import type { Item } from '../spaces/item.ts'
+import { catalogKey } from '../spaces/launch-identity.ts'
+import { isOwnSpace } from '../spaces/trusted-project.ts'
 import type { CatalogTool, QuarantineReason } from '../store/catalog.ts'
 import type { Store } from '../store/store.ts'
 import type { LinkTrust } from './trust.ts'
@@ -24,27 +26,48 @@ interface Led {
   readonly key: string
 }
 
+interface Around {
+  readonly projectPath: string | null
+  readonly userSpace: string
+  readonly store: Pick<Store, 'trust' | 'catalog'>
+}
+
+interface Standing {
+  readonly refusal: KiwiError | null
+  /** What the definitions of the upstream are kept under; null where a chain leads to none. */
+  readonly listedUnder: string | null
+}
+
 /**
  * What stands against a tool of an upstream beside its own files: a server of the project that is not as a person has
  * trusted it, a definition that nobody let pass, a tool that the server does not list.
  */
 export async function judgeUpstream(
-  led: Led,
-  projectPath: string | null,
-  { trust, catalog }: Pick<Store, 'trust' | 'catalog'>,
-): Promise<KiwiError | null> {
+  links: readonly LinkTrust[],
+  upstream: JudgedUpstream | undefined,
+  around: Around,
+): Promise<Standing> {
+  const [leaf] = links
+  const server = links.find(({ item }) => item.manifest.tool_type === 'mcp_server')
+  if (upstream === undefined || leaf === undefined || server === undefined)
+    return { refusal: null, listedUnder: null }
+  const key = catalogKey(upstream.identity, isVouchedServer(server))
+  const led = { leaf: leaf.item, server, toolName: upstream.toolName, key }
+  return { refusal: await refusalOf(led, around), listedUnder: key }
+}
+
+async function refusalOf(led: Led, { projectPath, userSpace, store }: Around): Promise<KiwiError | null> {
   const { leaf, server, toolName, key } = led
-  // What is shipped says itself what its tools are.
-  if (server.item.space === 'builtin') return null
-  // What is switched off is not started, which is said where that is tried.
-  if (server.item.manifest.enabled === false) return null
-  const project = isBound(server) && projectPath !== null ? realPathOf(projectPath) : null
-  if (project !== null) {
-    const kept = await trust.launch(project, server.item.id)
-    if (kept?.identity !== server.item.contentHash) return otherLaunch(leaf, server.item, kept !== null)
-  }
+  const { space, manifest, id, contentHash } = server.item
+  // What is shipped says itself what its tools are; what is switched off is not started, which is said where that is tried.
+  if (space === 'builtin' || manifest.enabled === false) return null
+  // At home a person works in their own space.
+  const isProjects = isBound(server) && projectPath !== null && !isOwnSpace(projectPath, userSpace)
+  const project = isProjects ? realPathOf(projectPath) : null
+  const kept = project === null ? null : await store.trust.launch(project, id)
+  if (project !== null && kept?.identity !== contentHash) return otherLaunch(leaf, server.item, kept !== null)
   if (toolName === null) return null
-  return againstTool(await catalog.tool(key, toolName), { ...led, toolName })
+  return againstTool(await store.catalog.tool(key, toolName), { ...led, toolName })
 }
 
 /** Whether a person, or a publisher they accept, stands behind a server: what an agent made, or nobody signed in the registry, is nobody's word. */

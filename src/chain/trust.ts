@@ -1,8 +1,7 @@
 import type { Clock } from '../shared/clock.ts'
 import type { KiwiError } from '../shared/errors.ts'
 import type { Item } from '../spaces/item.ts'
-import { catalogKey } from '../spaces/launch-identity.ts'
-import { isOwnSpace, isTrustedProject } from '../spaces/trusted-project.ts'
+import { isTrustedProject } from '../spaces/trusted-project.ts'
 import type { Store } from '../store/store.ts'
 import type { JudgedUpstream } from './judge-upstream.ts'
 import { isVouchedServer, judgeUpstream } from './judge-upstream.ts'
@@ -95,27 +94,13 @@ export function openJudge({ verify, store, clock, userSpace }: JudgeMeans): Judg
       }
       const links = await Promise.all(items.map((item, at) => judgeLink(item, items.slice(at + 1))))
       const refusal = links.find(({ refuse }) => refuse !== null)?.refuse?.('run') ?? null
-      const server = links.find(({ item }) => item.manifest.tool_type === 'mcp_server')
-      const listedUnder =
-        upstream === undefined || server === undefined
-          ? null
-          : catalogKey(upstream.identity, isVouchedServer(server))
-      // At home a person works in their own space.
-      const project = projectPath === null || isOwnSpace(projectPath, userSpace) ? null : projectPath
-      const against =
-        upstream === undefined || server === undefined || listedUnder === null
-          ? null
-          : await judgeUpstream(
-              { leaf, server, toolName: upstream.toolName, key: listedUnder },
-              project,
-              store,
-            )
+      const standing = await judgeUpstream(links, upstream, { projectPath, userSpace, store })
       const noted = links.find(({ signature }) => signature?.state === 'unsigned')
       return {
         level: links.reduce<Level>((lowest, link) => (link.level < lowest ? link.level : lowest), 4),
         links,
-        refusal: refusal ?? against,
-        listedUnder,
+        refusal: refusal ?? standing.refusal,
+        listedUnder: standing.listedUnder,
         unsigned:
           links.find(({ signature }) => signature !== null && signature.state !== 'signed')?.item ?? null,
         warnings: noted === undefined ? [] : [`"${noted.item.id}" is not signed: runs with the least trust`],

@@ -1,17 +1,14 @@
 import type { Draft } from '../chain/draft.ts'
-import type { UpstreamDraft } from '../chain/draft-upstream.ts'
-import { isVouchedServer } from '../chain/judge-upstream.ts'
-import type { Plan } from '../chain/plan.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { canonicalJson, sha256 } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
 import { redactBoth } from '../shared/redact.ts'
 import { newlyHeld } from '../spaces/definitions/definition-changes.ts'
-import { judgeListing } from '../spaces/definitions/judge-listing.ts'
 import type { Server } from '../spaces/listed.ts'
 import type { Lookup } from '../spaces/lookup.ts'
-import type { CatalogTool, Listing } from '../store/catalog.ts'
 import type { Ticket, Work } from './call.ts'
+import type { Kept } from './keep-listing.ts'
+import { keepListing } from './keep-listing.ts'
 import type { Means } from './means.ts'
 import type { Demand } from './policy/rule.ts'
 import { runDemands } from './run-demands.ts'
@@ -70,89 +67,5 @@ function listDemands({ name }: Server, draft: Draft, { own }: Means): readonly D
   const of = { server: name, tool: 'tools/list' }
   return runDemands(draft, own).map((demand) =>
     demand.op === 'tool' && demand.of === undefined ? { ...demand, action: 'list', of } : demand,
-  )
-}
-
-interface Keeping {
-  readonly lookup: Lookup
-  readonly means: Means
-  readonly watch?: Watch | undefined
-}
-
-/** What a server was found to have. */
-export interface Kept {
-  readonly listing: Listing
-  readonly before: readonly CatalogTool[]
-  readonly tools: readonly CatalogTool[]
-  readonly warnings: readonly string[]
-}
-
-/** Asks a server what it has, and keeps that beside what was known of it. */
-export async function keepListing(
-  server: Server,
-  draft: Draft,
-  { lookup, means, watch }: Keeping,
-): Promise<Kept> {
-  const { chain, store, clock, scanDefinitions } = means
-  const { identity: key } = upstreamIn(draft)
-  const { description, tools: raw, faults, noteKept } = await chain.list(draft, watch)
-  const before = await store.catalog.tools(key)
-  const tools = judgeListing(before, raw, {
-    isBaseline: before.length === 0 && (await store.catalog.listing(key)) === null,
-    isVouched: isVouched(draft.plan),
-    key,
-    otherServers: await othersOf(server, lookup, means),
-    scan: await scanDefinitions(),
-  })
-  const { era, protocol, capabilities, serverInfo, instructions } = description
-  const listing: Listing = {
-    key,
-    server: server.item.id,
-    listed_at: clock.now(),
-    hash: sha256(canonicalJson(tools.map(({ name, raw: definition }) => [name, definition]))),
-    era,
-    protocol,
-    capabilities,
-    server_info: serverInfo,
-    instructions,
-  }
-  await store.catalog.put(listing, tools)
-  noteKept()
-  lookup.freshen(true)
-  const unusable = tools
-    .filter(({ state }) => state === 'unusable')
-    .map(({ name, findings }) => `"${name}" of "${server.name}" cannot be used: ${findings.join('; ')}`)
-  const left = faults.map((fault) => `the list of "${server.name}" is not whole: ${fault}`)
-  const held = tools.filter(({ state }) => state === 'quarantined').length
-  const waiting =
-    held === 0 ? [] : [`${held} tools of "${server.name}" wait for a person: kiwi trust ${server.name}`]
-  const warnings = [...waiting, ...left, ...unusable, ...server.overrides.warnings(raw)]
-  return { listing, before, tools, warnings }
-}
-
-function upstreamIn({ effect }: Draft): UpstreamDraft {
-  if (effect.kind === 'mcp') return effect
-  throw new TypeError('what is no server was to be listed')
-}
-
-function isVouched({ trust: { links } }: Plan): boolean {
-  const server = links.find(({ item }) => item.manifest.tool_type === 'mcp_server')
-  return server !== undefined && isVouchedServer(server)
-}
-
-/** What else there is, so that a definition that speaks of it can be told. */
-async function othersOf(
-  { key }: Server,
-  lookup: Lookup,
-  { store }: Means,
-): Promise<Parameters<typeof judgeListing>[2]['otherServers']> {
-  // The index says which servers there are.
-  await lookup.syncIndex()
-  const others = (await lookup.servers()).filter((other) => other.key !== key)
-  return Promise.all(
-    others.map(async (other) => ({
-      name: other.name,
-      tools: await store.catalog.names(other.key),
-    })),
   )
 }

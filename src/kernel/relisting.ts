@@ -3,7 +3,7 @@ import type { JsonObject } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
 import { newlyHeld } from '../spaces/definitions/definition-changes.ts'
 import type { Lookup } from '../spaces/lookup.ts'
-import { keepListing } from './list-work.ts'
+import { keepListing } from './keep-listing.ts'
 import type { Means } from './means.ts'
 
 interface Circumstances {

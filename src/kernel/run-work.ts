@@ -32,11 +32,10 @@ export async function runWork(
   ticket: Ticket,
   means: Means,
 ): Promise<Work> {
-  const { chain, results } = means
   const { plan, spaceRoot, policy, warnings: noted } = await trustedPlan(wish, lookup, means, ticket)
   const { projectPath } = lookup
-  const fit = (data: JsonObject): Promise<JsonObject> => results.fit(ticket.callId, plan.item.id, data)
-  const drafted = await chain.draft(plan, {
+  const fit = (data: JsonObject): Promise<JsonObject> => means.results.fit(ticket.callId, plan.item.id, data)
+  const drafted = await means.chain.draft(plan, {
     callId: ticket.callId,
     principal: ticket.caller.principal,
     session: ticket.caller.session,
@@ -97,7 +96,7 @@ export async function runWork(
         const run = { draft, callId: ticket.callId, projectPath }
         const { data, warnings } = await saveRun(run, means, () =>
           screenRun({ toolId: plan.item.id, projectPath }, means, () =>
-            onPaths(paths, watch, (judged) => chain.perform(draft, relisted.watching(judged))),
+            onPaths(paths, watch, (judged) => means.chain.perform(draft, relisted.watching(judged))),
           ),
         )
         return { data: { ...(await fit(data)), ...hint }, warnings: [...found, ...warnings] }

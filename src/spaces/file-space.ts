@@ -85,13 +85,13 @@ export function openFileSpace(place: Place, clock: Clock): FileSpace {
     return pickItem(ref, itemType, (await byDeclaredId).get(ref.name) ?? [], readings.itemAt)
   }
 
-  const entry: FileSpace['entry'] = async ({ name, category }) =>
+  const entryOf: FileSpace['entry'] = async ({ name, category }) =>
     category === null ? servers.find(name) : null
 
   return {
     space,
     root,
-    entry,
+    entry: entryOf,
     get generation() {
       return look.generation + servers.generation
     },
@@ -114,7 +114,7 @@ export function openFileSpace(place: Place, clock: Clock): FileSpace {
           const found = await findNow(ref, itemType)
           // A file of its own says more than an entry among others.
           if (found !== null || itemType !== 'mcp') return found
-          return await entry(ref)
+          return await entryOf(ref)
         } catch (error) {
           if (!(error instanceof ChangedMeanwhile) || tries >= MOST_TRIES) throw error
         }

@@ -74,7 +74,6 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
     seen = state
     generation += 1
   }
-  const sync = createSync(spaces, shelf)
   const roots = spaces.map(({ space, root }) => ({ space, root }))
   const among = (
     refs: readonly ItemRef[],
@@ -85,7 +84,10 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
     findServer: (name) => among(spellings({ name, category: null, version: null }, 'mcp'), ['mcp']),
     findFile: (name) => among([{ name, category: null, version: null }], ['tool']),
   })
-  const servers = createServers({ roots, shelf, listed, generation: () => generation })
+  const [sync, servers] = [
+    createSync(spaces, shelf),
+    createServers({ roots, shelf, listed, generation: () => generation }),
+  ]
 
   return {
     projectPath,

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../src/shared/json.ts'
@@ -34,6 +34,7 @@ async function putAgents(id: string, manifest: JsonObject, path: string): Promis
   expect(made.error).toBeNull()
   await maker.close()
   const text = readFileSync(textField(made.data, 'path'), 'utf8')
+  rmSync(textField(made.data, 'path'))
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(path, text)
 }
