@@ -84,10 +84,8 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
     findServer: (name) => among(spellings({ name, category: null, version: null }, 'mcp'), ['mcp']),
     findFile: (name) => among([{ name, category: null, version: null }], ['tool']),
   })
-  const [sync, servers] = [
-    createSync(spaces, shelf),
-    createServers({ roots, shelf, listed, generation: () => generation }),
-  ]
+  const sync = createSync(spaces, shelf)
+  const servers = createServers({ roots, shelf, listed, generation: () => generation })
 
   return {
     projectPath,
@@ -128,12 +126,7 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
       const below = spaces.filter(({ space }) => SPACES.indexOf(space) >= SPACES.indexOf(own))
       return findAmong(below, shelf, { refs, itemTypes: TOOL_IN_THE_WIDE_SENSE })
     },
-    broken: (ref, itemType, source) =>
-      findBroken(
-        spaces.filter(({ space }) => source === undefined || space === source),
-        ref,
-        itemType,
-      ),
+    broken: (ref, itemType, source) => findBroken(spaces, ref, itemType, source),
     versions: async (name) => (await shelf.store.registry.versions(name)).map(({ version }) => version),
     prefetch: (names) => prefetch(shelf, names),
     // A space that was never looked at would seem empty, and the index would be emptied with it.
@@ -151,9 +144,11 @@ async function findBroken(
   spaces: readonly FileSpace[],
   ref: ItemRef,
   itemType: ItemType,
+  source?: SpaceName,
 ): Promise<Broken | null> {
+  const among = spaces.filter(({ space }) => source === undefined || space === source)
   for (const named of spellings(ref, itemType)) {
-    for (const space of spaces) {
+    for (const space of among) {
       const path = space.pathOf(named, itemType)
       const [fault] = path === null ? [] : (await space.read([path])).faults
       if (fault !== undefined) return { path: fault.path, reason: fault.reason, space: space.space }
