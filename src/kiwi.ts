@@ -14,6 +14,7 @@ import type { Log } from './shared/log.ts'
 import { createLog } from './shared/log.ts'
 import { textOf } from './shared/template.ts'
 import { openPackageTable } from './spaces/imports.ts'
+import type { Item } from './spaces/item.ts'
 import type { Spaces } from './spaces/spaces.ts'
 import { openSpaces } from './spaces/spaces.ts'
 import { openSqliteStore } from './store/sqlite/open.ts'
@@ -65,7 +66,6 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
   try {
     const { userSpace } = config
     const watchLog = config.watch ? log : undefined
-    const spaces = await openSpaces({ store, clock, userSpace, builtinFolder: BUILTIN, watchLog, known })
     const kernel = openKernel({
       config,
       store,
@@ -75,6 +75,9 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
       builtinFolder: BUILTIN,
       known,
     })
+    const isVouched = (server: Item): Promise<boolean> => kernel.isVouched(server)
+    const at = { userSpace, builtinFolder: BUILTIN }
+    const spaces = await openSpaces({ ...at, store, clock, watchLog, isVouched, known })
     await kernel.preload(spaces.at(null))
     await kernel.settle()
     return {

@@ -1,3 +1,4 @@
+import { NotListed } from '../upstream/connection.ts'
 import type { RawListing } from '../upstream/list-tools.ts'
 import { listTools } from '../upstream/list-tools.ts'
 import { asItCame } from '../upstream/read-message.ts'
@@ -85,19 +86,37 @@ async function speak(
   const isRepeatable = request.method !== 'tools/call' || draft.plan.isRepeatable
   // Who listens does so until they have heard enough.
   const timeoutMs = request.method === 'subscriptions/listen' ? Infinity : effect.timeoutMs
-  const { signal, session: caller } = watch
+  const { signal, session: caller, relist } = watch
   const headers = headersFor(draft, request)
-  return cleanly(draft, effect, means, () =>
-    means.upstreams.request(upstreamOf(effect, means, watch), {
-      ...request,
-      headers,
-      timeoutMs,
-      isRepeatable,
-      signal,
-      caller,
-    }),
+  const isListedOnly = relist !== undefined && request.method === 'tools/call'
+  const send = (): Promise<JsonObject> =>
+    cleanly(draft, effect, means, () =>
+      means.upstreams.request(upstreamOf(effect, means, watch), {
+        ...request,
+        headers,
+        timeoutMs,
+        isRepeatable,
+        isListedOnly,
+        signal,
+        caller,
+      }),
+    )
+  for (let tries = 0; tries < MOST_LISTINGS; tries++) {
+    try {
+      return await send()
+    } catch (error) {
+      if (!(error instanceof NotListed)) throw error
+      await relist?.()
+    }
+  }
+  throw new KiwiError(
+    'UPSTREAM_UNAVAILABLE',
+    `Cannot call a tool of "${effect.served.item.id}": it was lost each time after it had said what it has`,
   )
 }
+
+/** Connections to one server that may be lost between its listing and a call. */
+const MOST_LISTINGS = 3
 
 /** What the server of a draft says of itself, and the key its notices carry. */
 export async function describeUpstream(draft: Draft, means: PerformMeans, watch: Watch): Promise<JsonObject> {
@@ -127,14 +146,22 @@ function headersFor({ plan }: Draft, { method, params }: RelayedRequest): Readon
   return parameterHeaders(item.id, item.manifest.input_schema, given)
 }
 
+/** What a server has, and how to note that it is known: from then on its tools are called over this connection. */
+export type HeardListing = RawListing & { readonly noteKept: () => void }
+
 /** Asks the server of a draft what it has. */
-export async function listUpstream(draft: Draft, means: PerformMeans, watch: Watch): Promise<RawListing> {
+export async function listUpstream(draft: Draft, means: PerformMeans, watch: Watch): Promise<HeardListing> {
   const effect = upstreamIn(draft)
   const { timeoutMs } = effect
   const terms = { timeoutMs, signal: watch.signal }
-  return cleanly(draft, effect, means, () =>
-    listTools(means.upstreams, upstreamOf(effect, means, watch), terms),
-  )
+  const upstream = upstreamOf(effect, means, watch)
+  let noteKept: (() => void) | null = null
+  const listing = await cleanly(draft, effect, means, async () => {
+    await means.upstreams.describe(upstream, watch.signal)
+    noteKept = means.upstreams.listing(upstream.key)
+    return listTools(means.upstreams, upstream, terms)
+  })
+  return { ...listing, noteKept: () => noteKept?.() }
 }
 
 /** Upstreams whose last words are kept. */
@@ -149,7 +176,6 @@ function upstreamOf(draft: UpstreamDraft, means: PerformMeans, watch: Watch): Up
   const { key, identity, startupMs, keepAliveMs, served, isOlder } = draft
   means.listChanges.note(key, identity)
   const open = async (): Promise<Wire> => {
-    if (served.trust.launch !== null) await means.keepLaunch(served.trust.launch)
     const wire = await openWire(draft, means, watch)
     means.said.delete(key)
     means.said.set(key, () => wire.said())

@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import type { SandboxHost } from '../primitives/subprocess/confinement.ts'
-import type { RawListing } from '../upstream/list-tools.ts'
 import type { UpstreamNotice } from '../upstream/upstream.ts'
 import type { Config } from '../config/config.ts'
 import { childEnvironment } from '../config/environment.ts'
@@ -14,7 +13,7 @@ import { openOwnKey } from '../spaces/signing-key.ts'
 import type { Store } from '../store/store.ts'
 import type { OwnPlaces } from './confine.ts'
 import type { Secrets } from '../store/vault/secrets.ts'
-import type { RelayedRequest } from './call-upstream.ts'
+import type { HeardListing, RelayedRequest } from './call-upstream.ts'
 import { describeUpstream, listUpstream, notifyUpstream, relay } from './call-upstream.ts'
 import type { ChainLogins } from './chain-logins.ts'
 import { chainLogins } from './chain-logins.ts'
@@ -69,7 +68,7 @@ export interface Chain {
   /** Makes it. */
   perform(draft: Draft, watch?: Watch): Promise<Performed>
   /** Asks the server of a draft what it has, nothing of it checked yet. */
-  list(draft: Draft, watch?: Watch): Promise<RawListing>
+  list(draft: Draft, watch?: Watch): Promise<HeardListing>
   /** What the server of a draft says of itself, with the key that its notices carry. */
   describe(draft: Draft, watch?: Watch): Promise<JsonObject>
   /** Closes the connection that notices with this key came from: nobody will use it again. */

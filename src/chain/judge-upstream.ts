@@ -5,8 +5,10 @@ import { canonicalJson } from '../shared/json.ts'
 import { realPathOf } from '../spaces/disk.ts'
 import { REASONS } from '../spaces/definitions/shown-definition.ts'
 import type { Item } from '../spaces/item.ts'
+import { catalogKey } from '../spaces/launch-identity.ts'
+import { isOwnSpace } from '../spaces/trusted-project.ts'
 import type { CatalogTool, QuarantineReason } from '../store/catalog.ts'
-import type { Launch, Store } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 import type { LinkTrust } from './trust.ts'
 
 /** Which tool of which upstream a chain leads to; no tool for the upstream itself. */
@@ -15,42 +17,61 @@ export interface JudgedUpstream {
   readonly toolName: string | null
 }
 
-interface Standing {
-  readonly refusal: KiwiError | null
-  /** How its server is started, where that is to be kept once it is. */
-  readonly launch: Pick<Launch, 'project' | 'server' | 'identity'> | null
+/** A chain that leads to a tool of an upstream, or to the upstream itself. */
+interface Led {
+  readonly leaf: Item
+  readonly server: LinkTrust
+  readonly toolName: string | null
+  /** What the definitions of the upstream are kept under. */
+  readonly key: string
 }
 
-const NOTHING: Standing = { refusal: null, launch: null }
+interface Around {
+  readonly projectPath: string | null
+  readonly userSpace: string
+  readonly store: Pick<Store, 'trust' | 'catalog'>
+}
 
-/** What stands against a tool of an upstream beside its own files: another command than was trusted, a definition that nobody let pass. */
+interface Standing {
+  readonly refusal: KiwiError | null
+  /** What the definitions of the upstream are kept under; null where a chain leads to none. */
+  readonly listedUnder: string | null
+}
+
+/**
+ * What stands against a tool of an upstream beside its own files: a server of the project that is not as a person has
+ * trusted it, a definition that nobody let pass, a tool that the server does not list.
+ */
 export async function judgeUpstream(
   links: readonly LinkTrust[],
-  { identity, toolName }: JudgedUpstream,
-  projectPath: string | null,
-  { trust, catalog }: Pick<Store, 'trust' | 'catalog'>,
+  upstream: JudgedUpstream | undefined,
+  around: Around,
 ): Promise<Standing> {
   const [leaf] = links
   const server = links.find(({ item }) => item.manifest.tool_type === 'mcp_server')
-  if (leaf === undefined || server === undefined) return NOTHING
-  // What is shipped says itself what its tools are.
-  if (leaf.item.space === 'builtin' && leaf !== server) return NOTHING
-  const project = isBound(server) && projectPath !== null ? realPathOf(projectPath) : null
-  const kept = project === null ? null : await trust.launch(project, server.item.id)
-  if (kept !== null && kept !== identity)
-    return { refusal: changedLaunch(leaf.item, server.item), launch: null }
-  const launch = project === null || kept !== null ? null : { project, server: server.item.id, identity }
-  if (toolName === null) return { refusal: null, launch }
-  const tool = await catalog.tool(identity, toolName)
-  const reason = reasonAgainst(tool, isVouchedServer(server))
-  return {
-    refusal: reason === null ? null : quarantined(leaf.item, server.item, tool, { reason, toolName }),
-    launch,
-  }
+  if (upstream === undefined || leaf === undefined || server === undefined)
+    return { refusal: null, listedUnder: null }
+  const key = catalogKey(upstream.identity, isVouchedServer(server))
+  const led = { leaf: leaf.item, server, toolName: upstream.toolName, key }
+  return { refusal: await refusalOf(led, around), listedUnder: key }
+}
+
+async function refusalOf(led: Led, { projectPath, userSpace, store }: Around): Promise<KiwiError | null> {
+  const { leaf, server, toolName, key } = led
+  const { space, manifest, id, contentHash } = server.item
+  // What is shipped says itself what its tools are; what is switched off is not started, which is said where that is tried.
+  if (space === 'builtin' || manifest.enabled === false) return null
+  // At home a person works in their own space.
+  const isProjects = isBound(server) && projectPath !== null && !isOwnSpace(projectPath, userSpace)
+  const project = isProjects ? realPathOf(projectPath) : null
+  const kept = project === null ? null : await store.trust.launch(project, id)
+  if (project !== null && kept?.identity !== contentHash) return otherLaunch(leaf, server.item, kept !== null)
+  if (toolName === null) return null
+  return againstTool(await store.catalog.tool(key, toolName), { ...led, toolName })
 }
 
 /** Whether a person, or a publisher they accept, stands behind a server: what an agent made, or nobody signed in the registry, is nobody's word. */
-export function isVouchedServer({ item, signature }: LinkTrust): boolean {
+export function isVouchedServer({ item, signature }: Pick<LinkTrust, 'item' | 'signature'>): boolean {
   if (signature === null || signature.state === 'signed') return signature?.by !== 'agent'
   return item.space === 'project' || item.space === 'user'
 }
@@ -60,11 +81,19 @@ function isBound({ item, signature }: LinkTrust): boolean {
   return item.space === 'project' && signature?.state !== 'signed'
 }
 
-function reasonAgainst(tool: CatalogTool | null, isVouched: boolean): QuarantineReason | null {
-  if (tool === null) return isVouched ? null : 'unvouched'
-  if (tool.state === 'quarantined') return tool.reason ?? 'new'
+function againstTool(
+  tool: CatalogTool | null,
+  { leaf, server, toolName }: Led & { readonly toolName: string },
+): KiwiError | null {
+  const refuse = (reason: QuarantineReason): KiwiError =>
+    quarantined(leaf, server.item, tool, { reason, toolName })
+  if (tool === null)
+    return isVouchedServer(server) ? unlisted(leaf, server.item, toolName) : refuse('unvouched')
+  if (tool.state === 'quarantined') return refuse(tool.reason ?? 'new')
+  if (tool.state === 'unusable') return unusable(leaf, server.item, tool)
   // One that was never let pass is not let pass by no longer being listed.
-  return tool.approved === null && tool.state !== 'unusable' ? 'new' : null
+  if (tool.approved === null) return refuse('new')
+  return tool.state === 'missing' ? unlisted(leaf, server.item, toolName) : null
 }
 
 function quarantined(
@@ -93,14 +122,38 @@ function changedFields({ raw, approved }: CatalogTool): string | null {
   return changed.length > 0 && changed.every((field) => FIELDS.includes(field)) ? changed.join(' and ') : null
 }
 
-function changedLaunch(leaf: Item, server: Item): KiwiError {
-  const command = `kiwi trust ${serverName(server.id)}`
+/** What a server does not list nobody has looked at, whatever a file says of it. */
+function unlisted({ id }: Item, server: Item, toolName: string): KiwiError {
+  const name = serverName(server.id)
   return new KiwiError(
-    'UNTRUSTED',
-    `Cannot run "${leaf.id}": "${server.id}" is started or reached in another way than when it was trusted`,
+    'NOT_FOUND',
+    `Cannot call "${id}": the server "${name}" does not list the tool "${toolName}"`,
     {
-      hint: `Ask the person to look at what it starts now: ${command}`,
-      details: { reason: 'launch', server: server.id, path: server.path, command },
+      hint: `Look at what it has: load ${name}, of item_type mcp`,
+      fix: { call: 'load', arguments: { item_type: 'mcp', item_id: server.id } },
+      details: { reason: 'unlisted', server: server.id, tool: toolName },
     },
   )
+}
+
+function unusable({ id }: Item, server: Item, { name, findings }: CatalogTool): KiwiError {
+  return new KiwiError(
+    'QUARANTINED',
+    `Cannot call "${id}": its definition cannot be used: ${findings.join('; ')}`,
+    {
+      hint: `The server has to define "${name}" once, and in a way that can be read`,
+      details: { reason: 'unusable', server: server.id, tool: name },
+    },
+  )
+}
+
+function otherLaunch(leaf: Item, server: Item, isKnown: boolean): KiwiError {
+  const command = `kiwi trust ${serverName(server.id)}`
+  const why = isKnown
+    ? 'is not configured as it was when it was trusted'
+    : 'came to the project after it was trusted, and nobody has looked at it'
+  return new KiwiError('UNTRUSTED', `Cannot run "${leaf.id}": "${server.id}" ${why}`, {
+    hint: `Ask the person to look at what it starts or reaches now: ${command}`,
+    details: { reason: 'launch', server: server.id, path: server.path, command },
+  })
 }

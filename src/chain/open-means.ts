@@ -32,10 +32,6 @@ export function openMeans({ config, clock, store, secrets }: Given): PerformMean
     oauth: openOauth({ logins: secrets.logins, httpClient, clock }),
     workFolders: openWorkFolders(config.cache, clock),
     environments: openEnvironments({ subprocess, clock }),
-    keepLaunch(launch) {
-      const kept_at = new Date(clock.now()).toISOString()
-      return store.trust.keepLaunch({ ...launch, kept_at, kept_by: 'its first start' })
-    },
     listChanges: openListChanges(upstreams, store),
     said: new Map(),
   }

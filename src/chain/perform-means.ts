@@ -2,7 +2,6 @@ import type { HttpClient } from '../primitives/http/http-client.ts'
 import type { Subprocess } from '../primitives/subprocess/subprocess.ts'
 import type { Oauth } from '../upstream/oauth/oauth.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
-import type { Launch } from '../store/store.ts'
 import type { Environments } from './environments.ts'
 import type { HttpClients } from './http-clients.ts'
 import type { ListChanges } from './list-changes.ts'
@@ -18,8 +17,6 @@ export interface PerformMeans {
   readonly oauth: Oauth
   readonly workFolders: WorkFolders
   readonly environments: Environments
-  /** Keeps how a server of a project was first started. */
-  readonly keepLaunch: (launch: Pick<Launch, 'project' | 'server' | 'identity'>) => Promise<void>
   readonly listChanges: ListChanges
   /** By key, what the last wire of an upstream wrote beside its messages. */
   readonly said: Map<string, () => string>

@@ -232,6 +232,7 @@ describe('P2: what kept a program from starting has a code of its own', () => {
       upstreams: {
         request: unused,
         describe: unused,
+        listing: unused,
         notify: unused,
         onNotice: unused,
         release: unused,
@@ -250,7 +251,6 @@ describe('P2: what kept a program from starting has a code of its own', () => {
       workFolders: { place: unused, prepare: async () => '/nowhere', close: unused },
       environments: { prepare: unused, close: unused },
       httpClients: { of: unused, close: unused },
-      keepLaunch: unused,
     }
     await expect(perform(await temp.draft('never'), means)).rejects.toMatchObject({
       code,

@@ -70,9 +70,13 @@ export function openResolver(schemas: Schemas, { judge }: Pick<Judge, 'judge'>):
     const { odd, ...content } = await compile(items)
     const { effect } = content
     const trust = await judge(items, lookup.projectPath, effect.kind === 'mcp' ? effect : undefined)
+    const judged =
+      effect.kind === 'mcp' && trust.listedUnder !== null
+        ? { ...effect, identity: trust.listedUnder }
+        : effect
     // What a server lists says it of itself.
     const warnings = item.space === 'mcp' ? item.warnings : [...item.warnings, ...odd]
-    return Object.freeze({ ...content, item, items, links, chain, trust, warnings })
+    return Object.freeze({ ...content, effect: judged, item, items, links, chain, trust, warnings })
   }
 
   const make = async (ref: ItemRef, lookup: Lookup, itemType: ItemType): Promise<Plan> => {

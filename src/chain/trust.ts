@@ -2,9 +2,9 @@ import type { Clock } from '../shared/clock.ts'
 import type { KiwiError } from '../shared/errors.ts'
 import type { Item } from '../spaces/item.ts'
 import { isTrustedProject } from '../spaces/trusted-project.ts'
-import type { Launch, Store } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 import type { JudgedUpstream } from './judge-upstream.ts'
-import { judgeUpstream } from './judge-upstream.ts'
+import { isVouchedServer, judgeUpstream } from './judge-upstream.ts'
 import type { Refuse } from './trust-refusals.ts'
 import { refusalOf, untrustedProject } from './trust-refusals.ts'
 import type { Verified, Verify } from './verify.ts'
@@ -36,8 +36,8 @@ export interface Trust {
   readonly warnings: readonly string[]
   /** Whether what the project brings beside its items, such as a library, may run with them. */
   readonly isProjectTrusted: boolean
-  /** How a server of the project is started, where that is to be kept once it is. */
-  readonly launch: Pick<Launch, 'project' | 'server' | 'identity'> | null
+  /** What the definitions of its upstream are kept under; null where there is none. */
+  readonly listedUnder: string | null
 }
 
 export interface Judge {
@@ -45,6 +45,8 @@ export interface Judge {
   judge(items: readonly Item[], projectPath: string | null, upstream?: JudgedUpstream): Promise<Trust>
   /** Whether a person lets the items of this project run. */
   isTrusted(projectPath: string): Promise<boolean>
+  /** Whether a person, or a publisher they accept, stands behind a server. */
+  isVouched(server: Item): Promise<boolean>
 }
 
 interface JudgeMeans {
@@ -59,6 +61,11 @@ export function openJudge({ verify, store, clock, userSpace }: JudgeMeans): Judg
     isTrustedProject(projectPath, userSpace, () => store.trust.projects())
   return {
     isTrusted,
+    async isVouched(item) {
+      const { executor } = item.manifest
+      if (item.space === 'builtin' || isPersonsEntry(item)) return true
+      return isVouchedServer({ item, signature: await verify(item, executor === null ? [] : [executor]) })
+    },
     async judge(items, projectPath, upstream) {
       const [leaf] = items
       if (leaf === undefined) throw new TypeError('a chain without links was to be judged')
@@ -67,9 +74,7 @@ export function openJudge({ verify, store, clock, userSpace }: JudgeMeans): Judg
       const now = clock.now()
       const judgeLink = async (item: Item, executors: readonly Item[]): Promise<LinkTrust> => {
         if (item.space === 'builtin') return { item, level: 4, signature: null, refuse: null }
-        // Only a person writes this file, and no tool does.
-        if (item.form === 'entry' && item.space === 'user')
-          return { item, level: 3, signature: null, refuse: null }
+        if (isPersonsEntry(item)) return { item, level: 3, signature: null, refuse: null }
         const [server, ...below] = executors
         // What a server lists is worth what the server is, which says itself what stands against it.
         if (item.space === 'mcp' && server !== undefined) {
@@ -89,15 +94,13 @@ export function openJudge({ verify, store, clock, userSpace }: JudgeMeans): Judg
       }
       const links = await Promise.all(items.map((item, at) => judgeLink(item, items.slice(at + 1))))
       const refusal = links.find(({ refuse }) => refuse !== null)?.refuse?.('run') ?? null
-      const standing =
-        refusal !== null || upstream === undefined
-          ? { refusal, launch: null }
-          : await judgeUpstream(links, upstream, projectPath, store)
+      const standing = await judgeUpstream(links, upstream, { projectPath, userSpace, store })
       const noted = links.find(({ signature }) => signature?.state === 'unsigned')
       return {
         level: links.reduce<Level>((lowest, link) => (link.level < lowest ? link.level : lowest), 4),
         links,
-        ...standing,
+        refusal: refusal ?? standing.refusal,
+        listedUnder: standing.listedUnder,
         unsigned:
           links.find(({ signature }) => signature !== null && signature.state !== 'signed')?.item ?? null,
         warnings: noted === undefined ? [] : [`"${noted.item.id}" is not signed: runs with the least trust`],
@@ -105,6 +108,11 @@ export function openJudge({ verify, store, clock, userSpace }: JudgeMeans): Judg
       }
     },
   }
+}
+
+/** Only a person writes this file, and no tool does. */
+function isPersonsEntry({ form, space }: Item): boolean {
+  return form === 'entry' && space === 'user'
 }
 
 /** What an agent had signed shows who made it and that it is whole; it is no person's word. */

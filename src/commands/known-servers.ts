@@ -6,7 +6,6 @@ import { serverName } from '../shared/groups.ts'
 import { parseItemRef } from '../shared/ids.ts'
 import { textOf } from '../shared/template.ts'
 import type { Item } from '../spaces/item.ts'
-import { launchIdentity } from '../spaces/launch-identity.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Session } from './with-kiwi.ts'
 
@@ -79,9 +78,9 @@ async function knownServer(item: Item, lookup: Lookup, session: Session): Promis
   const name = serverName(id)
   const { config, executor } = manifest
   const enabled = manifest.enabled !== false
-  const key = launchIdentity(item)
-  const listing = await lookup.listing(key)
-  const tools = listing === null ? [] : await kiwi.store.listed(key)
+  const key = (await lookup.serverOf(item).catch(() => null))?.key ?? null
+  const listing = key === null ? null : await lookup.listing(key)
+  const tools = key === null || listing === null ? [] : await kiwi.store.listed(key)
   const { command, args = [], url } = config
   const { problem, warnings } = enabled ? await standingOf(name, session) : FINE
   return {

@@ -1,6 +1,8 @@
 import { join } from 'node:path'
 import type { Kiwi } from '../kiwi.ts'
 import { KiwiError } from '../shared/errors.ts'
+import { isJsonObject } from '../shared/json.ts'
+import { textOf } from '../shared/template.ts'
 import { itemTypeOf } from '../shared/tool-type.ts'
 import { statOf } from '../spaces/disk.ts'
 import { folderFiles } from '../spaces/folder-files.ts'
@@ -14,6 +16,8 @@ interface Brought {
   /** Items, libraries, and files that cannot be read. */
   readonly count: number
   readonly byType: ReadonlyMap<string, number>
+  /** How each of its servers is started or reached, whole. */
+  readonly servers: readonly string[]
   /** All that nobody known has signed, and files that cannot be read. */
   readonly doubtful: readonly string[]
 }
@@ -28,6 +32,7 @@ export async function projectItems({ spaces, chainOf }: Kiwi, project: string): 
   const libraries = librariesOf(project)
   const byType = new Map<string, number>()
   const doubtful: string[] = []
+  const servers = items.flatMap((item) => (item.manifest.tool_type === 'mcp_server' ? [startOf(item)] : []))
   for (const item of items) {
     const itemType = itemTypeOf(item.manifest.tool_type)
     byType.set(itemType, (byType.get(itemType) ?? 0) + 1)
@@ -36,7 +41,19 @@ export async function projectItems({ spaces, chainOf }: Kiwi, project: string): 
   }
   if (libraries.length > 0) byType.set('library', libraries.length)
   doubtful.push(...libraries, ...faults.map(({ path }) => `${path} (unreadable)`))
-  return { count: items.length + libraries.length + faults.length, byType, doubtful }
+  return { count: items.length + libraries.length + faults.length, byType, servers, doubtful }
+}
+
+/** Every word of it: trusting the project lets it start as it is now. */
+function startOf({ id, manifest: { config } }: Item): string {
+  const { command, args, url, url_template } = config
+  const words = [command ?? url ?? url_template ?? '', ...(Array.isArray(args) ? args : [])]
+  const names = Object.entries(config).flatMap(([key, value]) =>
+    (key === 'env' || key === 'headers') && isJsonObject(value)
+      ? Object.entries(value).map(([name, inner]) => `${key} ${name}=${textOf(inner)}`)
+      : [],
+  )
+  return [`${id}: ${words.map((word) => textOf(word)).join(' ')}`, ...names].join(', ')
 }
 
 /** A line without a key can be written by anybody. */
@@ -66,9 +83,10 @@ function librariesOf(project: string): readonly string[] {
   })
 }
 
-export function showProjectItems({ count, byType, doubtful }: Brought, terminal: Terminal): void {
+export function showProjectItems({ count, byType, servers, doubtful }: Brought, terminal: Terminal): void {
   const types = [...byType].map(([type, number]) => `${number} ${type}`).join(', ')
   terminal.note(count === 0 ? 'It brings no items yet.' : `It brings ${types}.`)
+  for (const server of servers) terminal.note(`  server ${printable(server)}`)
   for (const name of doubtful.slice(0, MOST_NAMED)) terminal.note(`  ${printable(name)}`)
   if (doubtful.length > MOST_NAMED) terminal.note(`  and ${doubtful.length - MOST_NAMED} more`)
 }

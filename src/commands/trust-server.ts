@@ -41,6 +41,9 @@ const Preview = z.looseObject({
   path: z.string().nullable(),
   identity: z.string(),
   launch: z.record(z.string(), z.json()),
+  changed: z.array(z.string()),
+  gone: z.array(z.string()),
+  findings: z.array(z.string()),
   is_launch_new: z.boolean(),
   tools: z.array(
     z.looseObject({
@@ -81,20 +84,29 @@ async function isConfirmed(name: string, preview: Preview): Promise<boolean> {
 
 /** Every word and every character: whoever says yes has seen what they say yes to. */
 function show(
-  { server, space, path, launch, is_launch_new: isNew, tools }: Preview,
+  { server, space, path, launch, changed, gone, findings: found, is_launch_new: isNew, tools }: Preview,
   terminal: Terminal,
 ): void {
   terminal.note(printable(`${server}, in the space ${space}${path === null ? '' : `, ${path}`}`))
-  if (isNew) terminal.note('It is started or reached in another way than when it was trusted:')
+  if (isNew) terminal.note(newness(changed, gone))
   for (const [key, value] of Object.entries(launch)) {
     const words = Array.isArray(value) ? value : value === null ? [] : [value]
-    if (words.length > 0) terminal.note(`  ${key}: ${words.map(shownWord).join(' ')}`)
+    const mark = changed.includes(key) ? ' (changed)' : ''
+    if (words.length > 0) terminal.note(`  ${printable(key)}${mark}: ${words.map(shownWord).join(' ')}`)
   }
+  for (const finding of found) terminal.note(`  found: ${visibleLine(finding)}`)
   for (const { name, reason, findings, diff } of tools) {
     terminal.note(`\n${printable(name)} (${reason ?? 'quarantined'})`)
     for (const finding of findings) terminal.note(`  found: ${visibleLine(finding)}`)
     terminal.note(printableText(diff))
   }
+}
+
+/** What is different from when it was trusted. */
+function newness(changed: readonly string[], gone: readonly string[]): string {
+  if (changed.length === 0 && gone.length === 0) return 'Nobody has trusted it yet:'
+  const lost = gone.length === 0 ? '' : `; gone: ${gone.map(printable).join(', ')}`
+  return `It is not as it was trusted: ${changed.map(printable).join(', ')}${lost}`
 }
 
 /** One that could be taken for two stands in quotes. */

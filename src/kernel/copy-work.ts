@@ -9,6 +9,7 @@ import { removeItem, targetOf, writeItem } from '../spaces/write.ts'
 import { writtenOf } from '../spaces/written-item.ts'
 import { assertName } from './assert-name.ts'
 import { assertOwnFile } from './assert-own-file.ts'
+import { assertUnshadowed } from './assert-unshadowed.ts'
 import type { Ticket, Wish, Work } from './call.ts'
 import { itemWrites } from './item-writes.ts'
 import type { Means } from './means.ts'
@@ -32,6 +33,7 @@ export async function copyWork(
     await mayVouch(item, { verb: 'copy', by: ticket.caller.kind, lookup, means })
   }
   lookup.freshen(true)
+  await assertUnshadowed('copy', item, destination, { ticket, lookup, means })
   const standing = (): Promise<Item | null> =>
     lookup.standing(item.id, itemTypeOf(item.manifest.tool_type), destination)
   const there = await standing()

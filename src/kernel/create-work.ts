@@ -8,6 +8,7 @@ import type { Lookup } from '../spaces/lookup.ts'
 import { readyCall, requiredOf } from '../spaces/ready-call.ts'
 import { targetOf } from '../spaces/write.ts'
 import type { WrittenItem } from '../spaces/written-item.ts'
+import { assertUnshadowed } from './assert-unshadowed.ts'
 import type { Authored } from './author.ts'
 import { author } from './author.ts'
 import type { Location, Ticket, Wish, Work } from './call.ts'
@@ -51,6 +52,7 @@ export async function createWork(
   const { manifest } = item
   assertMeant(item, given.id, given.itemType)
   await assertFree(item, location, lookup, means)
+  await assertUnshadowed('create', item, location, { ticket, lookup, means })
   await assertUnpublished('create', item, means.store.registry)
   const rules = await ruleCheck(plan, { action: 'create', ticket, lookup, means })
   const write = location === 'registry' ? null : newPlace(item, authored.written, { location, lookup, means })

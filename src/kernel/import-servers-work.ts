@@ -13,6 +13,7 @@ import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { readServers } from '../spaces/read-servers.ts'
 import type { ServerEntry } from '../spaces/server-entry.ts'
+import { serverId } from '../spaces/server-entry.ts'
 import { serverItem } from '../spaces/server-item.ts'
 import { SHORTEST_SECRET } from '../shared/redact.ts'
 import { assertPerson } from './assert-person.ts'
@@ -23,6 +24,7 @@ import type { ServerNeeds } from './server-secrets.ts'
 import { liftEntry, nextCommands, settleServer } from './server-secrets.ts'
 import type { ServersText } from './servers-file.ts'
 import { SERVERS_PATH, openServersFile, rootOf } from './servers-file.ts'
+import { trustLaunches } from './trust-launches.ts'
 
 type Line = Batch['servers'][number]
 
@@ -92,6 +94,8 @@ export async function importServersWork(
         const own = [...(secrets.get(name)?.keys() ?? [])]
         needs.set(name, await settleServer(name, own, lookup, { ticket, means }))
       }
+      if (to === 'project')
+        await trustLaunches(lookup, ticket.caller, means, new Set([...added.keys()].map(serverId)))
       const servers = lines.map((line) => {
         const need = line.state === 'imported' ? needs.get(line.name) : undefined
         return need === undefined ? line : { ...line, unset: need.unset, next: nextCommands(line.name, need) }

@@ -17,6 +17,7 @@ import type { Ticket, Wish, Work } from './call.ts'
 import type { Place } from './carry-out-import.ts'
 import { carryOut } from './carry-out-import.ts'
 import type { Means } from './means.ts'
+import { trustLaunches } from './trust-launches.ts'
 
 /** Items of an older or other folder to be taken over. Everything is read before the first byte is written. */
 export async function importWork(
@@ -60,6 +61,10 @@ export async function importWork(
     async perform(watch) {
       const done = await carryOut(planned, steps, { place, means, signal: watch?.signal })
       lookup.freshen(true)
+      if (to === 'project') {
+        const written = done.items.filter(isWritten).map(({ id }) => id)
+        await trustLaunches(lookup, ticket.caller, means, new Set(written))
+      }
       return { data: { ...done }, warnings: [] }
     },
   }

@@ -73,6 +73,8 @@ export interface Kernel {
   projectOf(folder: string | null): string | null
   /** The links an item would run through, how far each is trusted, and the hash a grant for it is bound to. */
   chainOf(item: Item, lookup: Lookup): Promise<ShownChain>
+  /** Whether a person, or a publisher they accept, stands behind a server. */
+  isVouched(server: Item): Promise<boolean>
   /** Begins a run: calls that name it are judged by its layers too. */
   openRun(order: RunOrder): Promise<Begun>
   /** Ends it, with all that were begun in it. */
@@ -184,6 +186,7 @@ export function openKernel(given: KernelMeans): Kernel {
       boundListings(listings, { ticket, lookup: workplace.lookup, means: await bind(ticket, workplace) }),
     projectOf: (folder) => workplaces.projectOf(folder),
     chainOf: (item, lookup) => shownChain(chain, item, lookup),
+    isVouched: (server) => chain.judge.isVouched(server),
     openRun: (order) => runs.open(order),
     closeRun: (runId) => runs.close(runId),
     itemJudge: async (projectPath) => itemJudge(await policyOf(projectPath)),

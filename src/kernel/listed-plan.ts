@@ -41,7 +41,7 @@ export async function listedPlan(
     const { warnings } = await listings.list(stale, { ticket, lookup, means })
     return { plan: await resolve(), warnings }
   } catch (error) {
-    if (plan === null) throw error
+    if (plan === null || plan.trust.refusal?.details['reason'] === 'unlisted') throw error
     return { plan, warnings: [`"${stale.name}" could not be listed again: ${messageOf(error)}`] }
   }
 }
@@ -53,7 +53,7 @@ async function unlisted({ name }: ItemRef, lookup: Lookup, { listings }: Means):
   return listings?.isCurrent(server.item, await lookup.listing(server.key)) === true ? null : server
 }
 
-/** The server of a tool, when what it listed is too old. One whose tools are written by hand need not list any. */
+/** The server of a tool, when what it listed is too old, or nobody has asked it yet. */
 async function outdated(
   { effect, items }: Plan,
   lookup: Lookup,
@@ -63,6 +63,6 @@ async function outdated(
   if (effect.kind !== 'mcp' || effect.toolName === null || server === undefined) return null
   if (server.space === 'builtin') return null
   const listing = await lookup.listing(effect.identity)
-  if (listing === null || listings?.isCurrent(server, listing) === true) return null
-  return lookup.serverFor(server.id)
+  if (listings?.isCurrent(server, listing) === true) return null
+  return lookup.serverOf(server)
 }

@@ -12,10 +12,11 @@ import type { Lookup } from '../spaces/lookup.ts'
 import { notFound } from '../spaces/not-found.ts'
 import type { RelayOrder, Ticket, Wish, Work } from './call.ts'
 import { heldPaths } from './held-paths.ts'
-import { othersOf } from './list-work.ts'
+import { othersOf } from './keep-listing.ts'
 import type { Means } from './means.ts'
 import type { Demand } from './policy/rule.ts'
 import { serverName } from '../shared/groups.ts'
+import { relisting } from './relisting.ts'
 import { runDemands } from './run-demands.ts'
 import { runPreview } from './run-preview.ts'
 import { linksOf, trustedPlan } from './run-work.ts'
@@ -56,6 +57,7 @@ export async function relayWork(
   })
   const draft = { ...drafted, redact: redactBoth(drafted.redact, means.secrets.redact) }
   const id = plan.item.id
+  const relisted = relisting(draft, { lookup, means, judge: () => trustedPlan(meant, lookup, means) })
   return {
     item: { id, version: plan.item.manifest.version, space: plan.item.space },
     action: order.method ?? 'describe',
@@ -71,10 +73,13 @@ export async function relayWork(
     redact: draft.redact,
     preview: (isWhole = false) => runPreview(draft, isWhole),
     warnings: [...plan.warnings, ...plan.trust.warnings, ...warnings, ...draft.warnings],
+    found: relisted.found,
     perform: (watch = {}) =>
       screenRun({ toolId: id, projectPath }, means, async () => {
         if (order.method !== 'tools/list')
-          return screened(server, order, { lookup, means }, () => passOn(draft, order, watch, means))
+          return screened(server, order, { lookup, means }, () =>
+            passOn(draft, order, relisted.watching(watch), means),
+          )
         return shownTools(server, policy, { ticket, lookup, means })
       }),
   }

@@ -14,6 +14,7 @@ import { heldPaths } from './held-paths.ts'
 import { listedPlan } from './listed-plan.ts'
 import type { Means } from './means.ts'
 import { rawOffer } from './policy/decide.ts'
+import { relisting } from './relisting.ts'
 import type { Policy } from './policy/policy.ts'
 import type { PathDemands } from './path-demands.ts'
 import { pathDemands } from './path-demands.ts'
@@ -31,11 +32,10 @@ export async function runWork(
   ticket: Ticket,
   means: Means,
 ): Promise<Work> {
-  const { chain, results } = means
   const { plan, spaceRoot, policy, warnings: noted } = await trustedPlan(wish, lookup, means, ticket)
   const { projectPath } = lookup
-  const fit = (data: JsonObject): Promise<JsonObject> => results.fit(ticket.callId, plan.item.id, data)
-  const drafted = await chain.draft(plan, {
+  const fit = (data: JsonObject): Promise<JsonObject> => means.results.fit(ticket.callId, plan.item.id, data)
+  const drafted = await means.chain.draft(plan, {
     callId: ticket.callId,
     principal: ticket.caller.principal,
     session: ticket.caller.session,
@@ -50,6 +50,7 @@ export async function runWork(
   const draft = { ...drafted, redact: redactBoth(drafted.redact, means.secrets.redact) }
   const paths = pathDemands(plan.item.manifest, { parameters: draft.parameters, projectPath })
   const hint = checkpointHint(draft, projectPath)
+  const relisted = relisting(draft, { lookup, means, judge: () => trustedPlan(wish, lookup, means) })
   const undo = undoOf(draft, { projectPath, paths: paths?.demands ?? [], cover: means.undo.cover })
   // What is shipped tells of every command of it that it changes nothing.
   const isReadingLine = draft.effect.kind === 'line' && draft.isReadOnly
@@ -88,13 +89,14 @@ export async function runWork(
       ...rules.warnings,
       ...undoWarnings(undo),
     ],
+    found: relisted.found,
     async perform(watch) {
       const found = await rules.check(watch?.signal)
       try {
         const run = { draft, callId: ticket.callId, projectPath }
         const { data, warnings } = await saveRun(run, means, () =>
           screenRun({ toolId: plan.item.id, projectPath }, means, () =>
-            onPaths(paths, watch, (judged) => chain.perform(draft, judged)),
+            onPaths(paths, watch, (judged) => means.chain.perform(draft, relisted.watching(judged))),
           ),
         )
         return { data: { ...(await fit(data)), ...hint }, warnings: [...found, ...warnings] }
@@ -118,16 +120,22 @@ async function onPaths(
 
 /** What stands against a run may have passed a moment ago: a person has trusted the project, or signed the item. */
 export async function trustedPlan(
-  { ref, itemType }: Pick<Extract<Wish, { kind: 'run' }>, 'ref' | 'itemType'>,
+  {
+    ref,
+    itemType,
+    item,
+  }: Pick<Extract<Wish, { kind: 'run' }>, 'ref' | 'itemType'> & { readonly item?: Item },
   lookup: Lookup,
   means: Means,
   ticket?: Ticket,
 ): Promise<TrustedPlan> {
   const { chain, policyOf } = means
-  const resolve = async (): Promise<Plan> => chain.resolver.current(ref, lookup, itemType)
+  // Which one of that name is meant may be known.
+  const resolve = async (): Promise<Plan> =>
+    item === undefined ? chain.resolver.current(ref, lookup, itemType) : chain.resolver.plan(item, lookup)
   const { plan: kept, warnings } = await listedPlan(ref, resolve, { lookup, means, ticket })
   if (kept.trust.refusal !== null) lookup.freshen(true)
-  const plan = kept.trust.refusal === null ? kept : await chain.resolver.current(ref, lookup, itemType)
+  const plan = kept.trust.refusal === null ? kept : await resolve()
   const { refusal, unsigned } = plan.trust
   if (refusal !== null) throw refusal
   const policy = await policyOf(lookup.projectPath)

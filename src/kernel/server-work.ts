@@ -55,7 +55,7 @@ export async function addServerWork(
       for (const [secret, value] of lifted.secrets) await means.secrets.vault.set(secret, value)
       await write()
       const needs = await settleServer(name, names, lookup, { ticket, means })
-      if (to === 'project') await trustLaunches(lookup, ticket.caller, means, serverId(name))
+      if (to === 'project') await trustLaunches(lookup, ticket.caller, means, new Set([serverId(name)]))
       const { projectPath } = lookup
       const isTrusted =
         to === 'user' || projectPath === null || (await means.chain.judge.isTrusted(projectPath))

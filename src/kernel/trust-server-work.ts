@@ -1,16 +1,17 @@
 import { KiwiError } from '../shared/errors.ts'
-import type { JsonObject, JsonValue } from '../shared/json.ts'
-import { isJsonObject } from '../shared/json.ts'
+import type { JsonObject } from '../shared/json.ts'
 import { keepAll } from '../shared/redact.ts'
 import { definitionDiff } from '../spaces/definitions/definition-changes.ts'
+import { realPathOf } from '../spaces/disk.ts'
 import type { Item } from '../spaces/item.ts'
+import { launchChanges, launchKeys } from '../spaces/launch-parts.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Server } from '../spaces/listed.ts'
 import type { CatalogTool } from '../store/catalog.ts'
 import { assertPerson } from './assert-person.ts'
 import type { Ticket, Wish, Work } from './call.ts'
 import type { Means } from './means.ts'
-import { trustLaunches } from './trust-launches.ts'
+import { launchFindings, trustLaunches } from './trust-launches.ts'
 
 type TrustServerWish = Extract<Wish, { kind: 'trust_server' }>
 
@@ -32,7 +33,8 @@ export async function trustServerWork(
     ({ name, state }) => state === 'quarantined' && (tool === null || name === tool),
   )
   if (tool !== null && waiting.length === 0) await assertListed(server, tool, store.catalog)
-  assertSeen(wish, key, waiting)
+  assertSeen(wish, item.contentHash, waiting)
+  const launch = await launchOf(item, lookup, means)
   const shown = waiting.map(shownChange)
   return {
     item: { id: item.id, version: item.manifest.version, space: item.space },
@@ -41,23 +43,23 @@ export async function trustServerWork(
     demands: [{ op: 'tool', id: 'kiwi-mcp', action: 'trust' }],
     isRepeatable: false,
     isReadOnly: false,
-    parameters: { server: item.id, identity: key, tools: shown },
+    parameters: { server: item.id, identity: item.contentHash, changed: launch.changed, tools: shown },
     redact: keepAll,
     preview: () => ({
       server: item.id,
       space: item.space,
       path: item.path,
-      identity: key,
-      launch: launchOf(item),
+      identity: item.contentHash,
+      ...launch,
       is_launch_new: isLaunchNew,
       tools: shown,
     }),
     warnings: [],
     async perform() {
-      if (isLaunchNew) await trustLaunches(lookup, ticket.caller, means, item.id)
+      if (isLaunchNew) await trustLaunches(lookup, ticket.caller, means, new Set([item.id]))
       if (waiting.length > 0) await store.catalog.approve(key, waiting)
       lookup.freshen(true)
-      const what = [...(isLaunchNew ? ['how it is started'] : []), ...waiting.map(({ name }) => name)]
+      const what = [...(isLaunchNew ? ['how it is configured'] : []), ...waiting.map(({ name }) => name)]
       return {
         data: {
           output: what.length === 0 ? `Nothing of "${server.name}" waits` : `Trusted: ${what.join(', ')}`,
@@ -102,9 +104,13 @@ async function assertListed(
 }
 
 /** What is let pass is what was looked at: nothing more and nothing else. */
-function assertSeen({ name, seen }: TrustServerWish, key: string, waiting: readonly CatalogTool[]): void {
+function assertSeen(
+  { name, seen }: TrustServerWish,
+  identity: string,
+  waiting: readonly CatalogTool[],
+): void {
   if (seen === null) return
-  const same = seen.identity === key && waiting.length === seen.pins.length
+  const same = seen.identity === identity && waiting.length === seen.pins.length
   if (same && waiting.every(({ pin }) => seen.pins.includes(pin))) return
   throw new KiwiError('CONFLICT', `Cannot trust "${name}": it has changed since it was shown`, {
     hint: 'Run the command again and look at what it is now',
@@ -116,14 +122,25 @@ function shownChange(tool: CatalogTool): JsonObject & { readonly name: string } 
   return { name, pin, reason, findings, diff: definitionDiff(tool) }
 }
 
-/** What is started or reached, whole, with nothing filled in; names of variables and headers without what they hold. */
-function launchOf({ manifest: { config, executor } }: Item): JsonObject {
-  const { transport, command, args = [], env, cwd = null, url, url_template, headers } = config
-  if (executor !== 'http_client')
-    return { transport: 'stdio', command: command ?? null, args, env: namesIn(env), cwd }
-  return { transport: transport ?? 'http', url: url ?? url_template ?? null, headers: namesIn(headers) }
+/** All that is configured of it, whole, with nothing filled in; what of it is not as it was trusted, and what its texts look like. */
+async function launchOf(item: Item, { projectPath }: Lookup, means: Means): Promise<LaunchShown> {
+  const project = projectPath === null ? null : realPathOf(projectPath)
+  const kept =
+    item.space === 'project' && project !== null ? await means.store.trust.launch(project, item.id) : null
+  const { changed, gone } = kept === null ? { changed: [], gone: [] } : launchChanges(item, kept.parts)
+  const isOther = kept !== null && kept.identity !== item.contentHash
+  const isInFiles = isOther && changed.length === 0 && gone.length === 0
+  return {
+    launch: Object.fromEntries(launchKeys(item)),
+    changed: isInFiles ? ['files'] : changed,
+    gone,
+    findings: (await launchFindings(item, means)).map(({ says }) => says),
+  }
 }
 
-function namesIn(value: JsonValue | undefined): readonly string[] {
-  return isJsonObject(value) ? Object.keys(value) : []
+interface LaunchShown extends JsonObject {
+  readonly launch: JsonObject
+  readonly changed: readonly string[]
+  readonly gone: readonly string[]
+  readonly findings: readonly string[]
 }

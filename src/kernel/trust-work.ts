@@ -1,4 +1,5 @@
 import { KiwiError } from '../shared/errors.ts'
+import { serverName } from '../shared/groups.ts'
 import { keepAll } from '../shared/redact.ts'
 import { realPathOf } from '../spaces/disk.ts'
 import type { Lookup } from '../spaces/lookup.ts'
@@ -39,16 +40,20 @@ export async function trustWork(
     preview: () => ({ project: path }),
     warnings: [],
     async perform() {
+      const left: string[] = []
       const trusted_at = new Date(clock.now()).toISOString()
       if (isRevoked) await store.trust.revokeProject(path)
       else {
         await store.trust.trustProject({ path, trusted_at, trusted_by: caller.principal })
-        await trustLaunches(lookup, caller, means)
+        left.push(...(await trustLaunches(lookup, caller, means)))
       }
       lookup.freshen(true)
       return {
         data: { output: `${isRevoked ? 'No longer trusted' : 'Trusted'}: ${path}`, project: path },
-        warnings: [],
+        warnings: left.map(
+          (id) =>
+            `texts of "${id}" speak to the model; it stays untrusted until: kiwi trust ${serverName(id)}`,
+        ),
       }
     },
   }

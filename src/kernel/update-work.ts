@@ -14,6 +14,7 @@ import type { WrittenItem } from '../spaces/written-item.ts'
 import { writtenOf } from '../spaces/written-item.ts'
 import { assertMeant } from './assert-meant.ts'
 import { assertOwnFile } from './assert-own-file.ts'
+import { assertUnshadowed } from './assert-unshadowed.ts'
 import type { Authored } from './author.ts'
 import { author } from './author.ts'
 import type { Location, Ticket, Wish, Work } from './call.ts'
@@ -53,9 +54,10 @@ export async function updateWork(
     means,
   })
   const { item, plan, warnings } = authored
+  const location = fileOrRegistry(before)
+  await assertUnshadowed('update', item, location, { ticket, lookup, means })
   await assertUnpublished('update', item, means.store.registry)
   const rules = await ruleCheck(plan, { action: 'update', ticket, lookup, means })
-  const location = fileOrRegistry(before)
   const write = location === 'registry' ? null : samePlace(standing, authored.written, { lookup, means })
   return {
     item: { id: item.id, version, space: location },

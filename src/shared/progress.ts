@@ -31,6 +31,8 @@ export interface Watch extends Talk {
   readonly seen?: ReadonlyMap<string, string | null>
   /** Each path as the call names it, and as it was judged: what the system calls it, links followed. */
   readonly paths?: ReadonlyMap<string, string>
+  /** Looks again at what an upstream lists, before a tool is called over a connection that was opened after it was listed; fails when the tool may not be called. */
+  readonly relist?: (() => Promise<void>) | undefined
   /** Whether something that a look into a folder finds may be read as well. */
   readonly mayRead?: (path: string) => boolean
 }

@@ -33,6 +33,8 @@ export interface FileSpace {
   isCurrent(item: Item): boolean
   /** One item, or null. AMBIGUOUS_ID when several fit. A file that cannot be read is an error, not an absence. */
   find(ref: ItemRef, itemType: ItemType): Promise<Item | null>
+  /** The server that the list of the space names so, also where a file stands before it. */
+  entry(ref: ItemRef): Promise<Item | null>
   /** The file whose name the id is, whether or not it can be read. */
   pathOf(ref: ItemRef, itemType: ItemType): string | null
   /** The readable ones of these items, and what is wrong with the others. */
@@ -87,9 +89,13 @@ export function openFileSpace(place: Place, clock: Clock): FileSpace {
     return pickItem(ref, itemType, (await byDeclaredId).get(ref.name) ?? [], readings.itemAt)
   }
 
+  const entryOf: FileSpace['entry'] = async ({ name, category }) =>
+    category === null ? servers.find(name) : null
+
   return {
     space,
     root,
+    entry: entryOf,
     get generation() {
       return look.generation + servers.generation
     },
@@ -112,8 +118,8 @@ export function openFileSpace(place: Place, clock: Clock): FileSpace {
         try {
           const found = await findNow(ref, itemType)
           // A file of its own says more than an entry among others.
-          if (found !== null || itemType !== 'mcp' || ref.category !== null) return found
-          return await servers.find(ref.name)
+          if (found !== null || itemType !== 'mcp') return found
+          return await entryOf(ref)
         } catch (error) {
           if (!(error instanceof ChangedMeanwhile) || tries >= MOST_TRIES) throw error
         }

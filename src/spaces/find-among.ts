@@ -27,6 +27,11 @@ export async function findAmong(
 ): Promise<Item | null> {
   const among = source === undefined ? spaces : spaces.filter(({ space }) => space === source)
   for (const itemType of itemTypes) {
+    if (itemType === 'mcp' && source === undefined) {
+      const server = await vouchedFirst(serversOf(spaces, shelf, refs), shelf)
+      if (server !== null) return server
+      continue
+    }
     for (const ref of refs) {
       const inFiles = (): Promise<Item | null> => findInFiles(among, shelf, ref, itemType)
       const inStore = (): Promise<Item | null> => findShelved(shelf, ref)
@@ -38,6 +43,39 @@ export async function findAmong(
     }
   }
   return null
+}
+
+/** What nobody but an agent stands behind never takes the place of what a person configured, wherever it lies. */
+async function vouchedFirst(servers: AsyncIterable<Item>, shelf: Shelf): Promise<Item | null> {
+  let first: Item | null = null
+  for await (const server of servers) {
+    first ??= server
+    // One that is shipped is a proposal until it is switched on.
+    const isOffer = server.space === 'builtin' && server.manifest.enabled === false
+    if (!isOffer && (await shelf.isVouched(server))) return server
+  }
+  return first
+}
+
+/** All that these names stand for, in their order; behind a file also the entry of the same space. */
+async function* serversOf(
+  spaces: readonly FileSpace[],
+  shelf: Shelf,
+  refs: readonly ItemRef[],
+): AsyncGenerator<Item> {
+  for (const ref of refs) {
+    const stored = await findShelved(shelf, ref)
+    const row = stored !== null && isMeant(stored, ref, 'mcp') ? stored : null
+    if (ref.version !== null && row !== null) yield row
+    for (const space of spaces) {
+      const item = await findInFiles([space], shelf, ref, 'mcp')
+      if (item === null) continue
+      yield item
+      const entry = item.form === 'entry' ? null : await space.entry(ref)
+      if (entry !== null) yield entry
+    }
+    if (ref.version === null && row !== null) yield row
+  }
 }
 
 async function findInFiles(

@@ -14,6 +14,11 @@ export function launchIdentity(server: Item): string {
   return made
 }
 
+/** What the definitions of a server are kept under: what nobody but an agent stands behind shares no pin with what a person configured. */
+export function catalogKey(identity: string, isVouched: boolean): string {
+  return isVouched ? identity : sha256(`unvouched ${identity}`)
+}
+
 function identityOf({ id, manifest: { config, executor } }: Item): string {
   const { command = null, args = [], env, cwd = null, url, url_template, headers } = config
   const isProgram = executor !== 'http_client'

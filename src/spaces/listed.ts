@@ -6,7 +6,7 @@ import type { Listing } from '../store/catalog.ts'
 import type { Overrides } from './definitions/overrides.ts'
 import { readOverrides } from './definitions/overrides.ts'
 import type { Item } from './item.ts'
-import { launchIdentity } from './launch-identity.ts'
+import { catalogKey, launchIdentity } from './launch-identity.ts'
 import { listedItem } from './listed-item.ts'
 import type { Shelf } from './shelf.ts'
 import { prefetch, shelve } from './shelf.ts'
@@ -28,6 +28,8 @@ export interface Listed {
   find(ref: ItemRef, isListedOnly: boolean): Promise<Item | null>
   /** The server that this name, or the one in front of its first dot, stands for. */
   serverFor(name: string): Promise<Server | null>
+  /** The same for its item; null for one that is shipped, switched off, or whose name could not be told from a tool's. */
+  serverOf(item: Item): Promise<Server | null>
   listing(key: string): Promise<Listing | null>
   /** As agents are shown them. */
   toolNames(server: Server): Promise<readonly string[]>
@@ -41,11 +43,19 @@ interface ListedMeans {
 export function openListed(shelf: Shelf, { findServer, findFile }: ListedMeans): Listed {
   const { catalog } = shelf.store
 
+  const serverOf: Listed['serverOf'] = async (item) => {
+    const { id, manifest } = item
+    if (!isListed(item)) return null
+    const overrides = readOverrides(id, manifest.config)
+    const key = catalogKey(launchIdentity(item), await shelf.isVouched(item))
+    return { item, name: serverName(id), key, overrides }
+  }
+
   const serverFor = async (given: string): Promise<Server | null> => {
     const [spoken = ''] = given.split('.')
     const name = ItemName.safeParse(spoken)
     const item = name.success ? await findServer(name.data) : null
-    return item === null || !isSpoken(spoken, item.id) ? null : toServer(item)
+    return item === null || !isSpoken(spoken, item.id) ? null : serverOf(item)
   }
 
   const listing = (key: string): Promise<Listing | null> =>
@@ -83,6 +93,7 @@ export function openListed(shelf: Shelf, { findServer, findFile }: ListedMeans):
 
   return {
     serverFor,
+    serverOf,
     listing,
     async toolNames({ key, overrides }) {
       const tools = (await catalog.tools(key)).filter(
@@ -104,13 +115,10 @@ export function openListed(shelf: Shelf, { findServer, findFile }: ListedMeans):
 /** Underscores of a name at which a server may end. */
 const MOST_CUTS = 16
 
-/** Null for one that is shipped, switched off, or whose name could not be told from a tool's: nobody lists these. */
-function toServer(item: Item): Server | null {
-  const { id, space, manifest } = item
-  if (manifest.tool_type !== 'mcp_server' || space === 'builtin') return null
-  if (manifest.enabled === false || id.includes('.')) return null
-  const overrides = readOverrides(id, manifest.config)
-  return { item, name: serverName(id), key: launchIdentity(item), overrides }
+/** Nobody lists what is shipped, switched off, or has a name that could not be told from a tool's. */
+function isListed({ id, space, manifest }: Item): boolean {
+  if (manifest.tool_type !== 'mcp_server' || space === 'builtin') return false
+  return manifest.enabled !== false && !id.includes('.')
 }
 
 /** `mcp_shell` is never meant by `shell`, which is ours. */

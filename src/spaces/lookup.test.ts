@@ -93,6 +93,7 @@ function open(): Lookup {
     listings: new Map(),
     listed: new Map(),
     reserved: () => store.registry.reserved(),
+    isVouched: async () => true,
     freshen,
   })
 }

@@ -59,6 +59,7 @@ export interface Lookup {
   servers(): Promise<readonly Server[]>
   /** The server that a name, or the one in front of its first dot, stands for. */
   readonly serverFor: Listed['serverFor']
+  readonly serverOf: Listed['serverOf']
   /** When and how a server was last asked what it has, by the key of it; null when it never was. */
   readonly listing: Listed['listing']
   /** What agents call the tools of a server. */
@@ -82,7 +83,6 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
     seen = state
     generation += 1
   }
-  const sync = createSync(spaces, shelf)
   const roots = spaces.map(({ space, root }) => ({ space, root }))
   const among = (
     refs: readonly ItemRef[],
@@ -95,6 +95,7 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
   })
   const foreign = (item: Item, action: string): Promise<KiwiError | null> =>
     foreignName(item, action, (name) => listed.serverFor(name))
+  const sync = createSync(spaces, shelf)
   const servers = createServers({ roots, shelf, listed, generation: () => generation })
 
   return {
@@ -131,7 +132,7 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
       const below = spaces.filter(({ space }) => SPACES.indexOf(space) >= SPACES.indexOf(own))
       return findAmong(below, shelf, { refs, itemTypes: TOOL_IN_THE_WIDE_SENSE })
     },
-    broken: (ref, itemType, source) => findBroken(spacesFrom(spaces, source), ref, itemType),
+    broken: (ref, itemType, source) => findBroken(spaces, ref, itemType, source),
     versions: async (name) => (await shelf.store.registry.versions(name)).map(({ version }) => version),
     prefetch: (names) => prefetch(shelf, names),
     // A space that was never looked at would seem empty, and the index would be emptied with it.
@@ -150,10 +151,6 @@ function standingAt(name: ItemName, itemType: ItemType, source: SpaceName): Para
   return { refs: [{ name, category: null, version: null }], itemTypes, source }
 }
 
-function spacesFrom(spaces: readonly FileSpace[], source?: SpaceName): readonly FileSpace[] {
-  return spaces.filter(({ space }) => source === undefined || space === source)
-}
-
 async function learnOf(spaces: readonly FileSpace[]): Promise<void> {
   for (const space of spaces) await space.learn().catch(() => undefined)
 }
@@ -162,9 +159,11 @@ async function findBroken(
   spaces: readonly FileSpace[],
   ref: ItemRef,
   itemType: ItemType,
+  source?: SpaceName,
 ): Promise<Broken | null> {
+  const among = spaces.filter(({ space }) => source === undefined || space === source)
   for (const named of spellings(ref, itemType)) {
-    for (const space of spaces) {
+    for (const space of among) {
       const path = space.pathOf(named, itemType)
       const [fault] = path === null ? [] : (await space.read([path])).faults
       if (fault !== undefined) return { path: fault.path, reason: fault.reason, space: space.space }

@@ -12,6 +12,8 @@ export const MOST_SHELVED = 10_000
 export interface Shelf {
   readonly store: Store
   readonly reserved: () => Promise<ReadonlySet<string>>
+  /** Whether a person, or a publisher they accept, stands behind a server. */
+  readonly isVouched: (server: Item) => Promise<boolean>
   readonly items: Map<string, Item | null>
   /** What upstreams list, by what it is kept under. */
   readonly listings: Map<string, Listing | null>

@@ -31,6 +31,8 @@ interface SpacesMeans {
   readonly clock: Clock
   readonly userSpace: string
   readonly builtinFolder: string
+  /** Whether a person stands behind a server; left out, they do behind all. */
+  readonly isVouched?: Shelf['isVouched'] | undefined
   /** Given: the system is asked to report changes of files, and this is told when it cannot. */
   readonly watchLog?: Log | undefined
   /** Told of the credentials that are written out where servers are named. */
@@ -50,7 +52,8 @@ const MOST_PROJECTS = 64
 export async function openSpaces(means: SpacesMeans): Promise<Spaces> {
   const { store, clock, userSpace, watchLog } = means
   await seed(store, means.builtinFolder)
-  const shelf = openShelf(store, clock)
+  const { isVouched = async () => true } = means
+  const shelf: Shelf = { ...openShelf(store, clock), isVouched }
   const shipped = async (id: string): Promise<Item | null> => {
     const name = ItemName.safeParse(id)
     const found = name.success
@@ -116,7 +119,7 @@ function isFolder(path: string): boolean {
 /** How old the knowledge of what other processes wrote may be. */
 const FRESH_MS = 100
 
-function openShelf(store: Store, clock: Clock): Shelf {
+function openShelf(store: Store, clock: Clock): Omit<Shelf, 'isVouched'> {
   const items: Shelf['items'] = new Map()
   const listings: Shelf['listings'] = new Map()
   const listed: Shelf['listed'] = new Map()

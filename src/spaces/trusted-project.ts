@@ -8,8 +8,13 @@ export async function isTrustedProject(
   userSpace: string,
   projects: Trust['projects'],
 ): Promise<boolean> {
-  const root = realPathOf(join(projectPath, '.ai'))
-  if (root !== null && root === realPathOf(userSpace)) return true
+  if (isOwnSpace(projectPath, userSpace)) return true
   const path = realPathOf(projectPath)
   return (await projects()).some((trusted) => trusted.path === path)
+}
+
+/** Whether the items of this folder are those of the person's own space. */
+export function isOwnSpace(projectPath: string, userSpace: string): boolean {
+  const root = realPathOf(join(projectPath, '.ai'))
+  return root !== null && root === realPathOf(userSpace)
 }

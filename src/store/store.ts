@@ -272,16 +272,18 @@ interface StoredSignature {
   readonly fingerprint: string
 }
 
-/** How a server of a project is started or reached. */
+/** A server of a project as a person trusted it. */
 export interface Launch {
   /** The folder with every link followed. */
   readonly project: string
   /** The id of the server item. */
   readonly server: string
-  /** Hash of its command or address. */
+  /** Hash of all that is configured of it. */
   readonly identity: string
+  /** A hash of each key of that, so that it can be said what is different later: values stay out of the store. */
+  readonly parts: JsonObject
   readonly kept_at: string
-  /** Who trusted it, or whose call started it first. */
+  /** Who trusted it. */
   readonly kept_by: string
 }
 
@@ -292,10 +294,8 @@ export interface Trust {
   trustProject(project: TrustedProject): Promise<void>
   /** With all that is kept of its servers. One that is not there changes nothing. */
   revokeProject(path: string): Promise<void>
-  /** How this server was started when it was trusted, or first; null for one that was neither. */
-  launch(project: string, server: string): Promise<string | null>
-  /** The first start of a server: what is kept of it already stays. Nothing that was decided changes with it, so the generation does not grow. */
-  keepLaunch(launch: Launch): Promise<void>
+  /** This server as it was trusted; null for one that never was. */
+  launch(project: string, server: string): Promise<Pick<Launch, 'identity' | 'parts'> | null>
   /** A person's word, in place of what is kept. */
   trustLaunch(launch: Launch): Promise<void>
   signature(place: string): Promise<StoredSignature | null>

@@ -10,9 +10,14 @@ import { openPeer } from './peer.ts'
 import type { Description, UpstreamRequest } from './upstream.ts'
 import type { Wire } from './wire.ts'
 
+/** Nothing was sent: nobody has looked at what the upstream lists over this connection. */
+export class NotListed extends Error {}
+
 /** One upstream that is up, and known. */
 export interface Connection {
   readonly description: Description
+  /** Its tools were listed over it, and what they are now is known. */
+  isListed: boolean
   request(request: UpstreamRequest): Promise<JsonObject>
   notify(method: string, params: JsonObject): void
   /** Whether a refusal came because it is of another era than was taken for granted. */
@@ -72,6 +77,7 @@ function connectionOf(peer: Peer, description: Description, isAssumed: boolean):
   let isProven = !isAssumed || era === 'legacy'
   return {
     description,
+    isListed: false,
     async request(request) {
       const result = await peer.request(request, era)
       isProven = true

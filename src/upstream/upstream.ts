@@ -39,6 +39,8 @@ export interface UpstreamRequest {
   readonly timeoutMs: number
   /** When nobody knows whether it was done, it may be sent again. */
   readonly isRepeatable: boolean
+  /** It goes out only over a connection over which the tools were listed; over another it fails with `NotListed`, unsent. */
+  readonly isListedOnly?: boolean | undefined
   readonly signal?: AbortSignal | undefined
   /** Who waits for it, such as a session: the upstream's questions are passed on only where one caller can be meant. */
   readonly caller?: string | undefined

@@ -3,7 +3,7 @@ import type { Clock } from '../shared/clock.ts'
 import { systemClock } from '../shared/clock.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Connection } from './connection.ts'
-import { closingError } from './connection.ts'
+import { NotListed, closingError } from './connection.ts'
 import { unharmed } from './hear.ts'
 import { cancelled } from './pending.ts'
 import type { Place } from './place.ts'
@@ -17,6 +17,8 @@ export interface Upstreams {
   request(upstream: Upstream, request: UpstreamRequest): Promise<JsonObject>
   /** What it says of itself. Connects. */
   describe(upstream: Upstream, signal?: AbortSignal): Promise<Description>
+  /** How to note that what was listed over the connection that is open now is known. */
+  listing(key: string): () => void
   /** Tells one that is up; nobody else has to know. */
   notify(upstream: Upstream, method: string, params: JsonObject): void
   /** Each thing of one upstream comes at most once a second. Gives back how to hear no more. */
@@ -66,6 +68,7 @@ export function openUpstreams({ clock = systemClock, waitsMs = WAITS_MS }: Upstr
       let startedAt = 0
       for (let attempt = 0; ; attempt++) {
         const connection = place.open ?? (await connectionTo(upstream, place, request.signal))
+        if (request.isListedOnly === true && !connection.isListed) throw new NotListed(upstream.id)
         place.touch()
         try {
           if (attempt > 0) return await connection.request(inTheRest(request, clock.monotonic() - startedAt))
@@ -84,6 +87,10 @@ export function openUpstreams({ clock = systemClock, waitsMs = WAITS_MS }: Upstr
     async describe(upstream, signal) {
       const place = places.of(upstream)
       return (place.open ?? (await connectionTo(upstream, place, signal))).description
+    },
+    listing(key) {
+      const connection = places.known(key)?.open ?? null
+      return () => void (connection !== null && (connection.isListed = true))
     },
     notify: ({ key }, method, params) => places.known(key)?.open?.notify(method, params),
     onNotice(listener) {

@@ -25,26 +25,25 @@ export const trustCases: Cases = {
     expect(store.generation()).toBeGreaterThan(trusted)
   },
 
-  async 'N17: how a server of a project is started is kept from its first start until a person says otherwise'(
-    bed,
-  ) {
+  async 'N17: a server of a project is kept as a person trusted it, until they say otherwise'(bed) {
     const [store, other] = [await bed.open(), await bed.open()]
     const first = {
       project: PROJECT.path,
       server: 'mcp_a',
       identity: 'a'.repeat(64),
+      parts: { 'env.MODE': 'c'.repeat(64) },
       kept_at: PROJECT.trusted_at,
-      kept_by: 'agent',
+      kept_by: 'user:me',
     }
     const changed = { ...first, identity: 'b'.repeat(64) }
     expect(await store.trust.launch(PROJECT.path, 'mcp_a')).toBeNull()
-    await store.trust.keepLaunch(first)
-    await other.trust.keepLaunch(changed)
-    expect(await other.trust.launch(PROJECT.path, 'mcp_a')).toBe(first.identity)
+    await store.trust.trustLaunch(first)
+    const { identity, parts } = first
+    expect(await other.trust.launch(PROJECT.path, 'mcp_a')).toEqual({ identity, parts })
     const start = other.generation()
     await store.trust.trustLaunch(changed)
     expect(other.generation()).toBeGreaterThan(start)
-    expect(await other.trust.launch(PROJECT.path, 'mcp_a')).toBe(changed.identity)
+    expect(await other.trust.launch(PROJECT.path, 'mcp_a')).toEqual({ identity: changed.identity, parts })
     expect(await other.trust.launch('/another', 'mcp_a')).toBeNull()
     await store.trust.revokeProject(PROJECT.path)
     expect(await other.trust.launch(PROJECT.path, 'mcp_a')).toBeNull()

@@ -97,8 +97,9 @@ test(
     expect((await kiwi(place, ['run', 'acme.echo', 'text=b'])).stderr).toContain('UNTRUSTED')
     const { shown } = await atTerminal(place, ['trust', 'acme'], [QUESTION, 'y\r'])
     const plain = shown.replaceAll(/\s+/g, ' ')
-    expect(plain).toContain('It is started or reached in another way than when it was trusted:')
-    expect(plain).toContain(`args: ${args.join(' ')} ${long} "a b" env: TOKEN`)
+    expect(plain).toContain('It is not as it was trusted: env.TOKEN, args')
+    expect(plain).toContain('env.TOKEN (changed): v')
+    expect(plain).toContain(`args (changed): ${args.join(' ')} ${long} "a b"`)
     expect((await kiwi(place, ['run', 'acme.echo', 'text=c'])).code).toBe(0)
   },
 )

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TempKiwi } from '../temp-kiwi.ts'
 import { openTempKiwi } from '../temp-kiwi.ts'
+import { trustProject } from '../upstream/as-person.ts'
 
 const SERVER = fileURLToPath(new URL('../fixtures/upstream.mjs', import.meta.url))
 
@@ -13,6 +14,7 @@ beforeAll(async () => {
   tool('own.given', 'mcp_own', 'given')
   tool('own.shape.deep', 'mcp_own', 'shape')
   tool('mcp_filesystem.shape', 'mcp_filesystem', 'shape')
+  await trustProject(temp)
 })
 afterAll(() => temp.close())
 

@@ -163,6 +163,35 @@ test('X5: of a server that an agent made no tool can be called, also not by a fi
   expect(await temp.run('bot.mine', { text: 'd' })).toMatchObject({ data: { output: 'd' } })
 })
 
+test('X5 POI-03: a tool that is listed twice is not called, and what was let pass is not forgotten by it', async () => {
+  const server = acme([echo])
+  const file = { tool_type: 'mcp_tool', executor: 'mcp_acme', description: 'mine', input_schema: TEXT }
+  await temp.create('mine', { ...file, config: { mcp_tool_name: 'echo' } }, {}, 'user')
+  expect(await temp.run('mine', { text: 'a' })).toMatchObject({ data: { output: 'a' } })
+  server.say({ tools: [evil, { ...evil, title: 'again' }] })
+  for (const id of ['mine', 'acme.echo'])
+    expect((await temp.run(id, { text: 'b' })).error?.code).toBe(id === 'mine' ? 'QUARANTINED' : 'NOT_FOUND')
+  server.say({ tools: [evil] })
+  expect((await temp.run('mine', { text: 'c' })).error).toMatchObject({ details: { reason: 'changed' } })
+  server.say({ tools: [echo] })
+  expect(await temp.run('mine', { text: 'd' })).toMatchObject({ data: { output: 'd' } })
+})
+
+test('X5 POI-06: a file cannot call what its server does not list, or no longer', async () => {
+  const server = acme([echo])
+  const file = { tool_type: 'mcp_tool', executor: 'mcp_acme', description: 'mine', input_schema: TEXT }
+  await temp.create('mine', { ...file, config: { mcp_tool_name: 'secret' } }, {}, 'user')
+  expect((await temp.run('mine', { text: 'a' })).error).toMatchObject({
+    code: 'NOT_FOUND',
+    message: 'Cannot call "mine": the server "acme" does not list the tool "secret"',
+    details: { reason: 'unlisted', server: 'mcp_acme', tool: 'secret' },
+  })
+  await temp.create('gone', { ...file, config: { mcp_tool_name: 'echo' } }, {}, 'user')
+  expect(await temp.run('gone', { text: 'b' })).toMatchObject({ data: { output: 'b' } })
+  server.say({ tools: [other] })
+  expect((await temp.run('gone', { text: 'c' })).error).toMatchObject({ code: 'NOT_FOUND' })
+})
+
 test('X5: what waits is shown whole, however much it is', async () => {
   const server = shiftingServer(temp, 'bot', {
     tools: Array.from({ length: 60 }, (_, at) => ({

@@ -51,7 +51,8 @@ export function judgeListing(
         : unusable(definition, name, fault)
     // Never the first and never the last: which of two is meant nobody can know.
     if (twin === undefined) listed.set(name, row)
-    else if (twin.pin !== row.pin) listed.set(name, unusable(definition, name, 'it is listed twice'))
+    else if (twin.pin !== row.pin)
+      listed.set(name, unusable(definition, name, 'it is listed twice', known.get(name)))
   }
   const gone = before
     .filter(({ name }) => !listed.has(name))
@@ -131,7 +132,7 @@ function faultOf(raw: JsonObject): string | null {
 }
 
 /** Nothing of it is used, so it is kept without what could not be read. */
-function unusable(raw: JsonObject, name: string, fault: string): CatalogTool {
+function unusable(raw: JsonObject, name: string, fault: string, before?: CatalogTool): CatalogTool {
   const kept = { name: visible(textOf(raw['name'])).slice(0, 200) }
   return {
     name,
@@ -140,7 +141,8 @@ function unusable(raw: JsonObject, name: string, fault: string): CatalogTool {
     state: 'unusable',
     reason: null,
     findings: [fault],
-    approved: null,
+    // What was let pass stays what the next definition is held to.
+    approved: before?.approved ?? null,
   }
 }
 

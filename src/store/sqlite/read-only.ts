@@ -88,7 +88,6 @@ export function refuseWrites(file: string, reason: string): RefusedWrites {
     trustProject: refuse('trust the project'),
     revokeProject: refuse('stop trusting the project'),
     trustLaunch: refuse('trust the server'),
-    keepLaunch: refuse('start the server'),
     sign: refuse('keep the signature'),
     grants: { give: refuse('grant'), revoke: refuse('take the grant back') },
     catalog: { put: refuse('keep what the server lists'), approve: refuse('trust the tool') },
@@ -119,7 +118,7 @@ export function refuseWrites(file: string, reason: string): RefusedWrites {
 
 type RefusedWrites = Pick<Registry, 'publish' | 'remove'> &
   Pick<Journal, 'append' | 'erase' | 'noteHead'> &
-  Pick<Trust, 'trustProject' | 'revokeProject' | 'trustLaunch' | 'keepLaunch' | 'sign'> &
+  Pick<Trust, 'trustProject' | 'revokeProject' | 'trustLaunch' | 'sign'> &
   Pick<Store, 'exclusively'> & {
     readonly runs: Pick<Runs, 'open' | 'close'>
     readonly approvals: Omit<Approvals, 'list'>

@@ -2,10 +2,10 @@ import { z } from 'zod'
 import type { Trust } from '../store.ts'
 import type { Connection } from './connection.ts'
 import type { Generation } from './generation.ts'
-import { readRow } from './rows.ts'
+import { jsonObject, readRow } from './rows.ts'
 
 const ProjectRow = z.object({ path: z.string(), trusted_at: z.string(), trusted_by: z.string() })
-const LaunchRow = z.object({ identity: z.string() })
+const LaunchRow = z.object({ identity: z.string(), parts: jsonObject })
 const SignatureRow = z.object({
   place: z.string(),
   content_hash: z.string(),
@@ -20,9 +20,10 @@ export function createTrust(connection: Connection, generation: Generation): Tru
     'INSERT INTO trusted_projects VALUES (?, ?, ?) ON CONFLICT (path) DO NOTHING',
   )
   const deleteProject = connection.prepare('DELETE FROM trusted_projects WHERE path = ?')
-  const selectLaunch = connection.prepare('SELECT identity FROM launches WHERE project = ? AND server = ?')
-  const keepLaunch = connection.prepare('INSERT OR IGNORE INTO launches VALUES (?, ?, ?, ?, ?)')
-  const putLaunch = connection.prepare('INSERT OR REPLACE INTO launches VALUES (?, ?, ?, ?, ?)')
+  const selectLaunch = connection.prepare(
+    'SELECT identity, parts FROM launches WHERE project = ? AND server = ?',
+  )
+  const putLaunch = connection.prepare('INSERT OR REPLACE INTO launches VALUES (?, ?, ?, ?, ?, ?)')
   const dropLaunches = connection.prepare('DELETE FROM launches WHERE project = ?')
   const selectSignature = connection.prepare('SELECT * FROM signatures WHERE place = ?')
   const putSignature = connection.prepare('INSERT OR REPLACE INTO signatures VALUES (?, ?, ?, ?, ?)')
@@ -44,15 +45,11 @@ export function createTrust(connection: Connection, generation: Generation): Tru
       }, 'full'),
     async launch(project, server) {
       const row = await connection.read(() => selectLaunch.get(project, server))
-      return row === undefined ? null : readRow(LaunchRow, row).identity
+      return row === undefined ? null : readRow(LaunchRow, row)
     },
-    keepLaunch: ({ project, server, identity, kept_at, kept_by }) =>
+    trustLaunch: ({ project, server, identity, parts, kept_at, kept_by }) =>
       connection.write(() => {
-        keepLaunch.run(project, server, identity, kept_at, kept_by)
-      }),
-    trustLaunch: ({ project, server, identity, kept_at, kept_by }) =>
-      connection.write(() => {
-        putLaunch.run(project, server, identity, kept_at, kept_by)
+        putLaunch.run(project, server, identity, JSON.stringify(parts), kept_at, kept_by)
         generation.grow()
       }, 'full'),
     async signature(place) {
