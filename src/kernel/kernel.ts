@@ -131,12 +131,11 @@ const ARGV = join('config', 'argv')
 
 export function openKernel(given: KernelMeans): Kernel {
   const { config, store, clock, log, packageTable, builtinFolder, known } = given
-  const { userSpace } = config
   const secrets = openSecrets({ config, clock, store, known })
-  const argvPolicies = openArgvPolicies(join(builtinFolder, ARGV), join(userSpace, ARGV))
+  const argvPolicies = openArgvPolicies(join(builtinFolder, ARGV), join(config.userSpace, ARGV))
   const chain = openChain({ config, clock, store, secrets, packageTable, argvPolicies })
   const results = openResults(config.cache)
-  const outputs = openOutputs({ settings: config.outputs, userSpace, clock })
+  const outputs = openOutputs({ settings: config.outputs, userSpace: config.userSpace, clock })
   const ownKey = openOwnKey(config)
   const heads = openHeads({ file: config.heads, ownKey, clock, log, journal: store.journal })
   const followers = config.audit.mirror ? [openMirror(log), heads] : [heads]

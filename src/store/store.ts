@@ -273,7 +273,7 @@ interface StoredSignature {
 }
 
 /** A server of a project as a person trusted it. */
-export interface Launch {
+interface Launch {
   /** The folder with every link followed. */
   readonly project: string
   /** The id of the server item. */

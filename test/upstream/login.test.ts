@@ -213,7 +213,7 @@ describe('what is not as it must be', () => {
     )
     await new Promise<void>((resolve) => plain.listen(0, '127.0.0.1', resolve))
     open.push({ close: async () => plain.close() })
-    const host = `127.0.0.1:${field(plain.address(), 'port')}`
+    const host = `127.0.0.1:${String(field(plain.address(), 'port'))}`
     const httpClient = openHttpClient({ allowHosts: [host], clock: systemClock })
     const { secrets } = await bed()
     const oauth = openOauth({ logins: secrets.logins, httpClient, clock: systemClock })
