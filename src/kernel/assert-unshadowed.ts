@@ -1,5 +1,5 @@
 import { KiwiError } from '../shared/errors.ts'
-import { serverName } from '../shared/groups.ts'
+import { groupOf, serverName } from '../shared/groups.ts'
 import { ItemName } from '../shared/ids.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
@@ -24,7 +24,9 @@ export async function assertUnshadowed(
   for (const space of SEEN) {
     for (const name of spellingsOf(id)) {
       const there = await lookup.find({ name, category: null, version: null }, 'mcp', space)
-      if (there === null || (there.space === 'builtin' && there.manifest.enabled === false)) continue
+      // Our own are meant by their very name, which nobody else can have.
+      if (there === null || groupOf(there.id) !== undefined) continue
+      if (there.space === 'builtin' && there.manifest.enabled === false) continue
       const isItself = there.id === id && space === location && there.form !== 'entry'
       if (!isItself && (await means.chain.judge.isVouched(there))) throw shadowed(verb, id, there)
     }

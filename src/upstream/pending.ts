@@ -171,6 +171,7 @@ const SAID_CHARACTERS = 500
 function refused(id: string, error: RpcError): KiwiError {
   const said = JSON.stringify(error.message.slice(0, SAID_CHARACTERS))
   return new KiwiError('TOOL_FAILED', `Cannot use "${id}": it says ${said}`, {
+    hint: 'It refused the call: correct the parameters, or ask the person what the server needs (kiwi doctor)',
     details: { rpc_error: error },
   })
 }
