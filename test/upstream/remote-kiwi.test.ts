@@ -111,7 +111,7 @@ describe('a server that wants a login', () => {
     expect([...tokens]).toEqual([expect.stringMatching(/^Bearer at-/)])
     issuer.revokeAll()
     expect(await temp.run('acme.echo', { word: 'c' })).toMatchObject({
-      error: { code: 'LOGIN_REQUIRED', hint: 'Ask the person to run kiwi login mcp_acme' },
+      error: { code: 'LOGIN_REQUIRED', hint: 'Ask the person to run kiwi login acme' },
     })
     expect(JSON.stringify(field(reply, 'data'))).not.toContain('at-')
   })

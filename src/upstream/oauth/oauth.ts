@@ -105,7 +105,9 @@ async function assertIssuer(
 ): Promise<void> {
   const { id, terms } = target
   const before = await logins.issuerOf(target)
-  if (before !== null && !isSameIssuer(before, issuer))
+  // A person who logs in anew without one is registered anew.
+  const isBound = guide === null || terms.clientSecret !== null
+  if (before !== null && isBound && !isSameIssuer(before, issuer))
     throw mismatch(id, `it names another issuer than before, "${issuer}"; kiwi logout forgets the one before`)
   if (before === null && isUnconfirmed(target, issuer) && (await guide?.confirm?.(issuer)) !== true)
     throw mismatch(
