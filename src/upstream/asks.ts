@@ -47,6 +47,7 @@ export function openAsks({ id, pending, reply }: AskMeans): Asks {
     to.questions += 1
     const answer = await answerOf(to, { from: id, method, params }, controller.signal)
     to.asking -= 1
+    if (to.asking === 0) to.resume()
     to.endings.delete(end)
     if (open.get(asked.id) === controller) open.delete(asked.id)
     // Who does not want to know any more is not answered.

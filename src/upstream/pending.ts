@@ -31,6 +31,8 @@ export interface InFlight {
   asking: number
   /** All questions that were asked of it. */
   questions: number
+  /** Nobody is asked any more: its time begins anew. */
+  resume(): void
 }
 
 /** More would only wait. */
@@ -91,6 +93,9 @@ export function openPending(id: string): Pending {
         endings: new Set(),
         asking: 0,
         questions: 0,
+        resume() {
+          entry.deadline = deadlines.in(timeoutMs)
+        },
       }
       waiting.set(number, entry)
       return entry

@@ -1,6 +1,7 @@
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { trustProject } from '../upstream/as-person.ts'
 import { afterEach, expect, test } from 'vitest'
 import type { Reply } from '../../src/shared/reply.ts'
 import { writeServers } from '../fixtures/shifting-server.ts'
@@ -69,6 +70,7 @@ test.each([
   async (_, write) => {
     temp = await openTempKiwi({ kind: 'person' })
     const own = write()
+    await trustProject(temp)
     const replies = await everything()
     expect(replies.map((reply) => seenIn(JSON.stringify(reply)))).toEqual(replies.map(() => []))
     expect(JSON.stringify(replies[1])).toContain(MARK)
