@@ -55,7 +55,7 @@ export const kiwi: Contestant = {
 export const passthrough: Contestant = {
   name: 'kiwi, passthrough',
   connect: (place) =>
-    overStdio(withServer(place), [process.execPath, KIWI, '--passthrough', 'everything'], ECHO),
+    overStdio(withServer(place), [process.execPath, KIWI, 'stdio', '--passthrough', 'everything'], ECHO),
 }
 /** What no proxy can be below. */
 export const relay: Contestant = {
