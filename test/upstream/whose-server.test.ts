@@ -125,5 +125,20 @@ test('M1: an agent may make a server of a name that is shipped and off, and chan
   expect(await temp.create('mcp_github', serverManifest(theirs.entry))).toMatchObject({ status: 'success' })
   const update = { manifest: { description: 'changed' }, location: 'project' }
   expect(await act('update', 'mcp_github', update)).toMatchObject({ status: 'success' })
-  expect((await temp.create('mcp_filesystem', serverManifest(theirs.entry))).error).not.toBeNull()
+})
+
+test('X5: nobody makes a server of the name of a group that is shipped; with the prefix it is called so whole', async () => {
+  expect((await temp.create('filesystem', serverManifest(theirs.entry))).error).toMatchObject({
+    code: 'RESERVED_ID',
+  })
+  expect(await temp.create('mcp_filesystem', serverManifest(theirs.entry))).toMatchObject({
+    status: 'success',
+  })
+  temp.write('notes.txt', 'ours')
+  const { status, metadata } = await temp.run('filesystem.read', { path: '.ai/notes.txt' })
+  expect({ status, chain: metadata.executor_chain }).toEqual({
+    status: 'success',
+    chain: ['filesystem.read', 'filesystem', 'subprocess'],
+  })
+  expect(theirs.starts()).toBe(0)
 })
