@@ -1,5 +1,5 @@
-import type { PermissionElement } from './permission-element.ts'
-import { listOf, shown } from './permission-element.ts'
+import type { Element } from '../../spaces/directive/element.ts'
+import { listOf, shown } from '../../spaces/directive/element.ts'
 import type { Granted, RowContext } from './permission-rows.ts'
 import { commandPattern, files, kiwiUse, network, programs, resourceRow, toolIds } from './permission-rows.ts'
 import type { Effect, Rule } from './rule.ts'
@@ -21,10 +21,7 @@ export interface Permissions {
 }
 
 /** The `<permissions>` of a directive as rules. What is not understood grants nothing, and is said. */
-export function compilePermissions(
-  block: PermissionElement | undefined,
-  context: PermissionContext,
-): Permissions {
+export function compilePermissions(block: Element | undefined, context: PermissionContext): Permissions {
   const delegates = block?.children.filter(({ name }) => name === 'delegate') ?? []
   const rest = block?.children.filter(({ name }) => name !== 'delegate') ?? []
   const own = compileAll(rest, 'allow', context)
@@ -53,11 +50,7 @@ interface Compiled {
   readonly reports: readonly string[]
 }
 
-function compileAll(
-  elements: readonly PermissionElement[],
-  effect: Effect,
-  context: PermissionContext,
-): Compiled {
+function compileAll(elements: readonly Element[], effect: Effect, context: PermissionContext): Compiled {
   const all = elements.map((element) => compileOne(element, effect, context))
   return {
     found: all.flatMap(({ found }) => found),
@@ -66,7 +59,7 @@ function compileAll(
   }
 }
 
-function compileOne(element: PermissionElement, effect: Effect, context: PermissionContext): Compiled {
+function compileOne(element: Element, effect: Effect, context: PermissionContext): Compiled {
   const { name, children, line } = element
   // The stricter of two that are put into each other.
   if (name === 'deny') return compileAll(children, 'deny', context)
@@ -94,7 +87,7 @@ function compileOne(element: PermissionElement, effect: Effect, context: Permiss
   }
 }
 
-function grantedBy(element: PermissionElement, context: PermissionContext): readonly Granted[] {
+function grantedBy(element: Element, context: PermissionContext): readonly Granted[] {
   const { name, attributes } = element
   const [resource] = listOf(element, 'resource') ?? []
   if (resource !== undefined && ['read', 'write', 'execute'].includes(name))
@@ -105,31 +98,29 @@ function grantedBy(element: PermissionElement, context: PermissionContext): read
 }
 
 /** Forms that hold others. */
-const BLOCKS: ReadonlyMap<
-  string,
-  (element: PermissionElement, context: PermissionContext) => readonly Granted[]
-> = new Map([
-  ['kiwi', ({ children }) => children.map(kiwiRow)],
-  ['filesystem', ({ children }, context) => children.map((child) => filesRow(child, context))],
-  [
-    'shell',
-    (element) => {
-      const commands = listOf(element, 'commands')
-      const patterns = element.children.map((child) =>
-        commandPattern(child.attributes['pattern'] ?? child.text),
-      )
-      return commands === null ? patterns : [programs(commands), ...patterns]
-    },
-  ],
-  [
-    'network',
-    ({ children }) => children.map((child) => network(listOf(child, 'hosts', 'domains'), ['GET', 'HEAD'])),
-  ],
-  [
-    'environment',
-    ({ children }) => children.map((child) => ({ grants: [], secrets: listOf(child, 'name') ?? [] })),
-  ],
-])
+const BLOCKS: ReadonlyMap<string, (element: Element, context: PermissionContext) => readonly Granted[]> =
+  new Map([
+    ['kiwi', ({ children }) => children.map(kiwiRow)],
+    ['filesystem', ({ children }, context) => children.map((child) => filesRow(child, context))],
+    [
+      'shell',
+      (element) => {
+        const commands = listOf(element, 'commands')
+        const patterns = element.children.map((child) =>
+          commandPattern(child.attributes['pattern'] ?? child.text),
+        )
+        return commands === null ? patterns : [programs(commands), ...patterns]
+      },
+    ],
+    [
+      'network',
+      ({ children }) => children.map((child) => network(listOf(child, 'hosts', 'domains'), ['GET', 'HEAD'])),
+    ],
+    [
+      'environment',
+      ({ children }) => children.map((child) => ({ grants: [], secrets: listOf(child, 'name') ?? [] })),
+    ],
+  ])
 
 /** Forms by action and type, without attributes. */
 const TYPED: ReadonlySet<string> = new Set(['execute', 'search', 'load', 'fetch', 'sign'])
@@ -141,12 +132,12 @@ function orUnmapped(granted: readonly Granted[]): readonly Granted[] {
 }
 
 /** `<kiwi><search/><execute actions="create"/></kiwi>` */
-function kiwiRow(element: PermissionElement): Granted {
+function kiwiRow(element: Element): Granted {
   return kiwiUse(element.name === 'execute' ? listOf(element, 'actions', 'action') : [element.name])
 }
 
 /** `<filesystem><read paths="a, b"/><write/><delete/></filesystem>` */
-function filesRow(element: PermissionElement, context: PermissionContext): Granted {
+function filesRow(element: Element, context: PermissionContext): Granted {
   const paths = listOf(element, 'paths', 'path')
   switch (element.name) {
     case 'read':
@@ -161,7 +152,7 @@ function filesRow(element: PermissionElement, context: PermissionContext): Grant
 }
 
 /** `<execute><tool>a.b.*</tool><directive>x</directive></execute>`, `<search>*</search>`: dots stand for `/`. */
-function typedRows({ name, children, text }: PermissionElement): readonly Granted[] {
+function typedRows({ name, children, text }: Element): readonly Granted[] {
   if (name === 'search' || name === 'load' || name === 'fetch')
     return [text !== '' || children.length > 0 ? kiwiUse([name === 'fetch' ? 'load' : name]) : UNKNOWN]
   const action = name === 'execute' ? 'run' : name

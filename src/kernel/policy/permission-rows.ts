@@ -3,8 +3,8 @@ import { expandPath, pathFault } from './expand-path.ts'
 import { globFault } from './glob.ts'
 import { serverName } from '../../shared/groups.ts'
 import { FILE_OPERATIONS, fileOperation, serverFault } from './groups.ts'
-import type { PermissionElement } from './permission-element.ts'
-import { listOf } from './permission-element.ts'
+import type { Element } from '../../spaces/directive/element.ts'
+import { listOf } from '../../spaces/directive/element.ts'
 import type { Match, Operation } from './rule.ts'
 import { SAMPLE } from './rule.ts'
 
@@ -139,7 +139,7 @@ const ASKS = ['GET', 'HEAD', 'OPTIONS']
 const SENDS = ['POST', 'PUT', 'PATCH', 'DELETE']
 
 /** `<read resource="..."/>`, `<write .../>` and `<execute .../>`: by the kind of resource. */
-export function resourceRow(element: PermissionElement, resource: string, context: RowContext): Granted {
+export function resourceRow(element: Element, resource: string, context: RowContext): Granted {
   const { name } = element
   if (name !== 'read' && name !== 'write') return executeRow(element, resource, context)
   switch (resource) {
@@ -157,7 +157,7 @@ export function resourceRow(element: PermissionElement, resource: string, contex
   }
 }
 
-function readRow(element: PermissionElement, resource: string): Granted {
+function readRow(element: Element, resource: string): Granted {
   switch (resource) {
     case 'env': {
       const names = listOf(element, 'var', 'name')
@@ -187,7 +187,7 @@ function readRow(element: PermissionElement, resource: string): Granted {
   }
 }
 
-function executeRow(element: PermissionElement, resource: string, context: RowContext): Granted {
+function executeRow(element: Element, resource: string, context: RowContext): Granted {
   const actions = listOf(element, 'action', 'actions')
   switch (resource) {
     case 'shell':
@@ -216,7 +216,7 @@ function executeRow(element: PermissionElement, resource: string, context: RowCo
 }
 
 /** A server by its own name. */
-function namedServer(element: PermissionElement, resource: string, context: RowContext): Granted {
+function namedServer(element: Element, resource: string, context: RowContext): Granted {
   const server = resource.replace(/^mcp:/, '')
   const isKnown = resource.startsWith('mcp:') || context.servers.has(serverName(server)) || server === 'git'
   if (!isKnown) return { unmapped: 'there is no such resource or server' }
@@ -234,7 +234,7 @@ function sampling(names: readonly string[] | null): Granted {
   }
 }
 
-function toolsRow(element: PermissionElement): Granted {
+function toolsRow(element: Element): Granted {
   const types = listOf(element, 'tool_type')
   const ids = listOf(element, 'id', 'tool_id', 'action')
   if (types === null) return toolIds(ids)

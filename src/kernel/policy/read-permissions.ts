@@ -1,21 +1,21 @@
 import { KiwiError, messageOf } from '../../shared/errors.ts'
 import { LIMITS } from '../../shared/limits.ts'
-import type { PermissionElement } from './permission-element.ts'
+import type { Element } from '../../spaces/directive/element.ts'
 
 interface Open {
   readonly name: string
   readonly attributes: Readonly<Record<string, string>>
-  readonly children: PermissionElement[]
+  readonly children: Element[]
   readonly line: number
   text: string
 }
 
 /** Reads a block of XML strictly: no document type, no entity of its own, no attribute twice. */
-export async function readPermissions(text: string, where: string): Promise<PermissionElement | undefined> {
+export async function readPermissions(text: string, where: string): Promise<Element | undefined> {
   const { SaxesParser } = await import('saxes')
   const parser = new SaxesParser<{ position: true; xmlns: false }>({ position: true, xmlns: false })
   const stack: Open[] = []
-  const roots: PermissionElement[] = []
+  const roots: Element[] = []
   const refuse = (reason: string): never => {
     const place = `line ${parser.line}, column ${parser.column + 1}`
     throw new KiwiError('PARSE_ERROR', `Cannot read the permissions of "${where}": ${reason} (${place})`)

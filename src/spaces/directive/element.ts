@@ -1,18 +1,15 @@
 /** An element of a directive, whichever reader made it. */
-export interface PermissionElement {
+export interface Element {
   readonly name: string
   readonly attributes: Readonly<Record<string, string>>
-  readonly children: readonly PermissionElement[]
+  readonly children: readonly Element[]
   /** Its own text, without blanks around it. */
   readonly text: string
   readonly line: number
 }
 
 /** The words of the first of these attributes that is there: comma separated, blanks ignored; null for none. */
-export function listOf(
-  { attributes }: PermissionElement,
-  ...names: readonly string[]
-): readonly string[] | null {
+export function listOf({ attributes }: Element, ...names: readonly string[]): readonly string[] | null {
   const given = new Map(Object.entries(attributes))
   const text = names.map((name) => given.get(name)).find((value) => value !== undefined) ?? ''
   const words = text
@@ -23,7 +20,7 @@ export function listOf(
 }
 
 /** As its author wrote it, but for the order of blanks. */
-export function shown({ name, attributes, children }: PermissionElement): string {
+export function shown({ name, attributes, children }: Element): string {
   const given = Object.entries(attributes).map(([key, value]) => ` ${key}="${value}"`)
   return `<${name}${given.join('')}${children.length > 0 ? '>...' : '/>'}`
 }
