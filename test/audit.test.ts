@@ -98,7 +98,7 @@ test('H11: a run is a session below the one that sends it, and a run it begins i
   await session.run('hello_bash')
   for (const run_id of [run, inner])
     await session.call('execute', { item_type: 'tool', action: 'run', item_id: 'hello_bash', run_id })
-  const records = await temp.kiwi.store.records({ limit: 100, after: 0, session: run })
+  const records = await session.kiwi.store.records({ limit: 100, after: 0, session: run })
   expect(records.map((record) => [record.session, record.parent_session])).toEqual([
     [run, 'session-1'],
     [run, 'session-1'],

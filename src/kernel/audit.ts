@@ -2,6 +2,7 @@ import { KiwiError, messageOf } from '../shared/errors.ts'
 import type { Call, Outcome } from './call.ts'
 import type { Stage } from './gate.ts'
 import type { Means } from './means.ts'
+import type { NewRecord } from '../store/store.ts'
 import { decisionRecord, outcomeRecord } from './records.ts'
 
 /** Stands outside of all others: whatever they do, a call has one decision and one outcome on record. */
@@ -20,6 +21,11 @@ export const audit: Stage = async (call, next, means) => {
   }
 }
 
+/** Where nothing is lost when it is made again, nobody waits until it is on record that it went well. */
+function isLight({ work, decision }: Call, end: Outcome | KiwiError): boolean {
+  return work?.isRepeatable === true && decision === 'recorded' && !(end instanceof Error)
+}
+
 /** The call is over: a journal that cannot be written now changes nothing about it. */
 async function record(
   call: Call,
@@ -27,15 +33,23 @@ async function record(
   started: number,
   end: Outcome | KiwiError,
 ): Promise<boolean> {
-  try {
-    const outcome = outcomeRecord(call, clock, Math.round(clock.monotonic() - started), end)
-    const stopped = call.decision === 'open' ? end : undefined
-    const decision = call.decision === 'recorded' ? [] : [decisionRecord(call, clock, stopped)]
-    await store.journal.append([...decision, outcome], 'normal')
-    return true
-  } catch (error) {
+  const duration = Math.round(clock.monotonic() - started)
+  const outcome = (): NewRecord => outcomeRecord(call, clock, duration, end)
+  const unwritable = (error: unknown): false => {
     log.error('journal.unwritable', { call_id: call.ticket.callId, reason: messageOf(error) })
     return false
+  }
+  if (isLight(call, end)) {
+    void store.journal.appendLater(() => [outcome()]).catch(unwritable)
+    return true
+  }
+  try {
+    const stopped = call.decision === 'open' ? end : undefined
+    const decision = call.decision === 'recorded' ? [] : [decisionRecord(call, clock, stopped)]
+    await store.journal.append([...decision, outcome()], 'normal')
+    return true
+  } catch (error) {
+    return unwritable(error)
   }
 }
 

@@ -9,7 +9,7 @@ import { createLog } from '../shared/log.ts'
 import { systemClock } from '../shared/clock.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { JournalRecord } from '../store/store.ts'
-import type { Follower } from './followed-journal.ts'
+import type { Follower } from './follower.ts'
 import { openMirror } from './journal-mirror.ts'
 
 let project: string

@@ -18,7 +18,7 @@ import { textOf } from '../shared/template.ts'
 import { leadsOutTo, statOf } from '../spaces/disk.ts'
 import type { JournalRecord } from '../store/store.ts'
 import { auditEntry } from './audit-entry.ts'
-import type { Follower } from './followed-journal.ts'
+import type { Follower } from './follower.ts'
 
 /**
  * The records of a project as lines in its `.ai/logs`, for people and their tools. The journal is the truth: nothing

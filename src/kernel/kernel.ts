@@ -25,7 +25,6 @@ import type { Vault } from '../store/vault/vault.ts'
 import type { Performed } from '../chain/perform.ts'
 import type { Arrival, Call, Outcome, Ticket, Understood } from './call.ts'
 import { openApprover } from './approver.ts'
-import { followedJournal } from './followed-journal.ts'
 import { gate } from './gate.ts'
 import { openHeads } from './heads.ts'
 import { openMirror } from './journal-mirror.ts'
@@ -139,6 +138,7 @@ export function openKernel(given: KernelMeans): Kernel {
   const ownKey = openOwnKey(config)
   const heads = openHeads({ file: config.heads, ownKey, clock, log, journal: store.journal })
   const followers = config.audit.mirror ? [openMirror(log), heads] : [heads]
+  for (const follower of followers) store.journal.follow((placed) => follower.add(placed))
   const own = ownFiles(config, builtinFolder)
   const { policyOf, runs } = openJudging({ config, store, clock, builtinFolder }, argvPolicies, own)
   const approver = openApprover(config.approverKey)
@@ -147,7 +147,7 @@ export function openKernel(given: KernelMeans): Kernel {
   const means: Means = {
     ...settledMeans(config, builtinFolder),
     chain,
-    store: { ...store, journal: followedJournal(store.journal, followers) },
+    store,
     secrets,
     results,
     outputs,
@@ -205,6 +205,7 @@ export function openKernel(given: KernelMeans): Kernel {
       await Promise.all([notices.drain(), listings.close()])
       await chain.close()
       outputs.close()
+      await store.journal.drain()
       await Promise.all(followers.map((follower) => follower.close()))
     },
   }
@@ -216,7 +217,7 @@ function createBind(
   workplaces: Workplaces,
 ): (ticket: Ticket, workplace: Workplace) => Promise<Means> {
   return async ({ caller }, { lookup, sessionProject }) => {
-    await lookup.learn()
+    await lookup.begin()
     if (caller.kind === 'person') return means
     await workplaces.assertOpen(lookup.projectPath, sessionProject)
     return { ...means, policyOf: (path) => means.policyOf(path, sessionProject) }

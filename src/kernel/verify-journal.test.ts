@@ -9,7 +9,6 @@ import { createLog } from '../shared/log.ts'
 import type { OwnKey } from '../spaces/signing-key.ts'
 import { openOwnKey } from '../spaces/signing-key.ts'
 import type { Journal } from '../store/store.ts'
-import { followedJournal } from './followed-journal.ts'
 import type { Head } from './heads.ts'
 import { openHeads, readHeads } from './heads.ts'
 import type { JournalReport } from './verify-journal.ts'
@@ -35,8 +34,8 @@ const log = createLog({ level: 'warn', clock: systemClock, write: (line) => void
 async function work(calls: readonly string[], key = ownKey): Promise<Journal> {
   const { journal } = await place.open()
   const heads = openHeads({ file, ownKey: key, clock: systemClock, log, journal })
-  const followed = followedJournal(journal, [heads])
-  await followed.append(
+  journal.follow((placed) => heads.add(placed))
+  await journal.append(
     calls.map((call) => sampleRecord(call)),
     'normal',
   )
@@ -178,9 +177,9 @@ test('AUD-09: a clock that went back is a note, and no fault', async () => {
 test('AUD-01: a head is written after each thousand records, and old ones make room', async () => {
   const { journal } = await place.open()
   const counting = openHeads({ file, ownKey, clock: systemClock, log, journal })
-  const followed = followedJournal(journal, [counting])
+  journal.follow((placed) => counting.add(placed))
   for (let batch = 0; batch < 3; batch++)
-    await followed.append(
+    await journal.append(
       Array.from({ length: 500 }, (_, n) => sampleRecord(`${batch}-${n}`)),
       'normal',
     )

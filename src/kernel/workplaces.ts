@@ -18,9 +18,15 @@ export function openWorkplaces(
   { home, userSpace }: Pick<Config, 'home' | 'userSpace'>,
   { isTrusted }: Pick<Judge, 'isTrusted'>,
 ): Workplaces {
+  const reals = new Map<string, string>()
+  /** These stay where they are while we run; one that is not there yet may come. */
+  const realOwn = (own: string): string => {
+    const real = reals.get(own) ?? realPathOf(own)
+    if (real !== null) reals.set(own, real)
+    return real ?? own
+  }
   /** What a person has besides projects lies in it. */
-  const isAround = (real: string): boolean =>
-    [home, userSpace].some((own) => isAtOrBelow(realPathOf(own) ?? own, real))
+  const isAround = (real: string): boolean => [home, userSpace].some((own) => isAtOrBelow(realOwn(own), real))
   return {
     projectOf(folder) {
       const real = folder === null ? null : realPathOf(folder)

@@ -120,7 +120,7 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
       const lookupAt = async (projectPath: string | undefined): Promise<Lookup> => {
         const otherwise = projectPath === undefined ? await client.defaultProject() : null
         const lookup = lookupOf(projectPath, otherwise, spaces)
-        await lookup.learn()
+        await lookup.begin()
         return lookup
       }
       const workplaceAt = (projectPath: string | undefined): Promise<Workplace> =>

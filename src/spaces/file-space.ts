@@ -105,6 +105,7 @@ export function openFileSpace(place: Place, clock: Clock): FileSpace {
     },
     async catchUp() {
       await look.catchUp()
+      servers.freshen()
       await servers.read()
     },
     learn: createLearn(servers, look, readings),
@@ -153,7 +154,6 @@ function createLearn(
 ): FileSpace['learn'] {
   let learnedAt = -1
   return async () => {
-    look.freshen()
     await servers.read()
     if (learnedAt === look.generation) return
     learnedAt = look.generation

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import type { Clock } from '../shared/clock.ts'
 import { statBehind } from './disk.ts'
 
@@ -26,9 +27,11 @@ export function openFolderMarks(clock: Clock): FolderMarks {
       askedAt = clock.monotonic()
     },
     add(folder) {
-      const mark = markOf(folder)
+      const own = markOf(folder)
+      // One that is missing would be a new name in the folder around it, which most of them share.
+      const [asked, mark] = own === MISSING ? [dirname(folder), markOf(dirname(folder))] : [folder, own]
       const isSettled = mark === MISSING || Math.abs(clock.now() - mark[0]) > TICK_MS
-      marks.set(folder, isSettled ? mark : UNSETTLED)
+      marks.set(asked, isSettled ? mark : UNSETTLED)
     },
     areUnchanged() {
       if (marks.size > FEW && clock.monotonic() - askedAt < MANY_MS) return true

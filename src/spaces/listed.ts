@@ -38,9 +38,11 @@ export interface Listed {
 interface ListedMeans {
   readonly findServer: (name: ItemName) => Promise<Item | null>
   readonly findFile: (name: ItemName) => Promise<Item | null>
+  /** Of the spaces. */
+  readonly generation: () => number
 }
 
-export function openListed(shelf: Shelf, { findServer, findFile }: ListedMeans): Listed {
+export function openListed(shelf: Shelf, { findServer, findFile, generation }: ListedMeans): Listed {
   const { catalog } = shelf.store
 
   const serverOf: Listed['serverOf'] = async (item) => {
@@ -51,12 +53,11 @@ export function openListed(shelf: Shelf, { findServer, findFile }: ListedMeans):
     return { item, name: serverName(id), key, overrides }
   }
 
-  const serverFor = async (given: string): Promise<Server | null> => {
-    const [spoken = ''] = given.split('.')
+  const serverFor = keptFor(generation, async (spoken): Promise<Server | null> => {
     const name = ItemName.safeParse(spoken)
     const item = name.success ? await findServer(name.data) : null
     return item === null || !isSpoken(spoken, item.id) ? null : serverOf(item)
-  }
+  })
 
   const listing = (key: string): Promise<Listing | null> =>
     shelve(shelf, shelf.listings, key, () => catalog.listing(key))
@@ -111,6 +112,25 @@ export function openListed(shelf: Shelf, { findServer, findFile }: ListedMeans):
     },
   }
 }
+
+/** By what stands in front of the first dot, answered once for each state of the spaces; what could not be is asked again. */
+function keptFor<T>(state: () => number, ask: (spoken: string) => Promise<T>): (name: string) => Promise<T> {
+  let kept = new Map<string, Promise<T>>()
+  let at = -1
+  return (name) => {
+    if (at !== state() || kept.size >= MOST_NAMES) kept = new Map()
+    at = state()
+    const [spoken = name] = name.split('.', 1)
+    const known = kept.get(spoken)
+    if (known !== undefined) return known
+    const asked = ask(spoken)
+    kept.set(spoken, asked)
+    asked.catch(() => kept.delete(spoken))
+    return asked
+  }
+}
+
+const MOST_NAMES = 1000
 
 /** Underscores of a name at which a server may end. */
 const MOST_CUTS = 16

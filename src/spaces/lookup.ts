@@ -12,6 +12,8 @@ import type { Fault, FileSpace } from './file-space.ts'
 import { findAmong } from './find-among.ts'
 import { createServers } from './find-servers.ts'
 import { foreignName } from './foreign-name.ts'
+import type { Freshness } from './freshness.ts'
+import { openFreshness } from './freshness.ts'
 import type { Item } from './item.ts'
 import type { Listed, Server } from './listed.ts'
 import { openListed } from './listed.ts'
@@ -21,16 +23,10 @@ import type { Indexed } from './sync-listed.ts'
 import { syncListed } from './sync-listed.ts'
 
 /** All spaces as one project sees them, in the one order of finding: project, user, builtin, registry. */
-export interface Lookup {
+export interface Lookup extends Freshness {
   readonly projectPath: string | null
   readonly spaces: readonly FileSpace[]
-  /** Grows when anything an id could lead to has changed. */
-  readonly generation: number
-  /** Takes notice of what changed on disk (at most once a second unless `now`) and in the store. */
-  freshen(now?: boolean): void
   isCurrent(item: Item): boolean
-  /** Gets to know the credentials that are written out where servers are named; what cannot be read is said where it is used. */
-  learn(): Promise<void>
   /**
    * The item an id means here, or null. `source` looks in one space only. Whatever has an id is a tool, so when no
    * space has a tool in the narrow sense, an item of another type is one too. Without a source, what is called like a
@@ -73,16 +69,7 @@ interface Broken {
 }
 
 export function openLookup(projectPath: string | null, spaces: readonly FileSpace[], shelf: Shelf): Lookup {
-  let seen = ''
-  let generation = 0
-
-  const freshen = (now?: boolean): void => {
-    for (const space of spaces) space.freshen(now)
-    const state = `${spaces.map((space) => space.generation).join()};${shelf.freshen(now !== true)}`
-    if (state === seen) return
-    seen = state
-    generation += 1
-  }
+  const freshness = openFreshness(spaces, shelf)
   const roots = spaces.map(({ space, root }) => ({ space, root }))
   const among = (
     refs: readonly ItemRef[],
@@ -92,11 +79,12 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
   const listed = openListed(shelf, {
     findServer: (name) => among(spellings({ name, category: null, version: null }, 'mcp'), ['mcp']),
     findFile: (name) => among([{ name, category: null, version: null }], ['tool']),
+    generation: () => freshness.generation,
   })
   const foreign = (item: Item, action: string): Promise<KiwiError | null> =>
     foreignName(item, action, (name) => listed.serverFor(name))
   const sync = createSync(spaces, shelf)
-  const servers = createServers({ roots, shelf, listed, generation: () => generation })
+  const servers = createServers({ roots, shelf, listed, generation: () => freshness.generation })
 
   return {
     ...listed,
@@ -106,10 +94,10 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
     foreignName: foreign,
     servers,
     get generation() {
-      return generation
+      return freshness.generation
     },
-    freshen,
-    learn: () => learnOf(spaces),
+    begin: () => freshness.begin(),
+    freshen: (now) => freshness.freshen(now),
     isCurrent: (item) => spaces.find(({ space }) => space === item.space)?.isCurrent(item) ?? true,
     async find(ref, itemType, source) {
       const itemTypes = itemType === 'tool' ? TOOL_IN_THE_WIDE_SENSE : [itemType]
@@ -138,7 +126,7 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
     // A space that was never looked at would seem empty, and the index would be emptied with it.
     async syncIndex() {
       for (const space of spaces) await space.catchUp()
-      freshen()
+      freshness.freshen()
       const faults = await sync()
       const upstreams = await syncListed(await servers(), shelf.store)
       return { faults: [...faults, ...upstreams.faults], places: [...roots, ...upstreams.places] }
@@ -149,10 +137,6 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
 function standingAt(name: ItemName, itemType: ItemType, source: SpaceName): Parameters<typeof findAmong>[2] {
   const itemTypes = itemType === 'knowledge' ? [itemType] : NOT_DOCUMENTS
   return { refs: [{ name, category: null, version: null }], itemTypes, source }
-}
-
-async function learnOf(spaces: readonly FileSpace[]): Promise<void> {
-  for (const space of spaces) await space.learn().catch(() => undefined)
 }
 
 async function findBroken(

@@ -16,7 +16,7 @@ export interface ServerRegistry {
   readonly generation: number
   /** Looks whether the file is still what it was. */
   freshen(): void
-  /** As the files are now. */
+  /** As the files were when they were last looked at. */
   read(): Promise<Servers>
   /** As they were last read. */
   readonly last: Servers
@@ -55,7 +55,7 @@ export function registryFile(root: string): string {
 export function openServerRegistry(means: RegistryMeans): ServerRegistry {
   const { root, below } = means
   const file = registryFile(root)
-  let stamp = ''
+  let stamp: string | null = null
   let generation = 0
   let last = NOTHING
   let known: { readonly stamp: string; readonly servers: Promise<Servers> } | null = null
@@ -64,18 +64,18 @@ export function openServerRegistry(means: RegistryMeans): ServerRegistry {
     const stat = statOf(file)
     const own = stat === null ? '' : `${stat.mtimeMs}:${stat.size}:${stat.ino}`
     // Where nothing stands, nothing is inherited either.
-    return own === '' || below === null ? own : `${own};${below.generation}`
+    if (own === '' || below === null) return own
+    below.freshen()
+    return `${own};${below.generation}`
   }
   const freshen = (): void => {
-    below?.freshen()
-    const now = stampNow()
-    if (now === stamp) return
+    const [before, now] = [stamp ?? '', stampNow()]
     stamp = now
-    generation += 1
+    if (now !== before) generation += 1
   }
   const read = async (): Promise<Servers> => {
-    freshen()
-    if (stamp === '') {
+    if (stamp === null) freshen()
+    if (stamp === null || stamp === '') {
       last = NOTHING
       return NOTHING
     }
@@ -104,7 +104,6 @@ export function openServerRegistry(means: RegistryMeans): ServerRegistry {
     freshen,
     read,
     isCurrent(item) {
-      freshen()
       return known?.stamp === stamp && last.items.get(item.path ?? '')?.contentHash === item.contentHash
     },
     async find(id) {

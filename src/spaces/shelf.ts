@@ -25,9 +25,10 @@ export interface Shelf {
 /** Brings these ids and their executors from the store onto the shelf, in one query. */
 export async function prefetch(shelf: Shelf, names: readonly string[]): Promise<void> {
   const { store, items } = shelf
+  shelf.freshen(true)
+  if (names.every((name) => items.has(name))) return
   const before = shelf.freshen()
   const missing = names.filter((name) => !items.has(name))
-  if (missing.length === 0) return
   const nodes = await store.registry.nodes(missing)
   // Rows read while the registry changed are not kept: they may be older than the shelf they would be put on.
   if (shelf.freshen() !== before) return prefetch(shelf, names)
@@ -46,9 +47,10 @@ export async function shelve<T>(
   key: string,
   read: () => Promise<T>,
 ): Promise<T> {
-  const before = shelf.freshen()
+  shelf.freshen(true)
   const known = kept.get(key)
   if (known !== undefined) return known
+  const before = shelf.freshen()
   const made = await read()
   if (shelf.freshen() !== before) return made
   if (kept.size >= MOST_SHELVED) kept.clear()

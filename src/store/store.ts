@@ -376,6 +376,12 @@ export interface Journal {
     sync: 'normal' | 'full',
     claim?: Claim,
   ): Promise<readonly JournalRecord[]>
+  /** The same for records that nobody waits for: they are made and committed a moment later. Whoever reads here, reads them too. */
+  appendLater(make: () => readonly NewRecord[]): Promise<readonly JournalRecord[]>
+  /** Hears of records of this process when they stand, in their order. It must not throw, and nobody waits for it. */
+  follow(hear: (placed: readonly JournalRecord[]) => void): void
+  /** Resolves when all that was given is committed. */
+  drain(): Promise<void>
   read(filter: JournalFilter): Promise<readonly JournalRecord[]>
   /** Calls among the newest that were let through and have no outcome: they are under way, or were cut off. */
   unfinished(): Promise<readonly JournalRecord[]>

@@ -12,6 +12,8 @@ import { readRow } from './rows.ts'
 /** Records given in one turn share a commit; what comes while the store is busy shares the next one. */
 export interface Appender {
   readonly append: Journal['append']
+  readonly appendLater: Journal['appendLater']
+  readonly follow: Journal['follow']
   /** Resolves when nothing waits any more. */
   drain(): Promise<void>
 }
@@ -33,6 +35,7 @@ export function createAppender(
   let rows = 0
   let flushing: Promise<void> | null = null
   let end: End | null = null
+  const followers: Parameters<Journal['follow']>[0][] = []
 
   const flush = async (): Promise<void> => {
     while (waiting.length > 0) {
@@ -54,6 +57,7 @@ export function createAppender(
         return write(entries, end)
       }, sync)
       end = placed.at(-1) ?? end
+      for (const hear of followers) hear(placed)
       let from = 0
       for (const rider of riders) rider.resolve(placed.slice(from, (from += rider.entries.length)))
     } catch (error) {
@@ -66,22 +70,56 @@ export function createAppender(
     }
   }
 
+  const append: Journal['append'] = async (records, sync, claim) => {
+    late.finish()
+    if (records.length === 0) return []
+    if (rows + records.length > queueLimit) {
+      throw new KiwiError('OVERLOADED', `Cannot record the call: ${rows} records wait for the store`)
+    }
+    const entries = records.map(toEntry)
+    rows += entries.length
+    return new Promise<readonly JournalRecord[]>((resolve, reject) => {
+      waiting.push({ entries, sync, claim, resolve, reject })
+      flushing ??= Promise.resolve().then(flush)
+    })
+  }
+  const late = createLate(async (make) => append(make(), 'normal'))
+
   return {
-    async append(records, sync, claim) {
-      if (records.length === 0) return []
-      if (rows + records.length > queueLimit) {
-        throw new KiwiError('OVERLOADED', `Cannot record the call: ${rows} records wait for the store`)
-      }
-      const entries = records.map(toEntry)
-      rows += entries.length
-      return new Promise<readonly JournalRecord[]>((resolve, reject) => {
-        waiting.push({ entries, sync, claim, resolve, reject })
-        flushing ??= Promise.resolve().then(flush)
-      })
+    append,
+    appendLater: late.add,
+    follow: (hear) => void followers.push(hear),
+    async drain() {
+      late.finish()
+      await flushing
     },
-    drain: async () => flushing ?? undefined,
   }
 }
+
+/** Records that nobody waits for are made when the loop is free, and always before those of the calls that follow. */
+function createLate(append: (make: () => readonly NewRecord[]) => Promise<readonly JournalRecord[]>): {
+  readonly add: Journal['appendLater']
+  readonly finish: () => void
+} {
+  let due: (() => void)[] = []
+  const finish = (): void => {
+    const all = due
+    due = []
+    for (const begin of all) begin()
+  }
+  return {
+    add: (make) =>
+      new Promise((resolve, reject) => {
+        due.push(() => void append(make).then(resolve, reject))
+        if (due.length === 1) setImmediate(finish)
+        if (due.length >= MOST_LATE) finish()
+      }),
+    finish,
+  }
+}
+
+/** What is not made into records yet holds on to whole results. */
+const MOST_LATE = 64
 
 interface Rider {
   readonly entries: readonly Entry[]

@@ -14,17 +14,26 @@ export function createJournal(connection: Connection, appender: Appender): Journ
   )
   return {
     append: (records, sync, claim) => appender.append(records, sync, claim),
+    appendLater: (make) => appender.appendLater(make),
+    follow: (hear) => appender.follow(hear),
+    drain: () => appender.drain(),
     async read(filter) {
+      await appender.drain()
       const { sql, values } = select(filter)
       const rows = await connection.read(() => connection.prepare(sql).all(...values))
       return rows.map(toRecord)
     },
     async unfinished() {
+      await appender.drain()
       const rows = await connection.read(() => selectUnfinished.all())
       return rows.map(toRecord)
     },
-    verify: () => verifyJournal(connection),
+    async verify() {
+      await appender.drain()
+      return verifyJournal(connection)
+    },
     async erase(callId) {
+      await appender.drain()
       const erase = connection.prepare(
         'UPDATE journal SET body = NULL, salt = NULL WHERE call_id = ? AND body IS NOT NULL RETURNING seq',
       )
