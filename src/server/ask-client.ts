@@ -120,6 +120,7 @@ export function createAsking(endpoint: Endpoint): (occasion: Occasion) => Asked 
 function carriedBy({ mcpReq }: ServerContext): Carried {
   const { inputResponses } = mcpReq
   const requestState: unknown = mcpReq.requestState()
+  if (inputResponses === undefined && requestState === undefined) return {}
   const { data = {} } = Carried.safeParse({
     ...(inputResponses === undefined ? {} : { inputResponses }),
     ...(typeof requestState === 'string' ? { requestState } : {}),
