@@ -67,6 +67,9 @@ export const LIMITS = {
   listedTools: 2000,
   listedBytes: 4 * 1024 * 1024,
   listedPages: 64,
+  /** Searches that led to a use and are remembered: of one space, and in all; beyond it the oldest go. */
+  usesOfSpace: 500,
+  uses: 5000,
   /** Words of a search query. */
   queryWords: 64,
   /** Bytes of a description in the search index. */

@@ -7,6 +7,7 @@ import type { Approvals, Claim } from './approvals.ts'
 import type { Limits } from './limits.ts'
 import type { TaskRows } from './tasks.ts'
 import type { UndoLog } from './undo.ts'
+import type { Uses } from './uses.ts'
 
 /**
  * Everything Kiwi keeps that is not a plain file: the registry, the search index of all spaces, whom to trust, the journal.
@@ -24,6 +25,7 @@ export interface Store {
   readonly grants: Grants
   readonly catalog: Catalog
   readonly tasks: TaskRows
+  readonly uses: Uses
   /** Why nothing can be written here, or null. A store that cannot be written still answers what it can. */
   readonly readOnlyReason: string | null
   /** A number that grows when the registry or what is trusted changed, in this process or another. Cheap enough for every call. */
@@ -44,6 +46,7 @@ export interface StoreView {
   readonly grants: Grants['read']
   readonly standing: UndoLog['standing']
   readonly listed: Catalog['tools']
+  readonly uses: Uses['read']
   readonly readOnlyReason: string | null
 }
 
@@ -55,6 +58,7 @@ export function viewOf({
   grants,
   undo,
   catalog,
+  uses,
   readOnlyReason,
 }: Store): StoreView {
   return {
@@ -67,6 +71,7 @@ export function viewOf({
     grants: (tool) => grants.read(tool),
     standing: (limit) => undo.standing(limit),
     listed: (key) => catalog.tools(key),
+    uses: () => uses.read(),
     readOnlyReason,
   }
 }
