@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { Config } from './config/config.ts'
 import type { Kernel } from './kernel/kernel.ts'
 import { openKernel } from './kernel/kernel.ts'
+import { NO_LEARNING, openLearning } from './search/learning.ts'
 import type { Meta } from './meta/meta.ts'
 import { openMeta } from './meta/meta.ts'
 import type { Clock } from './shared/clock.ts'
@@ -80,8 +81,9 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
     const spaces = await openSpaces({ ...at, store, clock, watchLog, isVouched, known })
     await kernel.preload(spaces.at(null))
     await kernel.settle()
+    const learning = config.search.learn ? openLearning({ uses: store.uses, clock, log }) : NO_LEARNING
     return {
-      ...openMeta({ kernel, spaces, store: view, clock, ids: createIds(() => clock.now()) }),
+      ...openMeta({ kernel, spaces, store: view, learning, clock, ids: createIds(() => clock.now()) }),
       config,
       store: view,
       spaces,
@@ -97,6 +99,7 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
       secrets: () => kernel.secrets(),
       async close() {
         spaces.close()
+        await learning.close()
         await kernel.close()
         await store.close()
       },

@@ -48,6 +48,9 @@ const Audit = z.strictObject({
   sync: z.enum(['normal', 'full']),
 })
 
+/** Whether search learns from what is used after it. */
+const Search = z.strictObject({ learn: z.boolean() })
+
 /** Where packages come from, by language: what each setting becomes is data of the runtime. */
 const Packages = z.record(
   z.string().min(1),
@@ -67,6 +70,7 @@ const Settings = z.strictObject({
   packages: Packages,
   undo: Undo.partial(),
   audit: Audit.partial(),
+  search: Search.partial(),
 })
 type Settings = z.infer<typeof Settings>
 
@@ -105,6 +109,7 @@ export interface Config {
   readonly packages: z.infer<typeof Packages>
   readonly undo: z.infer<typeof Undo>
   readonly audit: z.infer<typeof Audit>
+  readonly search: z.infer<typeof Search>
   /** Where each setting came from, for `kiwi doctor`. */
   readonly sources: Readonly<Sources & Record<'user_space', Source>>
   readonly environment: Environment
@@ -168,6 +173,7 @@ export function loadConfig(given: Environment, flags: Flags = {}): Config {
     packages: settings.packages,
     undo: { cover: settings.undo.cover ?? 'declared' },
     audit: { mirror: settings.audit.mirror ?? true, sync: settings.audit.sync ?? 'normal' },
+    search: { learn: settings.search.learn ?? true },
     sources: { ...sources, user_space: named === null ? 'default' : 'environment' },
     environment: Object.freeze(environment),
   }
@@ -199,6 +205,7 @@ function settle(
     packages: {},
     undo: {},
     audit: {},
+    search: {},
     watch: false,
   }
   let sources: Sources = {
@@ -213,6 +220,7 @@ function settle(
     packages: 'default',
     undo: 'default',
     audit: 'default',
+    search: 'default',
   }
   for (const [source, layer] of layers) {
     settings = { ...settings, ...layer }

@@ -1,5 +1,6 @@
 import type { Ticket } from '../kernel/call.ts'
 import type { Kernel } from '../kernel/kernel.ts'
+import type { Learning } from '../search/learning.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { StoreView } from '../store/store.ts'
 
@@ -8,6 +9,7 @@ export interface MetaCall {
   readonly ticket: Ticket
   readonly kernel: Kernel
   readonly store: StoreView
+  readonly learning: Learning
   /** The spaces as the call's project sees them. */
   readonly lookupAt: (projectPath: string | undefined) => Promise<Lookup>
   /** The same for what is done and not only looked at, with what the session itself works in. */

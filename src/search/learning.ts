@@ -1,7 +1,7 @@
 import type { Clock } from '../shared/clock.ts'
 import { messageOf } from '../shared/errors.ts'
 import type { Log } from '../shared/log.ts'
-import type { NewUse, Uses } from '../store/uses.ts'
+import type { NewUse, UsePlace, Uses } from '../store/uses.ts'
 import type { Ranking } from './fuse.ts'
 import { learnableWords } from './learnable-words.ts'
 import { useRankings } from './use-rankings.ts'
@@ -12,8 +12,8 @@ interface Who {
   readonly session: string
 }
 
-/** An item that was shown, and where it lives. */
-export type ShownItem = Omit<NewUse, 'words'>
+/** An item that was shown. */
+type ShownItem = Pick<NewUse, 'row' | 'item_id'>
 
 /** Learns which items are used after which searches. */
 export interface Learning {
@@ -22,7 +22,7 @@ export interface Learning {
   /** An item was run, and well: whatever the session found it by is remembered. Costs a look into a map. */
   used(who: Who, itemId: string): void
   /** What like searches led to, in these places. What cannot be read raises nothing. */
-  rankings(query: string, places: readonly Pick<NewUse, 'space' | 'root'>[]): Promise<readonly Ranking[]>
+  rankings(query: string, places: readonly UsePlace[]): Promise<readonly Ranking[]>
   /** Writes what is not written yet. */
   close(): Promise<void>
 }
@@ -36,7 +36,8 @@ interface LearningMeans {
 interface Shown {
   readonly at: number
   readonly words: readonly string[]
-  readonly items: ReadonlyMap<string, ShownItem>
+  /** The row of each id. */
+  readonly items: ReadonlyMap<string, number>
 }
 
 const MINUTE = 60_000
@@ -72,7 +73,7 @@ export function openLearning({ uses, clock, log }: LearningMeans): Learning {
       const words = learnableWords(query)
       if (words.length === 0 || items.length === 0) return
       const key = keyOf(who)
-      const found = { at: clock.now(), words, items: new Map(items.map((item) => [item.item_id, item])) }
+      const found = { at: clock.now(), words, items: new Map(items.map(({ item_id, row }) => [item_id, row])) }
       const before = sessions.get(key) ?? []
       // Put last: the first of a map is the one that was quiet longest.
       sessions.delete(key)
@@ -87,10 +88,10 @@ export function openLearning({ uses, clock, log }: LearningMeans): Learning {
       if (searches === undefined) return
       const since = clock.now() - REMEMBERED
       const search = searches.find(({ at, items }) => at >= since && items.has(itemId))
-      const item = search?.items.get(itemId)
-      if (search === undefined || item === undefined) return
-      if (!mayCredit(keyOf(who), `${search.words.join(' ')}\n${item.item_type} ${itemId}`)) return
-      waiting.push({ ...item, words: search.words })
+      const row = search?.items.get(itemId)
+      if (search === undefined || row === undefined) return
+      if (!mayCredit(keyOf(who), `${itemId} ${search.words.join(' ')}`)) return
+      waiting.push({ row, item_id: itemId, words: search.words })
       timer ??= setTimeout(() => void flush(), BATCH_MS).unref()
     },
     async rankings(query, places) {

@@ -1,6 +1,7 @@
 import type { FoundRow, SearchHit, SearchQuery, StoreView } from '../store/store.ts'
 import type { Ranking } from './fuse.ts'
 import { fuse } from './fuse.ts'
+import { namedFirst } from './named-first.ts'
 
 /** How far down the ranking by words others may still raise an item. */
 const CANDIDATES = 200
@@ -25,7 +26,8 @@ export async function rankItems(
     ...ranking,
     rows: ranking.rows.filter((row) => fitting.has(row)),
   }))
-  const fused = fuse([byWords, ...others]).slice(0, query.limit)
+  const ordered = await namedFirst(fuse([byWords, ...others]), found, query.words, store)
+  const fused = ordered.slice(0, query.limit)
   const reasons = new Map(fused.map(({ row, reasons: all }) => [row, all.filter((reason) => reason !== '')]))
   const hits = await store.show(fused.map(rounded), query.words)
   return { hits: hits.map((hit) => ({ ...hit, why: [...hit.why, ...(reasons.get(hit.row) ?? [])] })), total }

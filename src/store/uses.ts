@@ -1,18 +1,23 @@
 import type { ItemType } from '../shared/tool-type.ts'
 import type { SpaceName } from './store.ts'
 
-/** An item that was run after a search for these words. What is learnt belongs to the space that the item lives in. */
+/** An item that was run after a search for these words. */
 export interface NewUse {
-  readonly space: SpaceName
-  /** Folder of a file space or key of an upstream, else empty. */
-  readonly root: string
-  readonly item_type: ItemType
+  /** Its row in the search index, and its id: by now the row may be another item's. */
+  readonly row: number
   readonly item_id: string
   /** Stems, each once, in order. */
   readonly words: readonly string[]
 }
 
-export interface Use extends NewUse {
+/** What is learnt belongs to the space that the item lives in. */
+export interface Use {
+  readonly space: SpaceName
+  /** Folder of a file space or key of an upstream, else empty. */
+  readonly root: string
+  readonly item_type: ItemType
+  readonly item_id: string
+  readonly words: readonly string[]
   /** How often, as it stood at `last`: older uses count less and less. */
   readonly times: number
   /** Milliseconds since 1970. */
@@ -34,12 +39,15 @@ export interface LikeUses {
   readonly frequency: ReadonlyMap<string, number>
 }
 
+/** A space whose uses are wanted. */
+export type UsePlace = Pick<Use, 'space' | 'root'>
+
 /** Which items were used after which searches. Bounded for each space and in all: the oldest goes first. */
 export interface Uses {
-  /** Counts each once more, at this time. */
+  /** Counts each once more, at this time. What is no longer in the index is left out. */
   credit(uses: readonly NewUse[], at: number): Promise<void>
   /** Of these places, those that share any of the words, newest first. */
-  like(words: readonly string[], places: readonly Pick<NewUse, 'space' | 'root'>[]): Promise<LikeUses>
+  like(words: readonly string[], places: readonly UsePlace[]): Promise<LikeUses>
   /** All, the latest first. */
   read(): Promise<readonly Use[]>
   /** Of one item, wherever it lives; null = all. How many there were. */

@@ -13,15 +13,13 @@ const MOST_TIMES = 20
 const MOST_LIKE = 200
 
 const words = z.string().transform((text) => text.split(' '))
-const UseRow = z.object({
+const ItemRow = z.object({
   space: z.enum(SPACES),
   root: z.string(),
   item_type: z.enum(ITEM_TYPES),
   item_id: z.string(),
-  words,
-  times: z.number(),
-  last: z.number(),
 })
+const UseRow = ItemRow.extend({ words, times: z.number(), last: z.number() })
 const LikeRow = z.object({ row: z.number(), words, times: z.number(), last: z.number() })
 const StandingRow = z.object({ times: z.number(), last: z.number() })
 const IdRow = z.object({ id: z.number() })
@@ -58,14 +56,15 @@ export function createUses(connection: Connection): Uses {
         return { uses, frequency: new Map(frequency.map((row) => [row.word, row.uses])) }
       }),
     read: async () =>
-      (await connection.read(() => selectAll.all())).map((row) => {
-        return readRow(UseRow, row)
-      }),
+      (await connection.read(() => selectAll.all())).map((row) => readRow(UseRow, row)),
     forget: (itemId) => connection.write(() => forget.all(itemId).length, 'full'),
   }
 }
 
 function createCredit(connection: Connection): (use: NewUse, at: number) => void {
+  const selectItem = connection.prepare(
+    'SELECT space, root, item_type, item_id FROM search_items WHERE id = ? AND item_id = ?',
+  )
   const select = connection.prepare(
     'SELECT times, last FROM uses WHERE space = ? AND root = ? AND item_type = ? AND item_id = ? AND words = ?',
   )
@@ -83,7 +82,9 @@ function createCredit(connection: Connection): (use: NewUse, at: number) => void
     `DELETE FROM uses WHERE id IN (SELECT id FROM uses ORDER BY last DESC, id DESC LIMIT -1 OFFSET ${LIMITS.uses})`,
   )
   return (use, at) => {
-    const { space, root, item_type, item_id } = use
+    const item = selectItem.get(use.row, use.item_id)
+    if (item === undefined) return
+    const { space, root, item_type, item_id } = readRow(ItemRow, item)
     const key = [space, root, item_type, item_id, use.words.join(' ')] as const
     const standing = select.get(...key)
     const before = standing === undefined ? 0 : fadedTimes(readRow(StandingRow, standing), at)
