@@ -25,7 +25,7 @@ describe('S3: of a query only plain words are kept', () => {
     ['[REDACTED:WEATHER] weather', ['weather']],
     ['KEY=value deploy', ['deploy']],
     [`x ${'a'.repeat(33)} deploy`, ['deploy']],
-  ])('SEC-12: %j leaves %j', (query, words) => {
+  ])('S3: of %j is kept %j', (query, words) => {
     expect(learnableWords(query)).toEqual(words)
   })
 
