@@ -95,7 +95,7 @@ describe('S3: results', () => {
       )
     fc.assert(
       fc.property(fc.array(one, { minLength: 4, maxLength: 10 }), (items) => {
-        const shown = searchResults(items, false)
+        const shown = searchResults(items, false, { total: 12_345, query: 'some words of a query' })
         expect(Buffer.byteLength(JSON.stringify(shown))).toBeLessThanOrEqual(1600)
         expect(listField(shown, 'results')).toHaveLength(items.length)
       }),

@@ -26,16 +26,23 @@ const ALWAYS_WHOLE = 3
 
 /**
  * What a search shows: whole results where they are few or short; else of each what it takes to choose one and to call
- * it, and once how that is done. A person has room for all.
+ * it, and once how that is done. A person has room for all. What stands beside the results is counted too.
  */
-export function searchResults(found: readonly FoundItem[], isPerson: boolean): JsonObject {
-  const whole = found.map(wholeResult)
+export function searchResults(
+  found: readonly FoundItem[],
+  isPerson: boolean,
+  beside: JsonObject = {},
+): JsonObject {
+  const whole = { results: found.map(wholeResult), ...beside }
   const most = Math.max(LEAST_BYTES, RESULT_BYTES * found.length)
-  const isShort = Buffer.byteLength(JSON.stringify(whole)) <= most
-  if (isPerson || found.length <= ALWAYS_WHOLE || isShort) return { results: whole }
-  const call_format = CALL_FORMAT
-  return { call_format, results: shortResults(found, most - bytesOf({ call_format, results: [] })) }
+  if (isPerson || found.length <= ALWAYS_WHOLE || bytesOf(whole) <= most) return whole
+  const empty = { call_format: CALL_FORMAT, results: [] }
+  const left = most - bytesOf(empty) - Math.min(MOST_BESIDE, bytesOf(beside))
+  return { ...empty, results: shortResults(found, left), ...beside }
 }
+
+/** A query may be as long as all results. */
+const MOST_BESIDE = 200
 
 /** Of the input schema of each result; load shows it whole. */
 const SCHEMA_BYTES = 2048

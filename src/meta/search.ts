@@ -79,11 +79,10 @@ export async function search(args: Arguments<'search'>, call: MetaCall): Promise
     found.map(({ hit }) => hit),
   )
   return {
-    data: {
-      ...searchResults(found, ticket.caller.kind === 'person'),
+    data: searchResults(found, ticket.caller.kind === 'person', {
       total: Math.max(found.length, total - hits.length + found.length),
       query: args.query,
-    },
+    }),
     warnings: [...warnings, ...usurpers, ...faultWarnings(faults)],
   }
 }
