@@ -37,11 +37,15 @@ test('shares are what is wanted as far as there is enough, and equal where there
   expect(shares([10, 100, 100], 110)).toEqual([10, 50, 50])
   expect(shares([], 10)).toEqual([])
   fc.assert(
-    fc.property(fc.array(fc.nat(300), { maxLength: 20 }), fc.integer({ min: -50, max: 3000 }), (wanted, total) => {
-      const given = shares(wanted, total)
-      const sum = given.reduce((all, one) => all + one, 0)
-      expect(sum).toBeLessThanOrEqual(Math.max(0, total))
-      expect(given.every((one, at) => one >= 0 && one <= (wanted[at] ?? 0))).toBe(true)
-    }),
+    fc.property(
+      fc.array(fc.nat(300), { maxLength: 20 }),
+      fc.integer({ min: -50, max: 3000 }),
+      (wanted, total) => {
+        const given = shares(wanted, total)
+        const sum = given.reduce((all, one) => all + one, 0)
+        expect(sum).toBeLessThanOrEqual(Math.max(0, total))
+        expect(given.every((one, at) => one >= 0 && one <= (wanted[at] ?? 0))).toBe(true)
+      },
+    ),
   )
 })

@@ -7,7 +7,7 @@ interface Bench {
   readonly learning: ReturnType<typeof openLearning>
   readonly credited: NewUse[]
   readonly lines: string[]
-  pass(minutes: number): void
+  readonly pass: (minutes: number) => void
 }
 
 function bench(credit?: () => Promise<void>): Bench {

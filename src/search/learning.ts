@@ -73,7 +73,11 @@ export function openLearning({ uses, clock, log }: LearningMeans): Learning {
       const words = learnableWords(query)
       if (words.length === 0 || items.length === 0) return
       const key = keyOf(who)
-      const found = { at: clock.now(), words, items: new Map(items.map(({ item_id, row }) => [item_id, row])) }
+      const found = {
+        at: clock.now(),
+        words,
+        items: new Map(items.map(({ item_id, row }) => [item_id, row])),
+      }
       const before = sessions.get(key) ?? []
       // Put last: the first of a map is the one that was quiet longest.
       sessions.delete(key)

@@ -5,7 +5,12 @@ import { likenessOf, useRankings } from './use-rankings.ts'
 
 const NONE = new Map<string, number>()
 const NOW = 1_760_000_000_000
-const use = (row: number, words: readonly string[], times: number, last = NOW) => ({ row, words, times, last })
+const use = (row: number, words: readonly string[], times: number, last = NOW) => ({
+  row,
+  words,
+  times,
+  last,
+})
 const rankings = (words: readonly string[], uses: readonly ReturnType<typeof use>[]) =>
   useRankings(words, { uses, frequency: NONE }, NOW)
 

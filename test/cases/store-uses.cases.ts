@@ -45,7 +45,13 @@ export const useCases: Cases = {
   async 'S3: what is no longer in the index is neither counted nor raised, and forgetting is for good'(bed) {
     const store = await bed.open()
     const [ship, sail] = [await useOf(store.index, ONE, 'ship'), await useOf(store.index, ONE, 'sail')]
-    await store.uses.credit([{ ...ship, row: sail.row }, { ...ship, row: 99_999 }], NOW)
+    await store.uses.credit(
+      [
+        { ...ship, row: sail.row },
+        { ...ship, row: 99_999 },
+      ],
+      NOW,
+    )
     expect(await store.uses.read()).toEqual([])
     await store.uses.credit([ship, sail], NOW)
     await store.index.update(ONE, [], ['tools/ship.yaml'])

@@ -165,7 +165,13 @@ test('S3: ten results over all of them take at most 1,600 bytes, and the first i
     kind: 'agent',
     defaultProject: () => Promise.resolve(temp.project),
   } as const
-  const queries = ['create file repository', 'search', 'list all projects', 'issue comment', 'read graph page']
+  const queries = [
+    'create file repository',
+    'search',
+    'list all projects',
+    'issue comment',
+    'read graph page',
+  ]
   for (const query of queries) {
     const { data } = await temp.kiwi.call('search', { query }, client)
     const results = listField(data, 'results')
@@ -173,13 +179,20 @@ test('S3: ten results over all of them take at most 1,600 bytes, and the first i
     expect(Buffer.byteLength(JSON.stringify(data))).toBeLessThanOrEqual(1600)
     for (const result of results) {
       expect(textField(result, 'description').length).toBeGreaterThan(15)
-      const call = field(result, 'call') ?? { ...Object(field(data, 'call_format')), item_id: field(result, 'id') }
+      const call = field(result, 'call') ?? {
+        ...Object(field(data, 'call_format')),
+        item_id: field(result, 'id'),
+      }
       const tried = await temp.kiwi.call('execute', { ...Object(call), dry_run: true }, client)
       const isReady = field(result, 'call') !== undefined
       const missing = listOf(field(tried.error?.details, 'missing'))
       // Where it is not written out, the line of parameters names all that must be given.
-      const named = String(field(result, 'parameters') ?? '')
-      expect([call, tried.error?.message ?? 'ok', isReady && missing.length > 0]).toEqual([call, expect.any(String), false])
+      const named = JSON.stringify(field(result, 'parameters') ?? '')
+      expect([call, tried.error?.message ?? 'ok', isReady && missing.length > 0]).toEqual([
+        call,
+        expect.any(String),
+        false,
+      ])
       for (const name of missing) expect([call, named]).toEqual([call, expect.stringContaining(String(name))])
     }
   }

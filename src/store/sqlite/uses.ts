@@ -55,8 +55,7 @@ export function createUses(connection: Connection): Uses {
         const frequency = counted.map((row) => readRow(WordRow, row))
         return { uses, frequency: new Map(frequency.map((row) => [row.word, row.uses])) }
       }),
-    read: async () =>
-      (await connection.read(() => selectAll.all())).map((row) => readRow(UseRow, row)),
+    read: async () => (await connection.read(() => selectAll.all())).map((row) => readRow(UseRow, row)),
     forget: (itemId) => connection.write(() => forget.all(itemId).length, 'full'),
   }
 }
