@@ -7,12 +7,14 @@ import type { ItemType, ToolType } from '../shared/tool-type.ts'
 import { ITEM_TYPES, itemTypeOf } from '../shared/tool-type.ts'
 import type { Query } from '../search/parse-query.ts'
 import { MCP_TYPES, parseQuery, spacesOf } from '../search/parse-query.ts'
+import type { Ranking } from '../search/fuse.ts'
+import { rankItems } from '../search/rank-items.ts'
 import type { Fault } from '../spaces/file-space.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { inputSchema } from '../spaces/input-schema.ts'
 import { readyCall } from '../spaces/ready-call.ts'
-import type { SearchHit, SearchQuery } from '../store/store.ts'
+import type { SearchHit } from '../store/store.ts'
 import { SPACES } from '../store/store.ts'
 import type { Arguments } from './arguments.ts'
 import { readItemType } from './arguments.ts'
@@ -59,11 +61,12 @@ export async function search(args: Arguments<'search'>, call: MetaCall): Promise
     tags: [...query.tags, ...args.tags],
     server: query.server,
     sortBy: args.sort_by,
-    limit: args.limit,
   }
+  const rankings: readonly Ranking[] = []
+  const ranked = (limit: number): Ranked => rankItems({ ...wanted, limit }, rankings, store)
   const { hits, total } = judge.refusesSome
-    ? await searchUsable(wanted, judge, lookup, store)
-    : await store.search(wanted)
+    ? await searchUsable(ranked, judge, lookup, args.limit)
+    : await ranked(args.limit)
   await lookup.prefetch(hits.filter(({ path }) => path === null).map(({ item_id }) => item_id))
   const usurpers: string[] = []
   const found = await Promise.all(hits.map((hit) => toResult(hit, lookup, usurpers)))
@@ -73,6 +76,8 @@ export async function search(args: Arguments<'search'>, call: MetaCall): Promise
     warnings: [...warnings, ...usurpers, ...faultWarnings(faults)],
   }
 }
+
+type Ranked = ReturnType<typeof rankItems>
 
 const NOTHING_NEW = { hasMore: false, warnings: [] }
 
@@ -87,15 +92,15 @@ function aboutServers(
 
 /** What nobody could run here is not shown, and not counted as far as it was looked at. */
 async function searchUsable(
-  query: SearchQuery,
+  ranked: (limit: number) => Ranked,
   judge: ItemJudge,
   lookup: Lookup,
-  store: MetaCall['store'],
-): Promise<Awaited<ReturnType<MetaCall['store']['search']>>> {
-  const { hits, total } = await store.search({ ...query, limit: MOST_JUDGED })
+  limit: number,
+): Ranked {
+  const { hits, total } = await ranked(MOST_JUDGED)
   const isUsable = await Promise.all(hits.map(async (hit) => isUsableHit(hit, judge, lookup)))
   const usable = hits.filter((_, at) => isUsable[at])
-  return { hits: usable.slice(0, query.limit), total: total - hits.length + usable.length }
+  return { hits: usable.slice(0, limit), total: total - hits.length + usable.length }
 }
 
 async function isUsableHit(hit: SearchHit, judge: ItemJudge, lookup: Lookup): Promise<boolean> {

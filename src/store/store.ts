@@ -37,6 +37,8 @@ export interface Store {
 export interface StoreView {
   readonly versions: Registry['versions']
   readonly search: SearchIndex['search']
+  readonly find: SearchIndex['find']
+  readonly show: SearchIndex['show']
   readonly count: SearchIndex['count']
   readonly records: Journal['read']
   readonly verify: Journal['verify']
@@ -60,6 +62,8 @@ export function viewOf({
   return {
     versions: (toolId) => registry.versions(toolId),
     search: (query) => index.search(query),
+    find: (query) => index.find(query),
+    show: (found, words) => index.show(found, words),
     count: (roots) => index.count(roots),
     records: (filter) => journal.read(filter),
     verify: () => journal.verify(),
@@ -206,6 +210,8 @@ export interface IndexedSpace {
 export interface SearchQuery {
   /** Words to find; none lists everything that fits the filters. */
   readonly words: readonly string[]
+  /** Only these rows, as far as they fit the filters. */
+  readonly rows?: readonly number[]
   readonly spaces: readonly SpaceName[]
   /** Roots of the file spaces and upstreams that may be searched. */
   readonly roots: readonly IndexedSpace[]
@@ -220,7 +226,16 @@ export interface SearchQuery {
   readonly limit: number
 }
 
+/** A row of the index and how well it fits. */
+export interface FoundRow {
+  readonly row: number
+  /** Higher is better; 0 when there were no words. */
+  readonly score: number
+}
+
 export interface SearchHit {
+  /** Its row in the index. */
+  readonly row: number
   readonly item_id: string
   readonly name: string
   readonly tool_type: ToolType
@@ -249,6 +264,10 @@ export interface SearchIndex {
    * left out, unless only its own space is searched.
    */
   search(query: SearchQuery): Promise<{ readonly hits: readonly SearchHit[]; readonly total: number }>
+  /** The same, rows alone. */
+  find(query: SearchQuery): Promise<{ readonly found: readonly FoundRow[]; readonly total: number }>
+  /** What stands in these rows, in their order, and which fields of each hold any of the words. */
+  show(found: readonly FoundRow[], words: readonly string[]): Promise<readonly SearchHit[]>
   /** How many items there are of each type. */
   count(roots: readonly IndexedSpace[]): Promise<Readonly<Partial<Record<ToolType, number>>>>
 }

@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { LIMITS } from '../../shared/limits.ts'
 import { itemTypeOf, TOOL_TYPES } from '../../shared/tool-type.ts'
-import type { SearchQuery, SpaceName } from '../store.ts'
+import type { FoundRow, SearchQuery, SpaceName } from '../store.ts'
 import { SPACES } from '../store.ts'
 import type { Connection } from './connection.ts'
 import type { SqlValue } from './driver.ts'
 import { readRow } from './rows.ts'
 
 interface Found {
-  readonly found: readonly { readonly id: number; readonly score: number }[]
+  readonly found: readonly FoundRow[]
   readonly total: number
 }
 
@@ -24,9 +24,9 @@ export function findItems(connection: Connection, query: SearchQuery, match: str
   )
   // A negative limit would mean "all" to SQLite.
   const limit = Math.max(0, Math.trunc(query.limit))
-  const rows = (limit === 0 ? [] : page.all(...values, limit)).map((row) => readRow(FoundRow, row))
-  const total = rows[0]?.total ?? readRow(FoundRow, count.get(...values)).total
-  return { found: rows.map(({ id, score }) => ({ id, score: toScore(score) })), total }
+  const rows = (limit === 0 ? [] : page.all(...values, limit)).map((row) => readRow(Row, row))
+  const total = rows[0]?.total ?? readRow(Row, count.get(...values)).total
+  return { found: rows.map(({ id, score }) => ({ row: id, score: toScore(score) })), total }
 }
 
 /** What servers list is long and alike: of it only what fits nearly as well as the best is shown. */
@@ -34,7 +34,7 @@ const SHOWN = `shown AS MATERIALIZED (
   SELECT * FROM reached WHERE near <> ${SPACES.indexOf('mcp')} OR score >= 0.3 * (SELECT max(score) FROM reached)
 )`
 
-const FoundRow = z.object({ id: z.number(), score: z.number(), total: z.number() })
+const Row = z.object({ id: z.number(), score: z.number(), total: z.number() })
 
 /** Of the columns of search_text, in its order. */
 const WEIGHTS = '8.0, 2.0, 3.0, 3.0, 1.0, 0.5'
@@ -119,12 +119,16 @@ const NOT_SHADOWED = `NOT EXISTS (
 
 /** Few different texts whatever is asked, since each is compiled once and kept. */
 function filtersOf(query: SearchQuery, match: string | null): { conditions: string[]; values: SqlValue[] } {
-  const { itemTypes, toolTypes, category, tags, server } = query
+  const { rows, itemTypes, toolTypes, category, tags, server } = query
   const conditions: string[] = []
   const values: SqlValue[] = []
   if (match !== null) {
     conditions.push('search_text MATCH ?')
     values.push(match)
+  }
+  if (rows !== undefined) {
+    conditions.push('i.id IN (SELECT value FROM json_each(?))')
+    values.push(JSON.stringify(rows))
   }
   const types = TOOL_TYPES.filter(
     (type) =>
