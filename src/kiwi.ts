@@ -5,6 +5,8 @@ import type { Kernel } from './kernel/kernel.ts'
 import { openKernel } from './kernel/kernel.ts'
 import type { Meta } from './meta/meta.ts'
 import { openMeta } from './meta/meta.ts'
+import type { VectorSearch } from './search/vector-search.ts'
+import { openVectorSearch } from './search/vector-search.ts'
 import type { Clock } from './shared/clock.ts'
 import { systemClock } from './shared/clock.ts'
 import { createIds } from './shared/ids.ts'
@@ -44,6 +46,8 @@ export interface Kiwi extends Meta {
   readonly tasks: TaskRows
   /** The names in the vault. */
   readonly secrets: Kernel['secrets']
+  /** What finds by meaning; null where the person has set no embedder. */
+  readonly vectors: VectorSearch | null
   close(): Promise<void>
 }
 
@@ -80,8 +84,14 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
     const spaces = await openSpaces({ ...at, store, clock, watchLog, isVouched, known })
     await kernel.preload(spaces.at(null))
     await kernel.settle()
+    const embedder = kernel.embedder(spaces.at(null))
+    const { waitMs } = config.search
+    const vectors =
+      embedder === null ? null : openVectorSearch({ embedder, store: store.vectors, clock, log, waitMs })
+    const ids = createIds(() => clock.now())
     return {
-      ...openMeta({ kernel, spaces, store: view, clock, ids: createIds(() => clock.now()) }),
+      ...openMeta({ kernel, spaces, store: view, vectors, clock, ids }),
+      vectors,
       config,
       store: view,
       spaces,
@@ -96,6 +106,7 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
       tasks: store.tasks,
       secrets: () => kernel.secrets(),
       async close() {
+        await vectors?.close()
         spaces.close()
         await kernel.close()
         await store.close()

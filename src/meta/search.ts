@@ -7,7 +7,6 @@ import type { ItemType, ToolType } from '../shared/tool-type.ts'
 import { ITEM_TYPES, itemTypeOf } from '../shared/tool-type.ts'
 import type { Query } from '../search/parse-query.ts'
 import { MCP_TYPES, parseQuery, spacesOf } from '../search/parse-query.ts'
-import type { Ranking } from '../search/fuse.ts'
 import { rankItems } from '../search/rank-items.ts'
 import type { Fault } from '../spaces/file-space.ts'
 import type { Item } from '../spaces/item.ts'
@@ -20,6 +19,7 @@ import type { Arguments } from './arguments.ts'
 import { readItemType } from './arguments.ts'
 import type { MetaCall } from './context.ts'
 import { judgedItem } from './judged.ts'
+import { fillVectors, rankByMeaning } from './by-meaning.ts'
 import { refreshServers } from './refresh-servers.ts'
 import { toolOfServer } from './tool-of-server.ts'
 
@@ -41,6 +41,7 @@ export async function search(args: Arguments<'search'>, call: MetaCall): Promise
   const { store, kernel, lookupAt } = call
   const lookup = await lookupAt(args.project_path)
   const query = parseQuery(args.query)
+  const meaning = rankByMeaning(args, call)
   const before = await lookup.syncIndex()
   const spaces = query.spaces ?? (args.source === 'mcp' ? SPACES : (spacesOf(args.source) ?? SPACES))
   const itemTypes = itemTypesOf(args)
@@ -62,7 +63,8 @@ export async function search(args: Arguments<'search'>, call: MetaCall): Promise
     server: query.server,
     sortBy: args.sort_by,
   }
-  const rankings: readonly Ranking[] = []
+  await fillVectors(places, lookup, call)
+  const { rankings, warnings: ofMeaning } = await meaning
   const ranked = (limit: number): Ranked => rankItems({ ...wanted, limit }, rankings, store)
   const { hits, total } = judge.refusesSome
     ? await searchUsable(ranked, judge, lookup, args.limit)
@@ -73,7 +75,7 @@ export async function search(args: Arguments<'search'>, call: MetaCall): Promise
   const results = found.filter((result) => result !== null)
   return {
     data: { results, total: total - hits.length + results.length, query: args.query },
-    warnings: [...warnings, ...usurpers, ...faultWarnings(faults)],
+    warnings: [...warnings, ...ofMeaning, ...usurpers, ...faultWarnings(faults)],
   }
 }
 

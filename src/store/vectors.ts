@@ -8,6 +8,8 @@ export interface Vectors {
   put(model: string, made: readonly MadeVector[]): Promise<void>
   /** Those that came behind this one, in the order in which they came. */
   after(model: string, id: number, limit: number): Promise<readonly StoredVector[]>
+  /** The rows of the search index whose texts these vectors are of, in the same order. */
+  rowsOf(ids: readonly number[]): Promise<readonly number[]>
   /** Drops what other models made, and what no item has the text of any more. */
   prune(model: string): Promise<void>
   /** The turn to make vectors, until a time; null while another process has it, or while a failure is waited out. */

@@ -25,6 +25,7 @@ import { createRuns } from './runs.ts'
 import { createTasks } from './tasks.ts'
 import { createTrust } from './trust.ts'
 import { createUndo } from './undo.ts'
+import { createVectors } from './vectors.ts'
 import { createVersions } from './versions.ts'
 
 export interface SqliteOptions {
@@ -145,6 +146,7 @@ function assemble(connection: Connection, options: SqliteOptions, readOnlyReason
     grants: createGrants(connection),
     catalog: createCatalog(connection, generation),
     tasks: createTasks(connection, clock),
+    vectors: createVectors(connection),
     readOnlyReason,
     generation: () => generation.current(),
     async exclusively(work) {

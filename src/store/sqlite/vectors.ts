@@ -3,7 +3,7 @@ import { KiwiError } from '../../shared/errors.ts'
 import { sha256 } from '../../shared/json.ts'
 import { LIMITS } from '../../shared/limits.ts'
 import { openTurns } from '../../shared/take-turns.ts'
-import type { MadeVector, Missing, MissingText, VectorPlace, Vectors } from '../vectors.ts'
+import type { MadeVector, Missing, MissingText, Vectors } from '../vectors.ts'
 import type { Connection } from './connection.ts'
 import { readRow } from './rows.ts'
 import { createVectorTurns } from './vector-turns.ts'
@@ -15,6 +15,10 @@ export function createVectors(connection: Connection): Vectors {
   )
   const selectAfter = connection.prepare(
     'SELECT id, vec FROM vectors WHERE id > ? AND model = ? ORDER BY id LIMIT ?',
+  )
+  const selectRows = connection.prepare(
+    `SELECT json_group_array(h.item ORDER BY j.key) AS items FROM json_each(?) j
+     JOIN vectors v ON v.id = j.value JOIN search_hashes h ON h.hash = v.hash`,
   )
   const dropOthers = connection.prepare('DELETE FROM vectors WHERE model <> ?')
   const dropOrphans = connection.prepare(
@@ -47,6 +51,9 @@ export function createVectors(connection: Connection): Vectors {
           // The bytes of a row need not lie where numbers may.
           .map((row) => ({ id: row.id, vec: new Float32Array(new Uint8Array(row.vec).buffer) })),
       ),
+    async rowsOf(ids) {
+      return readRow(ItemsRow, await connection.read(() => selectRows.get(JSON.stringify(ids)))).items
+    },
     prune: (model) =>
       connection.write(() => {
         dropOthers.run(model)
@@ -132,14 +139,9 @@ function assertDims(model: string, { length }: MadeVector['vec'], known: number 
   )
 }
 
-/** All spaces of the store itself, which have no folder. */
-export const STORED_PLACES: readonly VectorPlace[] = [
-  { space: 'builtin', root: '' },
-  { space: 'registry', root: '' },
-]
-
 const DimsRow = z.object({ dims: z.number() })
 const TextRow = z.object({ id: z.number(), text: z.string() })
 const CountRow = z.object({ texts: z.number(), made: z.number(), stored: z.number() })
 const MissingRow = z.object({ hash: z.string(), itemId: z.string(), text: z.string() })
+const ItemsRow = z.object({ items: z.string().transform((text) => z.array(z.number()).parse(JSON.parse(text))) })
 const VectorRow = z.object({ id: z.number(), vec: z.instanceof(Uint8Array) })
