@@ -185,14 +185,14 @@ export function loadConfig(given: Environment, flags: Flags = {}): Config {
     packages: settings.packages,
     undo: { cover: settings.undo.cover ?? 'declared' },
     audit: { mirror: settings.audit.mirror ?? true, sync: settings.audit.sync ?? 'normal' },
-    search: {
-      embedder: settings.search.embedder ?? null,
-      model: settings.search.model ?? null,
-      waitMs: settings.search.wait_ms ?? 300,
-    },
+    search: searchOf(settings.search),
     sources: { ...sources, user_space: named === null ? 'default' : 'environment' },
     environment: Object.freeze(environment),
   }
+}
+
+function searchOf({ embedder, model, wait_ms: waitMs = 300 }: Settings['search']): SearchSettings {
+  return { embedder: embedder ?? null, model: model ?? null, waitMs }
 }
 
 /** A tool that starts Kiwi would call as the person itself. */

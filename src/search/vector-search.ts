@@ -89,5 +89,7 @@ function byWords(reason: string): ByMeaning {
 /** A few that are new are no news. */
 function partly(last: Pick<Missing, 'texts' | 'made'> | null): readonly string[] {
   if (last === null || last.made >= 0.9 * last.texts) return []
-  return [`found by meaning only in part: ${last.texts - last.made} of ${last.texts} texts have no vector yet`]
+  return [
+    `found by meaning only in part: ${last.texts - last.made} of ${last.texts} texts have no vector yet`,
+  ]
 }

@@ -143,5 +143,7 @@ const DimsRow = z.object({ dims: z.number() })
 const TextRow = z.object({ id: z.number(), text: z.string() })
 const CountRow = z.object({ texts: z.number(), made: z.number(), stored: z.number() })
 const MissingRow = z.object({ hash: z.string(), itemId: z.string(), text: z.string() })
-const ItemsRow = z.object({ items: z.string().transform((text) => z.array(z.number()).parse(JSON.parse(text))) })
+const ItemsRow = z.object({
+  items: z.string().transform((text) => z.array(z.number()).parse(JSON.parse(text))),
+})
 const VectorRow = z.object({ id: z.number(), vec: z.instanceof(Uint8Array) })

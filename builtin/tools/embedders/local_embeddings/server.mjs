@@ -19,7 +19,9 @@ const METHODS = {
   'tools/call': embed,
 }
 
-createInterface({ input: process.stdin }).on('line', (line) => void answer(line))
+createInterface({ input: process.stdin })
+  .on('line', (line) => void answer(line))
+  .on('close', () => process.exit(0))
 
 async function answer(line) {
   const { id, method, params = {} } = JSON.parse(line)
