@@ -6,6 +6,8 @@ import { openKernel } from './kernel/kernel.ts'
 import { NO_LEARNING, openLearning } from './search/learning.ts'
 import type { Meta } from './meta/meta.ts'
 import { openMeta } from './meta/meta.ts'
+import type { VectorSearch } from './search/vector-search.ts'
+import { openVectorSearch } from './search/vector-search.ts'
 import type { Clock } from './shared/clock.ts'
 import { systemClock } from './shared/clock.ts'
 import { createIds } from './shared/ids.ts'
@@ -45,6 +47,8 @@ export interface Kiwi extends Meta {
   readonly tasks: TaskRows
   /** The names in the vault. */
   readonly secrets: Kernel['secrets']
+  /** What finds by meaning; null where the person has set no embedder. */
+  readonly vectors: VectorSearch | null
   close(): Promise<void>
 }
 
@@ -81,9 +85,15 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
     const spaces = await openSpaces({ ...at, store, clock, watchLog, isVouched, known })
     await kernel.preload(spaces.at(null))
     await kernel.settle()
-    const learning = config.search.learn ? openLearning({ uses: store.uses, clock, log }) : NO_LEARNING
+    const embedder = kernel.embedder(spaces.at(null))
+    const { waitMs, learn } = config.search
+    const vectors =
+      embedder === null ? null : openVectorSearch({ embedder, store: store.vectors, clock, log, waitMs })
+    const learning = learn ? openLearning({ uses: store.uses, clock, log }) : NO_LEARNING
+    const ids = createIds(() => clock.now())
     return {
-      ...openMeta({ kernel, spaces, store: view, learning, clock, ids: createIds(() => clock.now()) }),
+      ...openMeta({ kernel, spaces, store: view, learning, vectors, clock, ids }),
+      vectors,
       config,
       store: view,
       spaces,
@@ -98,6 +108,7 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
       tasks: store.tasks,
       secrets: () => kernel.secrets(),
       async close() {
+        await vectors?.close()
         spaces.close()
         await learning.close()
         await kernel.close()

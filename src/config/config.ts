@@ -48,8 +48,13 @@ const Audit = z.strictObject({
   sync: z.enum(['normal', 'full']),
 })
 
-/** Whether search learns from what is used after it. */
-const Search = z.strictObject({ learn: z.boolean() })
+/** The tool that makes vectors for search, the milliseconds that a search waits for one, and whether uses teach it. */
+const Search = z.strictObject({
+  embedder: z.string().min(1),
+  model: z.string().min(1),
+  wait_ms: z.number().int().min(0).max(10_000),
+  learn: z.boolean(),
+})
 
 /** Where packages come from, by language: what each setting becomes is data of the runtime. */
 const Packages = z.record(
@@ -109,7 +114,8 @@ export interface Config {
   readonly packages: z.infer<typeof Packages>
   readonly undo: z.infer<typeof Undo>
   readonly audit: z.infer<typeof Audit>
-  readonly search: z.infer<typeof Search>
+  /** What makes search find by meaning too; an embedder of null: nothing does, and nothing is sent anywhere. */
+  readonly search: SearchSettings
   /** Where each setting came from, for `kiwi doctor`. */
   readonly sources: Readonly<Sources & Record<'user_space', Source>>
   readonly environment: Environment
@@ -119,6 +125,15 @@ interface VaultPlaces {
   readonly path: string
   readonly keyFile: string
   readonly passphrase: string | null
+}
+
+export interface SearchSettings {
+  readonly embedder: string | null
+  /** Null: the one that the embedder itself chooses. */
+  readonly model: string | null
+  readonly waitMs: number
+  /** Whether search learns from what is used after it. */
+  readonly learn: boolean
 }
 
 export interface OutputSettings {
@@ -173,10 +188,14 @@ export function loadConfig(given: Environment, flags: Flags = {}): Config {
     packages: settings.packages,
     undo: { cover: settings.undo.cover ?? 'declared' },
     audit: { mirror: settings.audit.mirror ?? true, sync: settings.audit.sync ?? 'normal' },
-    search: { learn: settings.search.learn ?? true },
+    search: searchOf(settings.search),
     sources: { ...sources, user_space: named === null ? 'default' : 'environment' },
     environment: Object.freeze(environment),
   }
+}
+
+function searchOf({ embedder, model, wait_ms, learn }: Settings['search']): SearchSettings {
+  return { embedder: embedder ?? null, model: model ?? null, waitMs: wait_ms ?? 300, learn: learn ?? true }
 }
 
 /** A tool that starts Kiwi would call as the person itself. */

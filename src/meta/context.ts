@@ -1,6 +1,7 @@
 import type { Ticket } from '../kernel/call.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import type { Learning } from '../search/learning.ts'
+import type { VectorSearch } from '../search/vector-search.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { StoreView } from '../store/store.ts'
 
@@ -10,6 +11,8 @@ export interface MetaCall {
   readonly kernel: Kernel
   readonly store: StoreView
   readonly learning: Learning
+  /** Null where the person has set no embedder. */
+  readonly vectors: VectorSearch | null
   /** The spaces as the call's project sees them. */
   readonly lookupAt: (projectPath: string | undefined) => Promise<Lookup>
   /** The same for what is done and not only looked at, with what the session itself works in. */

@@ -18,6 +18,7 @@ import type { Arguments } from './arguments.ts'
 import { readItemType } from './arguments.ts'
 import type { MetaCall } from './context.ts'
 import { judgedItem } from './judged.ts'
+import { fillVectors, rankByMeaning } from './by-meaning.ts'
 import { refreshServers } from './refresh-servers.ts'
 import type { FoundItem } from './search-results.ts'
 import { searchResults } from './search-results.ts'
@@ -41,6 +42,7 @@ export async function search(args: Arguments<'search'>, call: MetaCall): Promise
   const { store, kernel, learning, ticket, lookupAt } = call
   const lookup = await lookupAt(args.project_path)
   const query = parseQuery(args.query)
+  const meaning = rankByMeaning(args, call)
   const before = await lookup.syncIndex()
   const spaces = query.spaces ?? (args.source === 'mcp' ? SPACES : (spacesOf(args.source) ?? SPACES))
   const itemTypes = itemTypesOf(args)
@@ -62,9 +64,12 @@ export async function search(args: Arguments<'search'>, call: MetaCall): Promise
     server: query.server,
     sortBy: args.sort_by,
   }
+  await fillVectors(places, lookup, call)
   // What is kept of a query holds no secret.
   const said = textOf(kernel.redact(args.query))
-  const rankings = await learning.rankings(said, [...OF_THE_STORE, ...places])
+  const used = await learning.rankings(said, [...OF_THE_STORE, ...places])
+  const { rankings: ofMeaning, warnings: aboutMeaning } = await meaning
+  const rankings = [...ofMeaning, ...used]
   const ranked = (limit: number): Ranked => rankItems({ ...wanted, limit }, rankings, store)
   const { hits, total } = judge.refusesSome
     ? await searchUsable(ranked, judge, lookup, args.limit)
@@ -83,7 +88,7 @@ export async function search(args: Arguments<'search'>, call: MetaCall): Promise
       total: Math.max(found.length, total - hits.length + found.length),
       query: args.query,
     }),
-    warnings: [...warnings, ...usurpers, ...faultWarnings(faults)],
+    warnings: [...warnings, ...aboutMeaning, ...usurpers, ...faultWarnings(faults)],
   }
 }
 

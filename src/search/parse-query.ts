@@ -39,6 +39,12 @@ export function spacesOf(word: string): readonly SpaceName[] | null {
   return SPACES_BY_WORD.get(word) ?? null
 }
 
+/** A query as somebody would say it, without its modifiers. */
+export function spokenIn(text: string): string {
+  const parts = text.split(/\s+/).filter((part) => part !== '' && !MODIFIER.test(part))
+  return parts.join(' ')
+}
+
 /** Takes the modifiers out of a query; a repeated one: the last wins. The rest is text, cut into words. */
 export function parseQuery(text: string): Query {
   const given = new Map<string, string>()

@@ -8,6 +8,7 @@ import type { Limits } from './limits.ts'
 import type { TaskRows } from './tasks.ts'
 import type { UndoLog } from './undo.ts'
 import type { Uses } from './uses.ts'
+import type { Vectors } from './vectors.ts'
 
 /**
  * Everything Kiwi keeps that is not a plain file: the registry, the search index of all spaces, whom to trust, the journal.
@@ -26,6 +27,7 @@ export interface Store {
   readonly catalog: Catalog
   readonly tasks: TaskRows
   readonly uses: Uses
+  readonly vectors: Vectors
   /** Why nothing can be written here, or null. A store that cannot be written still answers what it can. */
   readonly readOnlyReason: string | null
   /** A number that grows when the registry or what is trusted changed, in this process or another. Cheap enough for every call. */

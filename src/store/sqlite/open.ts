@@ -26,6 +26,7 @@ import { createTasks } from './tasks.ts'
 import { createTrust } from './trust.ts'
 import { createUndo } from './undo.ts'
 import { createUses } from './uses.ts'
+import { createVectors } from './vectors.ts'
 import { createVersions } from './versions.ts'
 
 export interface SqliteOptions {
@@ -148,6 +149,7 @@ function assemble(connection: Connection, options: SqliteOptions, readOnlyReason
     catalog: createCatalog(connection, generation),
     tasks: createTasks(connection, clock),
     uses: createUses(connection),
+    vectors: createVectors(connection),
     readOnlyReason,
     generation: () => generation.current(),
     async exclusively(work) {
