@@ -2,7 +2,7 @@
 export const REQUIREMENTS: Readonly<Record<string, string>> = {
   S1: 'four tools only, at most 2,560 bytes, with their hints',
   S2: 'item types and their other spellings',
-  S3: 'search over all spaces with reasons and a ready call',
+  S3: 'search over all spaces with reasons and a ready call, ten results in 400 tokens, learning from use',
   S4: 'modifiers inside the query',
   S5: 'load: everything about an item, versions, pages, copies',
   S6: 'load of a tool of a server: its schema verbatim, an example that runs',

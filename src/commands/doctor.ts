@@ -243,7 +243,11 @@ function settingsOf(config: Config): readonly { name: string; value: string; fro
       from: sources.packages,
     },
     { name: 'watch', value: config.watch ? 'on' : 'off', from: sources.watch },
-    { name: 'search', value: `learn ${config.search.learn ? 'on' : 'off'}`, from: sources.search },
+    {
+      name: 'search',
+      value: `embedder ${config.search.embedder ?? '-'}, learn ${config.search.learn ? 'on' : 'off'}`,
+      from: sources.search,
+    },
   ]
 }
 

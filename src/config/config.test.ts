@@ -58,7 +58,7 @@ describe('settings', () => {
       watch: false,
       publishers: [],
       outputs: { keep: 10, minBytes: 0 },
-      search: { embedder: null, model: null, waitMs: 300 },
+      search: { embedder: null, model: null, waitMs: 300, learn: true },
       packages: {},
       undo: { cover: 'declared' },
       audit: { mirror: true, sync: 'normal' },

@@ -200,6 +200,15 @@ test('S3: ten results over all of them take at most 1,600 bytes, and the first i
   const first = Object(field(data, 'results', 0, 'call'))
   const reply = await temp.kiwi.call('execute', { ...first, parameters: { message: 'hi' } }, client)
   expect(reply).toMatchObject({ status: 'success', data: { output: 'Echo: hi' } })
+  await vi.waitFor(
+    async () =>
+      expect(await temp.kiwi.store.uses()).toEqual(
+        expect.arrayContaining([
+          expect.objectContaining({ item_id: 'everything.echo', words: ['echo', 'input'] }),
+        ]),
+      ),
+    { timeout: 5000 },
+  )
 })
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
