@@ -67,11 +67,13 @@ export function openVectorFill({ embedder, store, clock, log }: FillMeans): Vect
     if (isFull(before)) await store.prune(model)
     const turn = await take(model)
     if (turn === null) return
-    const { failures } = turn
+    let { failures } = turn
     try {
       // What another process made until now is looked at again: nothing is sent twice.
-      let isMore = await makeSome(model, places, Math.max(1, BATCH >> failures))
-      while (isMore && (await take(model)) !== null) isMore = await makeSome(model, places, BATCH)
+      for (let size = Math.max(1, BATCH >> failures); ; size = Math.min(BATCH, 2 * size)) {
+        if (!(await makeSome(model, places, size)) || (await take(model)) === null) break
+        failures = 0
+      }
       await store.release(model, holder, null)
     } catch (error) {
       const pause = Math.min(LONGEST_PAUSE_MS, PAUSE_MS * 2 ** failures)

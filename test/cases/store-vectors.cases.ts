@@ -1,26 +1,16 @@
 import { expect } from 'vitest'
 import type { IndexEntry, Store } from '../../src/store/store.ts'
 import type { VectorPlace } from '../../src/store/vectors.ts'
+import { sampleEntry } from '../fixtures/store-samples.ts'
 import type { Cases } from './store-bed.ts'
 
 const PLACE = { space: 'project', root: '/p/.ai' } as const satisfies VectorPlace
 const MODEL = 'embedder model'
 
 function entry(id: string, description: string): IndexEntry {
-  return {
-    path: `/p/.ai/tools/${id}.yaml`,
-    stamp: description,
-    item_id: id,
-    tool_type: 'api',
-    name: id,
-    description,
-    category: null,
-    tags: [],
-    version: '1.0.0',
-    updated_at: '2026-01-01T00:00:00.000Z',
-    search_text: { parameters: '', body: '' },
-    server: null,
-  }
+  const text = { parameters: '', body: '' }
+  const more = { path: `/p/.ai/tools/${id}.yaml`, stamp: description, tags: [], search_text: text }
+  return sampleEntry({ item_id: id, name: id, description, ...more })
 }
 
 const put = (store: Store, ...entries: readonly IndexEntry[]): Promise<void> =>
