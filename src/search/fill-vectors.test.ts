@@ -43,7 +43,7 @@ test('E1: all are made in batches, by one look', async () => {
   fill.begin([PLACE])
   await vi.waitFor(async () => expect(await made()).toBe(70), 10_000)
   await fill.close()
-  expect(sizes).toEqual([32, 32, 6])
+  expect(sizes).toEqual([2, 4, 8, 16, 32, 8])
   expect(fill.last).toMatchObject({ texts: 70, made: 70 })
 })
 

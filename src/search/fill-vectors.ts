@@ -23,8 +23,12 @@ interface FillMeans {
   readonly log: Log
 }
 
-/** Texts of one call; half as many after each failure, since it may be one of them. */
+/**
+ * Texts of one call, at most and at first: who calls once and goes has a few made. Half as many after each failure,
+ * since it may be one of them.
+ */
 const BATCH = 32
+const FIRST_BATCH = 2
 /** Between two looks at what is missing. */
 const LOOK_MS = 1000
 /** Longer than any call of an embedder: then its process is gone. */
@@ -70,7 +74,7 @@ export function openVectorFill({ embedder, store, clock, log }: FillMeans): Vect
     let { failures } = turn
     try {
       // What another process made until now is looked at again: nothing is sent twice.
-      for (let size = Math.max(1, BATCH >> failures); ; size = Math.min(BATCH, 2 * size)) {
+      for (let size = Math.max(1, FIRST_BATCH >> failures); ; size = Math.min(BATCH, 2 * size)) {
         if (!(await makeSome(model, places, size)) || (await take(model)) === null) break
         failures = 0
       }
