@@ -55,6 +55,7 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   C13: 'one way to run a tool: the old switch has no effect, and that is logged',
   C14: 'what changes anywhere is seen everywhere within a second',
   C15: 'import of older folders: idempotent, in batches that can be taken back',
+  E1: 'text and vectors fused: made in the background by a tool that a person names, no search waits',
   E2: 'one index of all items, fresh in the next search',
   C11: 'a checkpoint is recommended for what changes things in a git work tree, and only there',
   H4: 'undo restores bytes, mode, links and absence; what was changed since is kept',

@@ -10,7 +10,9 @@ export interface Vectors {
   after(model: string, id: number, limit: number): Promise<readonly StoredVector[]>
   /** The rows of the search index whose texts these vectors are of, in the same order. */
   rowsOf(ids: readonly number[]): Promise<readonly number[]>
-  /** Drops what other models made, and what no item has the text of any more. */
+  /** Notes that a model is in use, and drops what others made that are not any more. */
+  keep(model: string, now: number): Promise<void>
+  /** Drops what no item has the text of any more. */
   prune(model: string): Promise<void>
   /** The turn to make vectors, until a time; null while another process has it, or while a failure is waited out. */
   claim(model: string, claim: VectorClaim): Promise<{ readonly failures: number } | null>

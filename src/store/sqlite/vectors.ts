@@ -20,9 +20,8 @@ export function createVectors(connection: Connection): Vectors {
     `SELECT json_group_array(h.item ORDER BY j.key) AS items FROM json_each(?) j
      JOIN vectors v ON v.id = j.value JOIN search_hashes h ON h.hash = v.hash`,
   )
-  const dropOthers = connection.prepare('DELETE FROM vectors WHERE model <> ?')
   const dropOrphans = connection.prepare(
-    'DELETE FROM vectors WHERE hash NOT IN (SELECT hash FROM search_hashes)',
+    'DELETE FROM vectors WHERE model = ? AND hash NOT IN (SELECT hash FROM search_hashes)',
   )
   const dimsOf = (model: string): number | null => {
     const row = selectDims.get(model)
@@ -54,11 +53,7 @@ export function createVectors(connection: Connection): Vectors {
     async rowsOf(ids) {
       return readRow(ItemsRow, await connection.read(() => selectRows.get(JSON.stringify(ids)))).items
     },
-    prune: (model) =>
-      connection.write(() => {
-        dropOthers.run(model)
-        dropOrphans.run()
-      }),
+    prune: (model) => connection.write(() => void dropOrphans.run(model)),
   }
 }
 
@@ -74,19 +69,24 @@ const AT_ONCE = 200
 
 /** What was indexed since the last look gets its hash. */
 async function hashTexts(connection: Connection, scope: string): Promise<void> {
-  const select = connection.prepare(
-    `WITH ${SCOPE} SELECT i.id, ${TEXT} AS text FROM ${IN_SCOPE} JOIN search_text t ON t.rowid = i.id
-     WHERE NOT EXISTS (SELECT 1 FROM search_hashes h WHERE h.item = i.id) LIMIT ${AT_ONCE}`,
+  const unknown = connection.prepare(
+    `WITH ${SCOPE} SELECT json_group_array(i.id) AS items FROM ${IN_SCOPE}
+     WHERE NOT EXISTS (SELECT 1 FROM search_hashes h WHERE h.item = i.id)`,
+  )
+  const texts = connection.prepare(
+    `SELECT t.rowid AS id, ${TEXT} AS text FROM json_each(?) j JOIN search_text t ON t.rowid = j.value`,
   )
   const insert = connection.prepare(
     'INSERT OR REPLACE INTO search_hashes SELECT id, ? FROM search_items WHERE id = ?',
   )
+  const { items } = readRow(ItemsRow, await connection.read(() => unknown.get(scope)))
   const turn = openTurns()
-  for (;;) {
-    const rows = (await connection.read(() => select.all(scope))).map((row) => readRow(TextRow, row))
-    if (rows.length === 0) return
+  for (let from = 0; from < items.length; from += AT_ONCE) {
+    const some = JSON.stringify(items.slice(from, from + AT_ONCE))
+    // Read and written at once: a text that another process writes anew in between loses its hash again.
     await connection.write(() => {
-      for (const { id, text } of rows) insert.run(hashOf(text), id)
+      for (const { id, text } of texts.all(some).map((row) => readRow(TextRow, row)))
+        insert.run(hashOf(text), id)
     })
     await turn()
   }

@@ -30,6 +30,8 @@ CREATE TABLE embedding (
   held_until INTEGER NOT NULL,
   failures INTEGER NOT NULL,
   retry_at INTEGER NOT NULL,
-  error TEXT
+  error TEXT,
+  -- What nobody uses for long is dropped.
+  used_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 `
