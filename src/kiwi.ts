@@ -5,6 +5,7 @@ import type { Kernel } from './kernel/kernel.ts'
 import { openKernel } from './kernel/kernel.ts'
 import type { Meta } from './meta/meta.ts'
 import { openMeta } from './meta/meta.ts'
+import { openWordTable } from './search/word-table.ts'
 import type { Clock } from './shared/clock.ts'
 import { systemClock } from './shared/clock.ts'
 import { createIds } from './shared/ids.ts'
@@ -75,13 +76,14 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
       builtinFolder: BUILTIN,
       known,
     })
+    const wordTable = openWordTable(join(BUILTIN, 'search/words.bin'))
     const isVouched = (server: Item): Promise<boolean> => kernel.isVouched(server)
     const at = { userSpace, builtinFolder: BUILTIN }
     const spaces = await openSpaces({ ...at, store, clock, watchLog, isVouched, known })
     await kernel.preload(spaces.at(null))
     await kernel.settle()
     return {
-      ...openMeta({ kernel, spaces, store: view, clock, ids: createIds(() => clock.now()) }),
+      ...openMeta({ kernel, spaces, store: view, wordTable, clock, ids: createIds(() => clock.now()) }),
       config,
       store: view,
       spaces,

@@ -1,5 +1,6 @@
 import type { Ticket } from '../kernel/call.ts'
 import type { Kernel } from '../kernel/kernel.ts'
+import type { WordTable } from '../search/word-table.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { StoreView } from '../store/store.ts'
 
@@ -8,6 +9,8 @@ export interface MetaCall {
   readonly ticket: Ticket
   readonly kernel: Kernel
   readonly store: StoreView
+  /** What words mean, for search. */
+  readonly wordTable: () => Promise<WordTable>
   /** The spaces as the call's project sees them. */
   readonly lookupAt: (projectPath: string | undefined) => Promise<Lookup>
   /** The same for what is done and not only looked at, with what the session itself works in. */

@@ -79,11 +79,12 @@ interface MetaMeans {
   readonly kernel: Kernel
   readonly spaces: Spaces
   readonly store: StoreView
+  readonly wordTable: MetaCall['wordTable']
   readonly clock: Clock
   readonly ids: Ids
 }
 
-export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta {
+export function openMeta({ kernel, spaces, store, wordTable, clock, ids }: MetaMeans): Meta {
   const stampOf = ({ callId }: Ticket): (() => Stamp) => {
     const started = clock.monotonic()
     return () => ({ call_id: callId, duration_ms: Math.round(clock.monotonic() - started) })
@@ -125,7 +126,7 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
       }
       const workplaceAt = (projectPath: string | undefined): Promise<Workplace> =>
         workplace(projectPath, client, kernel, spaces)
-      const call: MetaCall = { ticket, kernel, store, lookupAt, workplaceAt }
+      const call: MetaCall = { ticket, kernel, store, wordTable, lookupAt, workplaceAt }
       try {
         return clean(await answer(name, args, call, stamp))
       } catch (error) {
