@@ -8,6 +8,7 @@ import type { Meta } from './meta/meta.ts'
 import { openMeta } from './meta/meta.ts'
 import type { VectorSearch } from './search/vector-search.ts'
 import { openVectorSearch } from './search/vector-search.ts'
+import { openWordTable } from './search/word-table.ts'
 import type { Clock } from './shared/clock.ts'
 import { systemClock } from './shared/clock.ts'
 import { createIds } from './shared/ids.ts'
@@ -80,6 +81,7 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
       builtinFolder: BUILTIN,
       known,
     })
+    const wordTable = openWordTable(join(BUILTIN, 'search/words.bin'))
     const isVouched = (server: Item): Promise<boolean> => kernel.isVouched(server)
     const at = { userSpace, builtinFolder: BUILTIN }
     const spaces = await openSpaces({ ...at, store, clock, watchLog, isVouched, known })
@@ -92,7 +94,7 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
     const learning = learn ? openLearning({ uses: store.uses, clock, log }) : NO_LEARNING
     const ids = createIds(() => clock.now())
     return {
-      ...openMeta({ kernel, spaces, store: view, learning, vectors, clock, ids }),
+      ...openMeta({ kernel, spaces, store: view, learning, vectors, wordTable, clock, ids }),
       vectors,
       config,
       store: view,

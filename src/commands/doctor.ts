@@ -249,7 +249,8 @@ function settingsOf(config: Config): readonly { name: string; value: string; fro
 }
 
 function searchOf({ embedder, model, waitMs, learn }: Config['search']): string {
-  const vectors = embedder === null ? '' : `${embedder}${model === null ? '' : ` ${model}`}, wait_ms ${waitMs}, `
+  const vectors =
+    embedder === null ? '' : `${embedder}${model === null ? '' : ` ${model}`}, wait_ms ${waitMs}, `
   return `${vectors}learn ${learn ? 'on' : 'off'}`
 }
 

@@ -82,12 +82,13 @@ interface MetaMeans {
   readonly store: StoreView
   readonly learning: Learning
   readonly vectors: MetaCall['vectors']
+  readonly wordTable: MetaCall['wordTable']
   readonly clock: Clock
   readonly ids: Ids
 }
 
 export function openMeta(means: MetaMeans): Meta {
-  const { kernel, spaces, store, learning, vectors, clock, ids } = means
+  const { kernel, spaces, store, learning, vectors, wordTable, clock, ids } = means
   const stampOf = ({ callId }: Ticket): (() => Stamp) => {
     const started = clock.monotonic()
     return () => ({ call_id: callId, duration_ms: Math.round(clock.monotonic() - started) })
@@ -129,7 +130,7 @@ export function openMeta(means: MetaMeans): Meta {
       }
       const workplaceAt = (projectPath: string | undefined): Promise<Workplace> =>
         workplace(projectPath, client, kernel, spaces)
-      const call: MetaCall = { ticket, kernel, store, learning, vectors, lookupAt, workplaceAt }
+      const call: MetaCall = { ticket, kernel, store, learning, vectors, wordTable, lookupAt, workplaceAt }
       try {
         const reply = clean(await answer(name, args, call, stamp))
         if (isUse(reply)) learning.used(client, reply.metadata.item_id ?? '')

@@ -39,7 +39,7 @@ const OF_THE_STORE = [
 
 /** Finds items in all spaces by one index. Nothing of them is run. */
 export async function search(args: Arguments<'search'>, call: MetaCall): Promise<Found> {
-  const { store, kernel, learning, ticket, lookupAt } = call
+  const { store, kernel, learning, ticket, lookupAt, wordTable } = call
   const lookup = await lookupAt(args.project_path)
   const query = parseQuery(args.query)
   const meaning = rankByMeaning(args, call)
@@ -70,7 +70,7 @@ export async function search(args: Arguments<'search'>, call: MetaCall): Promise
   const used = await learning.rankings(said, [...OF_THE_STORE, ...places])
   const { rankings: ofMeaning, warnings: aboutMeaning } = await meaning
   const rankings = [...ofMeaning, ...used]
-  const ranked = (limit: number): Ranked => rankItems({ ...wanted, limit }, rankings, store)
+  const ranked = (limit: number): Ranked => rankItems({ ...wanted, limit }, rankings, { store, wordTable })
   const { hits, total } = judge.refusesSome
     ? await searchUsable(ranked, judge, lookup, args.limit)
     : await ranked(args.limit)

@@ -1,5 +1,6 @@
 import { serverName } from '../shared/groups.ts'
 import { LIMITS } from '../shared/limits.ts'
+import { pairsOf } from '../shared/pairs.ts'
 import type { ToolType } from '../shared/tool-type.ts'
 import { TOOL_TYPES } from '../shared/tool-type.ts'
 import type { SpaceName } from '../store/store.ts'
@@ -83,5 +84,10 @@ export function wordsOf(text: string): readonly string[] {
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== '')
   const telling = words.filter((word) => !STOP_WORDS.has(word))
-  return [...new Set(telling.length > 0 ? telling : words)].slice(0, LIMITS.queryWords)
+  const found = (telling.length > 0 ? telling : words).flatMap(withPairs)
+  return [...new Set(found)].slice(0, LIMITS.queryWords)
+}
+
+function withPairs(word: string): readonly string[] {
+  return [word, ...pairsOf(word)]
 }
