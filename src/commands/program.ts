@@ -5,6 +5,7 @@ import { KiwiError } from '../shared/errors.ts'
 import { VERSION } from '../shared/version.ts'
 import { addAnswering } from './answering.ts'
 import { addAudit } from './audit-options.ts'
+import type { Program } from './authoring.ts'
 import { addAuthoring, addImport } from './authoring.ts'
 import { addSecrets } from './secrets.ts'
 import { addServers } from './server-commands.ts'
@@ -86,19 +87,7 @@ function createProgram(ends: (run: Promise<number>) => Promise<void>, hasDashes:
   command('stdio', 'speak MCP on standard input and output, as kiwi without a command does')
     .option('--passthrough <server>', 'show this one server whole in place of the four tools')
     .action(async (options) => ends((await import('./stdio.ts')).stdio(options).then(() => 0)))
-  inProject('search', 'find items in all spaces')
-    .argument('[words...]', 'what it does; modifiers such as type:bash or in:project')
-    .option('--limit <number>', 'how many results (10)', wholeNumber('--limit'))
-    .option('--type <item_type>', 'tool, directive, knowledge or mcp')
-    .option('--source <space>', 'project, user, local, builtin or registry')
-    .action(async (words, options) => ends((await import('./search.ts')).searchCommand(words, options)))
-  inProject('load', 'show one item, or copy it')
-    .argument('<id>', 'name, category/name or name@version')
-    .option('--type <item_type>', 'tool, directive, knowledge or mcp', 'tool')
-    .option('--source <space>', 'look in one space only')
-    .option('--to <space>', 'copy it to project or user')
-    .option('--overwrite', 'replace what is there')
-    .action(async (id, options) => ends((await import('./load.ts')).loadCommand(id, options)))
+  addSearching({ inProject, ends })
   inProject('run', 'run a tool, or begin a directive')
     .argument('<id>', 'name, category/name or name@version')
     .argument('[parameters...]', 'name=text or name:=json')
@@ -141,4 +130,24 @@ function createProgram(ends: (run: Promise<number>) => Promise<void>, hasDashes:
     ends((await import('./demo.ts')).demoCommand(options)),
   )
   return program
+}
+
+/** The commands that find items, and show them. */
+function addSearching({ inProject, ends }: Program): void {
+  inProject('search', 'find items in all spaces')
+    .argument('[words...]', 'what it does; modifiers such as type:bash or in:project')
+    .option('--limit <number>', 'how many results (10)', wholeNumber('--limit'))
+    .option('--type <item_type>', 'tool, directive, knowledge or mcp')
+    .option('--source <space>', 'project, user, local, builtin or registry')
+    .action(async (words, options) => ends((await import('./search.ts')).searchCommand(words, options)))
+  inProject('learned', 'show what search learnt from uses, or have it forgotten')
+    .option('--forget <item>', 'an id, or all')
+    .action(async (options) => ends((await import('./learned.ts')).learnedCommand(options)))
+  inProject('load', 'show one item, or copy it')
+    .argument('<id>', 'name, category/name or name@version')
+    .option('--type <item_type>', 'tool, directive, knowledge or mcp', 'tool')
+    .option('--source <space>', 'look in one space only')
+    .option('--to <space>', 'copy it to project or user')
+    .option('--overwrite', 'replace what is there')
+    .action(async (id, options) => ends((await import('./load.ts')).loadCommand(id, options)))
 }

@@ -14,6 +14,7 @@ import { talkOf } from '../shared/progress.ts'
 import type { Redact } from '../shared/redact.ts'
 import type { Reply } from '../shared/reply.ts'
 import { textOf } from '../shared/template.ts'
+import type { Learning } from '../search/learning.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Spaces } from '../spaces/spaces.ts'
 import type { StoreView } from '../store/store.ts'
@@ -79,11 +80,15 @@ interface MetaMeans {
   readonly kernel: Kernel
   readonly spaces: Spaces
   readonly store: StoreView
+  readonly learning: Learning
+  readonly vectors: MetaCall['vectors']
+  readonly wordTable: MetaCall['wordTable']
   readonly clock: Clock
   readonly ids: Ids
 }
 
-export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta {
+export function openMeta(means: MetaMeans): Meta {
+  const { kernel, spaces, store, learning, vectors, wordTable, clock, ids } = means
   const stampOf = ({ callId }: Ticket): (() => Stamp) => {
     const started = clock.monotonic()
     return () => ({ call_id: callId, duration_ms: Math.round(clock.monotonic() - started) })
@@ -125,9 +130,11 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
       }
       const workplaceAt = (projectPath: string | undefined): Promise<Workplace> =>
         workplace(projectPath, client, kernel, spaces)
-      const call: MetaCall = { ticket, kernel, store, lookupAt, workplaceAt }
+      const call: MetaCall = { ticket, kernel, store, learning, vectors, wordTable, lookupAt, workplaceAt }
       try {
-        return clean(await answer(name, args, call, stamp))
+        const reply = clean(await answer(name, args, call, stamp))
+        if (isUse(reply)) learning.used(client, reply.metadata.item_id ?? '')
+        return reply
       } catch (error) {
         return clean(errorReply(error, stamp()))
       }
@@ -154,6 +161,11 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
       ),
     rollback: (projectPath, order, client) => act(rollbackAct(projectPath, order), client),
   }
+}
+
+/** An item was run, and well. */
+function isUse({ status, metadata }: Reply): boolean {
+  return metadata.action === 'run' && (status === 'success' || status === 'ready')
 }
 
 function trustAct(projectPath: string, isRevoked: boolean): Act {
