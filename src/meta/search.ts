@@ -153,7 +153,7 @@ async function toResult(hit: SearchHit, lookup: Lookup, usurpers: string[]): Pro
 }
 
 /** An id that several files of a space have is called by its category as well. */
-async function foundItem(
+export async function foundItem(
   hit: SearchHit,
   id: string,
   lookup: Lookup,
