@@ -56,8 +56,7 @@ const UNKEPT = { ttlMs: 0, cacheScope: 'private' }
 
 const AsItIs = z.looseObject({})
 const REFUSED = -32_000
-/** The older era has a code of its own for it. */
-const NO_RESOURCE = -32_002
+const INVALID_PARAMS = -32_602
 
 /** Directives as prompts, knowledge as resources, both as skills. */
 export function offerSurfaces(server: Server, means: SurfaceMeans): void {
@@ -106,13 +105,11 @@ async function respond(means: SurfaceMeans, request: SurfaceRequest, ctx: Server
   const { method, params } = request
   const answered = era === 'legacy' || ASKS.has(method) ? await asking(ctx, show) : await show()
   const isReply = !('resultType' in answered)
-  if (isReply && answered.error?.code === 'NOT_FOUND' && method === 'resources/read')
-    throw noResource(era, textOf(params['uri']), answered)
+  if (isReply && answered.error?.code === 'NOT_FOUND' && method === 'resources/read') {
+    const { message, hint } = answered.error
+    const uri = textOf(params['uri']).slice(0, 512)
+    throw new ProtocolError(INVALID_PARAMS, `${message}\n${hint}`, { uri, ...answered.error })
+  }
   const result = answerOf(method, answered)
   return era === 'modern' && EXTENDED.has(method) ? { ...result, ...UNKEPT } : result
-}
-
-function noResource(era: SurfaceMeans['era'], uri: string, { error }: Reply): ProtocolError {
-  const code = era === 'legacy' ? NO_RESOURCE : -32_602
-  return new ProtocolError(code, `${error?.message}\n${error?.hint}`, { uri: uri.slice(0, 512), ...error })
 }

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
 import type { Client } from '@modelcontextprotocol/client'
 import { SkillsClient } from '@modelcontextprotocol/client/ext/skills'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { person } from '../trust/callers.ts'
 import type { Offered } from './offered.ts'
 import { ERAS, GREET, openOffered } from './offered.ts'
 
@@ -25,11 +27,9 @@ beforeAll(async () => {
   const { temp } = offered
   temp.write('directives/brew-coffee/SKILL.md', SKILL)
   temp.write('directives/brew-coffee/references/Q&A 1.md', 'Why? Because.\n')
-  temp.write('directives/brew-coffee/beans.bin', '')
   temp.write('directives/Odd_Skill/SKILL.md', SKILL.replace('brew-coffee', 'Odd_Skill'))
   temp.write('directives/greet_all.md', GREET)
   temp.write('knowledge/house_keys.md', '---\ntitle: "Keys: \\"all\\" of them"\n---\nUnder the mat.\n')
-  const { writeFileSync } = await import('node:fs')
   writeFileSync(temp.write('directives/brew-coffee/beans.bin', ''), BYTES)
 })
 afterAll(() => offered.close())
@@ -46,7 +46,7 @@ const HOSTILE = [
   'skill://tool/hello_bash/hello-bash/SKILL.md',
   'skill://directive/greet_all/wrong-name/SKILL.md',
   'skill://directive/..%2f..%2fetc/etc/SKILL.md',
-  `skill://directive/${'x'.repeat(10_000)}`,
+  'skill://',
 ]
 
 describe.each(ERAS)('X11: for a client of the %s era', (era) => {
@@ -144,13 +144,15 @@ describe.each(ERAS)('X11: for a client of the %s era', (era) => {
 
 test('X11: a signed skill is served without the lines that sign it', async () => {
   const { temp } = offered
-  const client = await offered.connect('legacy')
-  const skills = new SkillsClient(client)
-  const read = async (): Promise<string | undefined> =>
-    (await skills.read((await skills.get(`${ROOT}/SKILL.md`)).skill)).text
-  const signed = await temp.call('execute', { item_type: 'directive', action: 'sign', item_id: 'brew-coffee' })
-  expect(signed).toMatchObject({ status: 'success' })
-  expect(await read()).toBe(SKILL)
+  const text = SKILL.replace('name: brew-coffee', 'name: signed-one\nversion: 1.0.0')
+  const file = temp.write('directives/signed-one/SKILL.md', text)
+  const sign = { item_type: 'directive', action: 'sign', item_id: 'signed-one' }
+  const signed = await temp.kiwi.call('execute', sign, person(temp))
+  expect(signed.error).toBeNull()
+  expect(readFileSync(file, 'utf8')).not.toBe(text)
+  const skills = new SkillsClient(await offered.connect('legacy'))
+  const { skill } = await skills.get('skill://directive/signed-one/SKILL.md')
+  expect(await skills.read(skill)).toMatchObject({ text, verified: true })
 })
 
 test('X11: a file with a secret in it is held back, and the others are not', async () => {
@@ -159,10 +161,9 @@ test('X11: a file with a secret in it is held back, and the others are not', asy
   try {
     known.temp.write('directives/leaky/SKILL.md', SKILL.replace('brew-coffee', 'leaky'))
     known.temp.write('directives/leaky/notes.txt', `the key is ${secret}\n`)
-    known.temp.write(
-      'mcp.json',
-      JSON.stringify({ mcpServers: { s: { command: 'true', env: { API_KEY: secret } } } }),
-    )
+    const server = { tool_type: 'mcp_server', executor: 'subprocess', version: '1.0.0', description: 'x' }
+    const config = { transport: 'stdio', command: 'true', env: { API_KEY: secret } }
+    known.temp.write('tools/mcp/mcp_acme.yaml', JSON.stringify({ tool_id: 'mcp_acme', ...server, config }))
     const client = await known.connect('legacy')
     const uri = 'skill://directive/leaky'
     expect((await client.readResource({ uri: `${uri}/SKILL.md` })).contents).toHaveLength(1)

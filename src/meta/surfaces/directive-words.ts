@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../shared/json.ts'
 import type { Directive, Step } from '../../spaces/directive/model.ts'
+import { fillPlaceholders, fillValue } from '../../spaces/directive/placeholders.ts'
 import type { Item } from '../../spaces/item.ts'
 
 /** How a directive is begun, so that its rights and its tools come with it. */
@@ -12,20 +13,23 @@ execute ${JSON.stringify(call)}
 The answer holds run_id, the tools it may use, and how to call them. Send run_id with every call of it; when it is done, or cannot be, end it with action "finish" and the run_id as item_id.`
 }
 
-/** A directive as text to read: what it is for and its steps; the run hands over the rest. */
-export function directiveWords(directive: Directive, fill: (text: string) => string): string {
-  const { description, steps, body } = directive
-  const parts = [description, ...steps.map((step, at) => stepWords(step, at + 1)), body]
-  return fill(parts.filter((part) => part.trim() !== '').join('\n\n'))
+/** A directive as text to read: what it is for and its steps, with the inputs filled in; the run hands over the rest. */
+export function directiveWords({ description, steps, body }: Directive, inputs: JsonObject): string {
+  const parts = [description, ...steps.map((step, at) => stepWords(step, at + 1, inputs)), fillPlaceholders(body, inputs)]
+  return parts.filter((part) => part.trim() !== '').join('\n\n')
 }
 
-function stepWords({ name, condition, description, action, calls }: Step, number: number): string {
+function stepWords(
+  { name, condition, description, action, calls }: Step,
+  number: number,
+  inputs: JsonObject,
+): string {
   const lines = [
     name ?? '',
-    condition === null ? '' : `Only if: ${condition}`,
-    description ?? '',
-    action ?? '',
-    ...calls.map(({ tool, parameters }) => `Call ${tool} with ${JSON.stringify(parameters)}`),
+    condition === null ? '' : `Only if: ${fillPlaceholders(condition, inputs)}`,
+    fillPlaceholders(description ?? '', inputs),
+    fillPlaceholders(action ?? '', inputs),
+    ...calls.map(({ tool, parameters }) => `Call ${tool} with ${JSON.stringify(fillValue(parameters, inputs))}`),
   ].filter((line) => line.trim() !== '')
   return `${number}. ${lines.join('\n   ')}`
 }

@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../shared/json.ts'
 import { LIMITS } from '../../shared/limits.ts'
-import { fillPlaceholders } from '../../spaces/directive/placeholders.ts'
 import { readDirective } from '../../spaces/directive/read-directive.ts'
 import type { MetaCall } from '../context.ts'
 import { beginning, directiveWords } from './directive-words.ts'
@@ -44,8 +43,7 @@ export async function getPrompt(
   const begin = beginning(item, name, inputs)
   // It is said in a person's voice: what nobody vouches for must not be heard in it.
   if (refusal !== null) return said(item.manifest.description, [`Tell me first: ${refusal}.`, begin])
-  const values = withDefaults(item, inputs)
-  const words = directiveWords(await readDirective(item), (text) => fillPlaceholders(text, values))
+  const words = directiveWords(await readDirective(item), withDefaults(item, inputs))
   const isShort = Buffer.byteLength(words) <= LIMITS.resultBytes
   return said(item.manifest.description, isShort ? [begin, words] : [begin])
 }

@@ -100,7 +100,7 @@ async function bodyOf(item: Item, id: string): Promise<string> {
   }
   const parameters = readyCall(item.manifest)?.['parameters']
   const begin = beginning(item, id, isJsonObject(parameters) ? parameters : {})
-  return `${begin}\n\n${directiveWords(await readDirective(item), (text) => text)}`
+  return `${begin}\n\n${directiveWords(await readDirective(item), {})}`
 }
 
 function oneLine(text: string): string {
