@@ -89,8 +89,9 @@ export function openChanges({ open, project, clock }: ChangeMeans): Changes {
     if (timer !== null) clearTimeout(timer)
     timer = setTimeout(() => {
       timer = null
+      if (isClosed) return
       isAwaited()
-        .then((isStill) => (isStill && !isClosed ? tick() : undefined))
+        .then((isStill) => (isStill ? tick() : undefined))
         .catch(() => undefined)
     }, delay)
     timer.unref()

@@ -9,20 +9,23 @@ let offered: Offered
 beforeAll(async () => {
   offered = await openOffered()
   offered.temp.write(
-    'directives/greeting/SKILL.md',
-    '---\nname: greeting\ndescription: How to greet somebody\n---\nSay hello.\n',
+    'directives/a-greeting/SKILL.md',
+    '---\nname: a-greeting\ndescription: How to greet somebody\n---\nSay hello.\n',
   )
-  offered.temp.write('directives/greeting/references/names.md', 'Ada\n')
-  offered.temp.write('knowledge/note.md', 'A note.\n')
+  offered.temp.write('directives/a-greeting/references/names.md', 'Ada\n')
+  offered.temp.write('directives/test_simple_prompt.md', '---\ndescription: A simple prompt\n---\nGo.\n')
+  offered.temp.write(
+    'directives/test_prompt_with_arguments.md',
+    '---\ndescription: Two inputs\ninputs: [{name: arg1, required: true}, {name: arg2, required: true}]\n---\nSay {arg1}, then {arg2}.\n',
+  )
 })
 afterAll(() => offered.close())
 
-/** Those of the suite that name nothing of a fixture. */
+/** Those of the suite that need no tool and no resource of the name that a fixture gives it; the first skill is looked at. */
 const SCENARIOS = [
-  'server-initialize',
-  'ping',
-  'tools-list',
   'prompts-list',
+  'prompts-get-simple',
+  'prompts-get-with-args',
   'resources-list',
   'sep-2164-resource-not-found',
   'caching',

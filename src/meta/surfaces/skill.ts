@@ -11,6 +11,9 @@ import { isSkillName, MANIFEST, skillName, skillRoot } from './skill-address.ts'
 
 /** A directive or a piece of knowledge as a folder with a `SKILL.md`. */
 export interface Skill {
+  readonly itemType: 'directive' | 'knowledge'
+  readonly id: string
+  /** The address of its folder. */
   readonly root: string
   readonly frontmatter: JsonObject
   readonly files: readonly SkillFile[]
@@ -21,32 +24,32 @@ export interface SkillFile {
   readonly content: Uint8Array
 }
 
+/** Its `SKILL.md`. */
+interface SkillText {
+  readonly frontmatter: JsonObject
+  readonly bytes: Uint8Array
+}
+
 const DESCRIPTION_CHARACTERS = 1024
 const COMPATIBILITY_CHARACTERS = 500
 
 /** One that came as a skill is what came, byte for byte; the others get a `SKILL.md` made of what they are. */
 export async function readSkill(item: Item, id: string): Promise<Skill> {
   const itemType = item.manifest.tool_type === 'knowledge' ? 'knowledge' : 'directive'
-  const root = skillRoot(itemType, id)
+  const skill = { itemType, id, root: skillRoot(itemType, id) } as const
   const files = await item.files()
   const own = files.find(({ path }) => path === MANIFEST && path === item.raw['_file'])
   const others = files.filter(({ path }) => path !== item.raw['_file'] && !TEXTS.has(path))
   const whole = own === undefined ? null : await asItCame(own.content, skillName(id))
-  if (whole !== null) {
-    return { root, frontmatter: whole.frontmatter, files: [{ path: MANIFEST, content: whole.bytes }, ...others] }
-  }
-  const { frontmatter, text } = await written(item, id)
-  return { root, frontmatter, files: [{ path: MANIFEST, content: Buffer.from(text) }, ...others] }
+  const { frontmatter, bytes } = whole ?? (await written(item, id))
+  return { ...skill, frontmatter, files: [{ path: MANIFEST, content: bytes }, ...others] }
 }
 
 /** The text of a document is in its `SKILL.md` already. */
 const TEXTS: ReadonlySet<string> = new Set([BODY, 'directive.md'])
 
 /** Without the lines that sign it, which no other reader of skills knows; null where it breaks their rules. */
-async function asItCame(
-  content: Uint8Array,
-  expected: string,
-): Promise<{ readonly frontmatter: JsonObject; readonly bytes: Uint8Array } | null> {
+async function asItCame(content: Uint8Array, expected: string): Promise<SkillText | null> {
   const text = Buffer.from(content).toString('utf8')
   const bare = stripSignatures(text, MANIFEST)
   const { given } = await readFrontMatter(bare, MANIFEST)
@@ -69,10 +72,7 @@ function hasText(value: unknown, most: number): boolean {
   return typeof value === 'string' && value !== '' && value.length <= most
 }
 
-async function written(
-  item: Item,
-  id: string,
-): Promise<{ readonly frontmatter: JsonObject; readonly text: string }> {
+async function written(item: Item, id: string): Promise<SkillText> {
   const { version, description } = item.manifest
   const frontmatter = {
     name: skillName(id),
@@ -90,7 +90,7 @@ async function written(
     '',
     await bodyOf(item, id),
   ]
-  return { frontmatter, text: `${lines.join('\n').trimEnd()}\n` }
+  return { frontmatter, bytes: Buffer.from(`${lines.join('\n').trimEnd()}\n`) }
 }
 
 async function bodyOf(item: Item, id: string): Promise<string> {

@@ -1,6 +1,7 @@
 import { KiwiError } from '../../shared/errors.ts'
 import type { JsonObject } from '../../shared/json.ts'
 import { sha256 } from '../../shared/json.ts'
+import { LIMITS } from '../../shared/limits.ts'
 import type { MetaCall } from '../context.ts'
 import { findShown } from './find-shown.ts'
 import { wrongAddress } from './knowledge-address.ts'
@@ -19,9 +20,13 @@ export async function listSkills(
 ): Promise<JsonObject> {
   const asked = { itemTypes: ['directive', 'knowledge'], cursor, size: PAGE } as const
   const { listed, next } = await listItems(asked, call)
-  // One that cannot be read stands in nobody's way; asked for by its address it says what is wrong.
-  const skills = await Promise.all(listed.map(({ item, id }) => readSkill(item, id).catch(() => null)))
-  return { skills: skills.filter((skill) => skill !== null).map(entryOf), ...next }
+  const skills: JsonObject[] = []
+  // One after the other: of each all bytes are in memory. One that cannot be read says why where it is asked for alone.
+  for (const { item, id } of listed) {
+    const skill = await readSkill(item, id).catch(() => null)
+    if (skill !== null) skills.push(entryOf(skill))
+  }
+  return { skills, ...next }
 }
 
 export async function getSkill({ uri }: { readonly uri: string }, call: MetaCall): Promise<JsonObject> {
@@ -48,6 +53,7 @@ export async function readSkillFile(uri: string, call: MetaCall): Promise<JsonOb
   const { skill, path } = await skillAt(uri, call)
   const file = skill.files.find((one) => one.path === path)
   if (file === undefined) throw noFile(uri)
+  assertFits(file, skill, uri)
   assertNoSecret(file, uri, call)
   const text = textIn(file.content)
   return text === null
@@ -88,6 +94,14 @@ async function skillAt(
 function noFile(uri: string): KiwiError {
   return new KiwiError('NOT_FOUND', `Cannot read "${uri.slice(0, 160)}": the skill has no such file`, {
     hint: 'Ask for the skill with skills/get: it names its files',
+  })
+}
+
+function assertFits({ path, content }: SkillFile, { id, itemType }: Skill, uri: string): void {
+  if (content.length <= LIMITS.requestBytes) return
+  throw new KiwiError('MESSAGE_TOO_LARGE', `Cannot read "${uri.slice(0, 160)}": it has ${content.length} bytes`, {
+    hint: 'Read it with load, page by page',
+    fix: { call: 'load', arguments: { item_type: itemType, item_id: id, path, offset: 0 } },
   })
 }
 
