@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { textField } from '../fixtures/field.ts'
@@ -124,6 +126,55 @@ describe.each(ERAS)('X11: for a client of the %s era', (era) => {
   test('X11: a cursor that no list gave is refused', async () => {
     await expect(client.listPrompts({ cursor: 'nonsense' })).rejects.toMatchObject({ code: -32_602 })
   })
+})
+
+test('X11: of an XML directive the steps, their conditions and their calls are said', async () => {
+  const text = readFileSync(join(import.meta.dirname, '../fixtures/seeds/directives/deploy_feature.md'), 'utf8')
+  offered.temp.write('directives/deploy_feature.md', text)
+  const client = await offered.connect('legacy')
+  const { prompts } = await client.listPrompts()
+  const inputs = prompts.find(({ name }) => name === 'deploy_feature')?.arguments ?? []
+  const given = Object.fromEntries(inputs.map(({ name }) => [name, `my ${name}`]))
+  const { messages } = await client.getPrompt({ name: 'deploy_feature', arguments: given })
+  const said = textField(messages, 0, 'content', 'text')
+  expect(said).toMatchInlineSnapshot(`
+    "Follow the directive "deploy_feature" (version 1.0.0). Begin it with Kiwi, so that its rights and tools are yours:
+
+    execute {"item_type":"directive","action":"run","item_id":"deploy_feature","parameters":{}}
+
+    The answer holds run_id, the tools it may use, and how to call them. Send run_id with every call of it; when it is done, or cannot be, end it with action "finish" and the run_id as item_id.
+
+    Deploy a feature branch to staging
+
+    1. validate
+       Run validate_schema tool to check migrations
+       Call validate_schema with {}
+
+    2. apply_migrations
+       Apply all pending migrations to staging
+       Call supabase.apply_migration with {"project_id":"{staging_project_id}"}
+
+    3. deploy_functions
+       Deploy edge functions
+       Call supabase.deploy_edge_function with {}
+
+    4. run_tests
+       Run e2e tests against staging
+       Call run_e2e_tests with {}
+
+    5. create_pr
+       Only if: tests_pass
+       Create PR for review
+       Call github.create_pull_request with {}"
+  `)
+})
+
+test('X11: one that cannot be read is said with its line, and stands in no list', async () => {
+  offered.temp.write('directives/broken.md', '<directive name="broken" version="1.0.0">\n<process>\n')
+  const client = await offered.connect('modern')
+  const { prompts } = await client.listPrompts()
+  expect(prompts.map(({ name }) => name)).not.toContain('broken')
+  await expect(client.getPrompt({ name: 'broken' })).rejects.toMatchObject({ data: { code: 'PARSE_ERROR' } })
 })
 
 test('X11: what is asked is judged and recorded as the search or load it is', async () => {

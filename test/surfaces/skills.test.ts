@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import type { Client } from '@modelcontextprotocol/client'
 import { SkillsClient } from '@modelcontextprotocol/client/ext/skills'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { textField } from '../fixtures/field.ts'
 import { person } from '../trust/callers.ts'
 import type { Offered } from './offered.ts'
 import { ERAS, GREET, openOffered } from './offered.ts'
@@ -153,6 +154,47 @@ test('X11: a signed skill is served without the lines that sign it', async () =>
   const skills = new SkillsClient(await offered.connect('legacy'))
   const { skill } = await skills.get('skill://directive/signed-one/SKILL.md')
   expect(await skills.read(skill)).toMatchObject({ text, verified: true })
+})
+
+test('X11: a skill that was fetched and put elsewhere is the same item, and what it asks for grants nothing', async () => {
+  const skills = new SkillsClient(await offered.connect('modern'))
+  const { skill } = await skills.get(`${ROOT}/SKILL.md`)
+  const elsewhere = await openOffered()
+  try {
+    if (skill.resources === 'dynamic') throw new Error('it has its list')
+    for (const { uri } of skill.resources) {
+      const { bytes } = await skills.read(skill, uri)
+      const path = decodeURIComponent(uri.slice(ROOT.length + 1))
+      writeFileSync(elsewhere.temp.write(`directives/brew-coffee/${path}`, ''), bytes)
+    }
+    const directive = { item_type: 'directive', item_id: 'brew-coffee' }
+    const here = await offered.temp.call('load', directive)
+    const there = await elsewhere.temp.call('load', directive)
+    expect(textField(there.data, 'content_hash')).toBe(textField(here.data, 'content_hash'))
+    const again = new SkillsClient(await elsewhere.connect('legacy'))
+    expect((await again.get(`${ROOT}/SKILL.md`)).skill).toEqual(skill)
+    const begun = await elsewhere.temp.call('execute', { ...directive, action: 'run' })
+    expect(begun).toMatchObject({ status: 'ready', data: { permissions: { granted: [] } } })
+  } finally {
+    await elsewhere.close()
+  }
+})
+
+test('X11: a file that is too large for a message is read page by page', async () => {
+  const large = await openOffered()
+  try {
+    large.temp.write('directives/brew-coffee/SKILL.md', SKILL)
+    large.temp.write('directives/brew-coffee/large.txt', 'x'.repeat(5_000_000))
+    const client = await large.connect('legacy')
+    await expect(client.readResource({ uri: `${ROOT}/large.txt` })).rejects.toMatchObject({
+      data: {
+        code: 'MESSAGE_TOO_LARGE',
+        fix: { call: 'load', arguments: { item_id: 'brew-coffee', path: 'large.txt' } },
+      },
+    })
+  } finally {
+    await large.close()
+  }
 })
 
 test('X11: a file with a secret in it is held back, and the others are not', async () => {
