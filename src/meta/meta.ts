@@ -91,7 +91,8 @@ interface MetaMeans {
   readonly ids: Ids
 }
 
-export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta {
+export function openMeta(means: MetaMeans): Meta {
+  const { kernel, spaces, store, clock, ids } = means
   const stampOf = ({ callId }: Ticket): (() => Stamp) => {
     const started = clock.monotonic()
     return () => ({ call_id: callId, duration_ms: Math.round(clock.monotonic() - started) })
@@ -122,24 +123,12 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
       },
     )
   }
-  const callOf = (ticket: Ticket, client: Client): MetaCall => ({
-    ticket,
-    kernel,
-    store,
-    async lookupAt(projectPath) {
-      const otherwise = projectPath === undefined ? await client.defaultProject() : null
-      const lookup = lookupOf(projectPath, otherwise, spaces)
-      await lookup.learn()
-      return lookup
-    },
-    workplaceAt: (projectPath) => workplace(projectPath, client, kernel, spaces),
-  })
   return {
     async call(name, given, client, signal) {
       const args = name === 'execute' ? asSpoken(given) : given
       const ticket = ticketOf({ callId: ids(), name, args, client, signal, redact: kernel.redact })
       const stamp = stampOf(ticket)
-      const call = callOf(ticket, client)
+      const call = callOf(ticket, client, means)
       try {
         return clean(await answer(name, args, call, stamp))
       } catch (error) {
@@ -150,16 +139,9 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
     trust: (projectPath, isRevoked, client) => act(trustAct(projectPath, isRevoked), client),
     question: (approvalId) => kernel.questions.find(approvalId),
     show(request, client, signal) {
-      const more = signal === undefined ? {} : { signal }
-      const ticket = {
-        callId: ids(),
-        ...surfaceRecord(request, kernel.redact),
-        caller: callerOf(client),
-        ...more,
-      }
-      return settle(ticket, () =>
-        kernel.read(ticket, () => () => showSurface(request, callOf(ticket, client))),
-      )
+      const ticket = { ...surfaceTicket(request, client, means), ...(signal === undefined ? {} : { signal }) }
+      const show = (): Promise<Loaded> => showSurface(request, callOf(ticket, client, means))
+      return settle(ticket, () => kernel.read(ticket, () => show))
     },
     lookOut: (glance, projectPath) => lookOut(glance, atDefault(spaces, projectPath), { kernel, store }),
     onNotice: (listener) => kernel.onNotice(listener),
@@ -180,6 +162,25 @@ export function openMeta({ kernel, spaces, store, clock, ids }: MetaMeans): Meta
         }),
       ),
     rollback: (projectPath, order, client) => act(rollbackAct(projectPath, order), client),
+  }
+}
+
+function surfaceTicket(request: SurfaceRequest, client: Client, { ids, kernel }: MetaMeans): Ticket {
+  return { callId: ids(), ...surfaceRecord(request, kernel.redact), caller: callerOf(client) }
+}
+
+function callOf(ticket: Ticket, client: Client, { kernel, store, spaces }: MetaMeans): MetaCall {
+  return {
+    ticket,
+    kernel,
+    store,
+    async lookupAt(projectPath) {
+      const otherwise = projectPath === undefined ? await client.defaultProject() : null
+      const lookup = lookupOf(projectPath, otherwise, spaces)
+      await lookup.learn()
+      return lookup
+    },
+    workplaceAt: (projectPath) => workplace(projectPath, client, kernel, spaces),
   }
 }
 

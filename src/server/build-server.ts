@@ -52,7 +52,7 @@ export interface BuiltServer {
   /** What clients of the newer era that listen over HTTP are told. */
   readonly bus: ServerEventBus
   /** A client of the newer era listens on standard input, to these resources among others. */
-  listen(uris: readonly string[]): void
+  readonly listen: (uris: readonly string[]) => void
   close(): void
 }
 

@@ -1,10 +1,12 @@
 import type { Server } from '@modelcontextprotocol/server'
 import type { Meta } from '../meta/meta.ts'
+import type { Outlook } from '../meta/surfaces/outlook.ts'
 import type { Clock } from '../shared/clock.ts'
-import type { JsonObject } from '../shared/json.ts'
 import type { Notices } from './passthrough-notices.ts'
+import { openTicking } from './ticking.ts'
 
 export type List = 'prompts' | 'resources'
+type Listener = Parameters<Notices['hear']>[0]
 
 /** Tells clients that what they were shown is different now. */
 export interface Changes extends Notices {
@@ -28,106 +30,78 @@ interface ChangeMeans {
 
 const LISTS: readonly List[] = ['prompts', 'resources']
 export const MOST_WATCHED = 1000
-const TICK_MS = 1000
-/** Of the time between two looks: many files take long, and are looked at less often. */
-const LOOK_SHARE = 20
+
+/** What was shown, as it was then; null before anybody looked. */
+interface Seen {
+  readonly lists: Map<List, string | null>
+  readonly resources: Map<string, string | null | undefined>
+}
 
 export function openChanges({ open, project, clock }: ChangeMeans): Changes {
-  const listeners = new Set<Parameters<Notices['hear']>[0]>()
-  /** What was shown last; null before anybody looked. */
-  const marks = new Map<List, string | null>()
-  const watched = new Map<string, string | null | undefined>()
-  let generation: number | null = null
-  let seenAt: string | null = null
+  const listeners = new Set<Listener>()
+  const seen: Seen = { lists: new Map(), resources: new Map() }
+  const { lists, resources } = seen
+  let last: { readonly generation: number; readonly at: string | null } | null = null
   let attending = 0
-  let timer: NodeJS.Timeout | null = null
-  let isClosed = false
   let isGlancing = false
   let turn: Promise<unknown> = Promise.resolve()
 
-  const tell = (method: string, params: JsonObject): void => {
+  const tell: Listener = (method, params) => {
     for (const listener of listeners) listener(method, params)
   }
-  /** `isAnew` when there is something to be seen for the first time. */
   const look = async (isFresh: boolean, isAnew: boolean): Promise<void> => {
-    if (isClosed) return
-    const { lookOut } = await open()
+    const meta = await open()
     const at = project()
-    const after = isAnew || at !== seenAt ? null : generation
-    const seen = await lookOut({ uris: [...watched.keys()], after, isFresh }, at)
-    if (seen === null) return
-    generation = seen.generation
-    seenAt = at
-    for (const list of LISTS) {
-      const before = marks.get(list)
-      if (before === undefined) continue
-      marks.set(list, seen[list])
-      if (before !== null && before !== seen[list]) tell(`notifications/${list}/list_changed`, {})
-    }
-    for (const [uri, hash] of seen.read) {
-      if (!watched.has(uri)) continue
-      const before = watched.get(uri)
-      watched.set(uri, hash)
-      if (before !== undefined && before !== hash) tell('notifications/resources/updated', { uri })
-    }
+    const after = isAnew || last?.at !== at ? null : last.generation
+    const now = await meta.lookOut({ uris: [...resources.keys()], after, isFresh }, at)
+    if (now === null) return
+    last = { generation: now.generation, at }
+    compare(seen, now, tell)
   }
-  /** One after the other, so that each compares with what the one before has seen. What cannot be looked at is not told. */
+  /**
+   * One after the other, so that each compares with what the one before has seen; what cannot be looked at is not told.
+   * `isAnew` when there is something to be seen for the first time.
+   */
   const inTurn = (isFresh: boolean, isAnew = false): Promise<void> => {
     const mine = turn.then(() => look(isFresh, isAnew)).catch(() => undefined)
     turn = mine
     return mine
   }
-  const isAwaited = async (): Promise<boolean> =>
-    attending > 0 || watched.size > 0 || (marks.size > 0 && (await open()).config.watch)
-
-  const tick = async (): Promise<void> => {
-    const started = clock.monotonic()
-    await inTurn(true)
-    schedule(Math.max(TICK_MS, LOOK_SHARE * (clock.monotonic() - started)))
-  }
-  const schedule = (delay = TICK_MS): void => {
-    if (timer !== null) clearTimeout(timer)
-    timer = setTimeout(() => {
-      timer = null
-      if (isClosed) return
-      isAwaited()
-        .then((isStill) => (isStill ? tick() : undefined))
-        .catch(() => undefined)
-    }, delay)
-    timer.unref()
-  }
-  const start = (): void => {
-    if (timer === null && !isClosed) schedule()
-  }
+  const ticking = openTicking({
+    isAwaited: async () =>
+      attending > 0 || resources.size > 0 || (lists.size > 0 && (await open()).config.watch),
+    tick: () => inTurn(true),
+    clock,
+  })
 
   return {
     get watching() {
-      return watched.size
+      return resources.size
     },
     async begin(list) {
-      if (marks.has(list)) return
-      marks.set(list, null)
+      if (lists.has(list)) return
+      lists.set(list, null)
       await inTurn(false, true)
-      start()
+      ticking.start()
     },
     async watch(uris) {
-      const added = uris.filter((uri) => !watched.has(uri)).slice(0, MOST_WATCHED - watched.size)
+      const added = uris.filter((uri) => !resources.has(uri)).slice(0, MOST_WATCHED - resources.size)
       if (added.length === 0) return
-      for (const uri of added) watched.set(uri, undefined)
+      for (const uri of added) resources.set(uri, undefined)
       await inTurn(false, true)
-      start()
+      ticking.start()
     },
-    forget: (uri) => void watched.delete(uri),
+    forget: (uri) => void resources.delete(uri),
     attend() {
       attending += 1
-      start()
+      ticking.start()
       return () => {
         attending -= 1
-        if (attending === 0) watched.clear()
+        if (attending === 0) resources.clear()
       }
     },
     glance() {
-      if (isGlancing || (marks.size === 0 && watched.size === 0)) return
+      if (isGlancing || (lists.size === 0 && resources.size === 0)) return
       isGlancing = true
       void inTurn(false).then(() => (isGlancing = false))
     },
@@ -136,15 +110,29 @@ export function openChanges({ open, project, clock }: ChangeMeans): Changes {
       return () => void listeners.delete(listener)
     },
     close() {
-      isClosed = true
       listeners.clear()
-      if (timer !== null) clearTimeout(timer)
+      lists.clear()
+      resources.clear()
+      ticking.close()
     },
   }
 }
 
+function compare({ lists, resources }: Seen, now: Outlook, tell: Listener): void {
+  for (const [list, before] of lists) {
+    lists.set(list, now[list])
+    if (before !== null && before !== now[list]) tell(`notifications/${list}/list_changed`, {})
+  }
+  for (const [uri, hash] of now.read) {
+    if (!resources.has(uri)) continue
+    const before = resources.get(uri)
+    resources.set(uri, hash)
+    if (before !== undefined && before !== hash) tell('notifications/resources/updated', { uri })
+  }
+}
+
 /** For somebody who listens: all that there is to tell, found by looking at the files meanwhile. */
-export function hearAll(changes: Changes, listener: Parameters<Notices['hear']>[0]): () => void {
+export function hearAll(changes: Changes, listener: Listener): () => void {
   const leave = changes.attend()
   const end = changes.hear(listener)
   for (const list of LISTS) void changes.begin(list)

@@ -6,9 +6,9 @@ import { createRoot } from './client-root.ts'
 /** Whoever is at the other end of a server. */
 interface OpenedClient {
   /** As a request of it is made: it may be asked for its root within that. */
-  clientOf(ctx: ServerContext): Client
+  readonly clientOf: (ctx: ServerContext) => Client
   /** The folder it is known to work in. */
-  project(): string | null
+  readonly project: () => string | null
 }
 
 interface ClientMeans {

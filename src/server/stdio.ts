@@ -9,7 +9,7 @@ import { listenedTo } from './listened-to.ts'
 interface Spoken {
   readonly build: McpServerFactory
   /** Told to which resources a client of the newer era listens. */
-  listen(uris: readonly string[]): void
+  readonly listen: (uris: readonly string[]) => void
 }
 
 /** Speaks the protocol on standard input and output, in whichever era the client opens. */

@@ -51,7 +51,11 @@ const METHODS: readonly SurfaceMethod[] = [
   'skills/get',
 ]
 /** Their results say in the newer era how long they hold; those of the core are given it by the SDK. */
-const EXTENDED: ReadonlySet<SurfaceMethod> = new Set(['resources/directory/read', 'skills/list', 'skills/get'])
+const EXTENDED: ReadonlySet<SurfaceMethod> = new Set([
+  'resources/directory/read',
+  'skills/list',
+  'skills/get',
+])
 const UNKEPT = { ttlMs: 0, cacheScope: 'private' }
 
 const AsItIs = z.looseObject({})

@@ -34,7 +34,10 @@ test('X11: a client of the first SDK lists, gets, completes, reads and is told o
   const client = new ClientV1({ name: 'old', version: '1' })
   await client.connect(new StdioTransportV1(launch()))
   const updated: string[] = []
-  client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => void updated.push(params.uri))
+  client.setNotificationHandler(
+    ResourceUpdatedNotificationSchema,
+    ({ params }) => void updated.push(params.uri),
+  )
   try {
     const { prompts } = await client.listPrompts()
     expect(prompts.map(({ name }) => name)).toContain('greet_all')
@@ -60,7 +63,10 @@ test('X11: a client of the newer era on standard input is told of what it listen
   )
   await client.connect(new StdioClientTransport(launch()))
   const updated: string[] = []
-  client.setNotificationHandler('notifications/resources/updated', ({ params }) => void updated.push(params.uri))
+  client.setNotificationHandler(
+    'notifications/resources/updated',
+    ({ params }) => void updated.push(params.uri),
+  )
   try {
     const { messages } = await client.getPrompt({ name: 'greet_all', arguments: { who: 'Ada' } })
     expect(textField(messages, 0, 'content', 'text')).toContain('Say hello to Ada')

@@ -25,7 +25,10 @@ function heardBy(client: Client): string[] {
     heard.push(`updated ${params.uri}`)
   })
   for (const list of ['prompts', 'resources', 'tools'] as const)
-    client.setNotificationHandler(`notifications/${list}/list_changed`, () => void heard.push(`${list} changed`))
+    client.setNotificationHandler(
+      `notifications/${list}/list_changed`,
+      () => void heard.push(`${list} changed`),
+    )
   return heard
 }
 

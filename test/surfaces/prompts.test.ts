@@ -129,7 +129,10 @@ describe.each(ERAS)('X11: for a client of the %s era', (era) => {
 })
 
 test('X11: of an XML directive the steps, their conditions and their calls are said', async () => {
-  const text = readFileSync(join(import.meta.dirname, '../fixtures/seeds/directives/deploy_feature.md'), 'utf8')
+  const text = readFileSync(
+    join(import.meta.dirname, '../fixtures/seeds/directives/deploy_feature.md'),
+    'utf8',
+  )
   offered.temp.write('directives/deploy_feature.md', text)
   const client = await offered.connect('legacy')
   const { prompts } = await client.listPrompts()
@@ -191,12 +194,16 @@ test('X11: many directives come in pages that hold each once', async () => {
   const many = await openOffered()
   try {
     const names = Array.from({ length: 230 }, (_, at) => `many_${String(at).padStart(3, '0')}`)
-    for (const name of names) many.temp.write(`directives/${name}.md`, `---\ndescription: ${name}\n---\nGo.\n`)
+    for (const name of names)
+      many.temp.write(`directives/${name}.md`, `---\ndescription: ${name}\n---\nGo.\n`)
     const client = await many.connect('legacy')
     const seen: string[] = []
     let pages = 0
     for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
-      const page = await client.request({ method: 'prompts/list', params: cursor === undefined ? {} : { cursor } })
+      const page = await client.request({
+        method: 'prompts/list',
+        params: cursor === undefined ? {} : { cursor },
+      })
       seen.push(...page.prompts.map(({ name }) => name))
       cursor = page.nextCursor
       pages += 1
@@ -244,9 +251,9 @@ describe('X11: what may not be used', () => {
       await expect(client.getPrompt({ name: 'hidden' })).rejects.toMatchObject({
         data: { code: 'PERMISSION_DENIED' },
       })
-      await expect(
-        client.readResource({ uri: 'kiwi://knowledge/hidden_note' }),
-      ).rejects.toMatchObject({ data: { code: 'PERMISSION_DENIED' } })
+      await expect(client.readResource({ uri: 'kiwi://knowledge/hidden_note' })).rejects.toMatchObject({
+        data: { code: 'PERMISSION_DENIED' },
+      })
     } finally {
       await held.close()
     }

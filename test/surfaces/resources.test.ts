@@ -105,7 +105,9 @@ test('X11: a client of the older era subscribes only to what is there', async ()
   await expect(client.subscribeResource({ uri: 'kiwi://knowledge/no_keys' })).rejects.toMatchObject({
     data: { code: 'NOT_FOUND' },
   })
-  await expect(client.subscribeResource({ uri: 'file:///etc/passwd' })).rejects.toMatchObject({ code: -32_602 })
+  await expect(client.subscribeResource({ uri: 'file:///etc/passwd' })).rejects.toMatchObject({
+    code: -32_602,
+  })
   await client.subscribeResource({ uri: 'kiwi://knowledge/house_keys' })
   await client.unsubscribeResource({ uri: 'kiwi://knowledge/house_keys' })
 })

@@ -104,7 +104,12 @@ describe.each(ERAS)('X11: for a client of the %s era', (era) => {
   test('X11: the folders of a skill are listed', async () => {
     expect((await skills.readDirectory(ROOT)).resources).toEqual([
       { uri: `${ROOT}/SKILL.md`, name: 'SKILL.md', mimeType: 'text/markdown', size: SKILL.length },
-      { uri: `${ROOT}/beans.bin`, name: 'beans.bin', mimeType: 'application/octet-stream', size: BYTES.length },
+      {
+        uri: `${ROOT}/beans.bin`,
+        name: 'beans.bin',
+        mimeType: 'application/octet-stream',
+        size: BYTES.length,
+      },
       { uri: `${ROOT}/references`, name: 'references', mimeType: 'inode/directory' },
     ])
     await expect(skills.readDirectory(`${ROOT}/nothing`)).rejects.toMatchObject({ code: -32_602 })

@@ -18,7 +18,8 @@ export interface Completion {
 
 /** The values an input may have, and the ids of knowledge, that begin with what was typed. */
 export async function complete({ ref, argument }: Completion, call: MetaCall): Promise<JsonObject> {
-  const values = ref.type === 'ref/prompt' ? await valuesOf(ref.name, argument.name, call) : await ids(ref.uri, call)
+  const values =
+    ref.type === 'ref/prompt' ? await valuesOf(ref.name, argument.name, call) : await ids(ref.uri, call)
   const typed = argument.value.toLowerCase()
   const fitting = values.filter((value) => value.toLowerCase().startsWith(typed))
   return {
@@ -31,10 +32,14 @@ async function valuesOf(prompt: string, name: string, call: MetaCall): Promise<r
   const inputs = inputsOf(item)
   const input = inputs.find((one) => one.name === name)
   if (input !== undefined) return input.values ?? []
-  throw new KiwiError('INVALID_PARAMETERS', `Cannot complete "${name.slice(0, 128)}": "${item.id}" has no such input`, {
-    hint: `"${item.id}" takes ${inputs.map((one) => one.name).join(', ') || 'no inputs'}`,
-    details: { missing: [], invalid: [{ name: 'argument.name', reason: 'is no input of it' }] },
-  })
+  throw new KiwiError(
+    'INVALID_PARAMETERS',
+    `Cannot complete "${name.slice(0, 128)}": "${item.id}" has no such input`,
+    {
+      hint: `"${item.id}" takes ${inputs.map((one) => one.name).join(', ') || 'no inputs'}`,
+      details: { missing: [], invalid: [{ name: 'argument.name', reason: 'is no input of it' }] },
+    },
+  )
 }
 
 async function ids(template: string, call: MetaCall): Promise<readonly string[]> {

@@ -15,7 +15,11 @@ The answer holds run_id, the tools it may use, and how to call them. Send run_id
 
 /** A directive as text to read: what it is for and its steps, with the inputs filled in; the run hands over the rest. */
 export function directiveWords({ description, steps, body }: Directive, inputs: JsonObject): string {
-  const parts = [description, ...steps.map((step, at) => stepWords(step, at + 1, inputs)), fillPlaceholders(body, inputs)]
+  const parts = [
+    description,
+    ...steps.map((step, at) => stepWords(step, at + 1, inputs)),
+    fillPlaceholders(body, inputs),
+  ]
   return parts.filter((part) => part.trim() !== '').join('\n\n')
 }
 
@@ -29,7 +33,9 @@ function stepWords(
     condition === null ? '' : `Only if: ${fillPlaceholders(condition, inputs)}`,
     fillPlaceholders(description ?? '', inputs),
     fillPlaceholders(action ?? '', inputs),
-    ...calls.map(({ tool, parameters }) => `Call ${tool} with ${JSON.stringify(fillValue(parameters, inputs))}`),
+    ...calls.map(
+      ({ tool, parameters }) => `Call ${tool} with ${JSON.stringify(fillValue(parameters, inputs))}`,
+    ),
   ].filter((line) => line.trim() !== '')
   return `${number}. ${lines.join('\n   ')}`
 }

@@ -51,6 +51,13 @@ function isDirective({ tool_type: type }: SearchHit): boolean {
 
 /** The inputs of a directive stand in no index, so any change of its file is one. */
 function markOf(hits: readonly SearchHit[], more: (hit: SearchHit) => string): string {
-  const shown = hits.map((hit) => [hit.item_id, hit.tool_type, hit.name, hit.description, hit.path, more(hit)])
+  const shown = hits.map((hit) => [
+    hit.item_id,
+    hit.tool_type,
+    hit.name,
+    hit.description,
+    hit.path,
+    more(hit),
+  ])
   return sha256(JSON.stringify(shown))
 }

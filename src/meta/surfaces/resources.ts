@@ -76,11 +76,7 @@ export async function checkResource({ uri }: Addressed, call: MetaCall): Promise
 }
 
 /** What changes when the resource does. */
-export async function hashAt(
-  uri: string,
-  lookup: Lookup,
-  call: Pick<MetaCall, 'kernel'>,
-): Promise<string> {
+export async function hashAt(uri: string, lookup: Lookup, call: Pick<MetaCall, 'kernel'>): Promise<string> {
   const id = idInAddress(uri)
   if (id !== null) return (await findIn(lookup, id, 'knowledge', call)).contentHash
   const skill = skillIn(uri)

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { KiwiError } from '../../shared/errors.ts'
 import { isSkillName, skillAddress, skillIn, skillName, skillRoot } from './skill-address.ts'

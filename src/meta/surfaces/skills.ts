@@ -99,10 +99,14 @@ function noFile(uri: string): KiwiError {
 
 function assertFits({ path, content }: SkillFile, { id, itemType }: Skill, uri: string): void {
   if (content.length <= LIMITS.requestBytes) return
-  throw new KiwiError('MESSAGE_TOO_LARGE', `Cannot read "${uri.slice(0, 160)}": it has ${content.length} bytes`, {
-    hint: 'Read it with load, page by page',
-    fix: { call: 'load', arguments: { item_type: itemType, item_id: id, path, offset: 0 } },
-  })
+  throw new KiwiError(
+    'MESSAGE_TOO_LARGE',
+    `Cannot read "${uri.slice(0, 160)}": it has ${content.length} bytes`,
+    {
+      hint: 'Read it with load, page by page',
+      fix: { call: 'load', arguments: { item_type: itemType, item_id: id, path, offset: 0 } },
+    },
+  )
 }
 
 /** A file that had a secret taken out would no longer be what its digest says. */

@@ -24,20 +24,29 @@ interface MatterOrigin {
 }
 
 /** Keys that only a directive has: with one of them the front matter is the directive, whatever its text looks like. */
-export const OWN_KEYS = 'inputs permissions requires steps tools mcps outputs limits model hooks extends context'.split(' ')
+export const OWN_KEYS =
+  'inputs permissions requires steps tools mcps outputs limits model hooks extends context'.split(' ')
 
 /** The model of a directive in front matter, with its instructions below. */
 export function fromMatter(given: JsonObject, origin: MatterOrigin): Directive {
   const { where, stem, body, at, isSkill } = origin
   const { note, findings } = openNotes()
   const { name, version, description, category, extends: base, ...own } = given
-  const { inputs, steps = [], tools, mcps, permissions: _p, requires: _r, limits, relationships, ...more } = own
-  const placed = (Array.isArray(steps) ? steps : [steps]).map(
-    (step, index): PlacedStep => ({
-      step: stepOfData(step, at(['steps', index]), note),
-      place: at(['steps', index]),
-    }),
-  )
+  const {
+    inputs,
+    steps = [],
+    tools,
+    mcps,
+    permissions: _p,
+    requires: _r,
+    limits,
+    relationships,
+    ...more
+  } = own
+  const placed = (Array.isArray(steps) ? steps : [steps]).map((step, index): PlacedStep => ({
+    step: stepOfData(step, at(['steps', index]), note),
+    place: at(['steps', index]),
+  }))
   noteTwins(placed, note)
   const declared = readInputs(declaredInputs(inputs, at), where, note)
   noteUnfilled(placed, declared, note)

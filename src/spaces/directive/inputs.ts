@@ -30,9 +30,14 @@ export function readInputs(
     }
     const before = found.get(name)
     if (before !== undefined)
-      throw parseFault(where, `the input "${name}" is declared twice, first in line ${before.place.line}`, place, {
-        hint: 'Remove one of them',
-      })
+      throw parseFault(
+        where,
+        `the input "${name}" is declared twice, first in line ${before.place.line}`,
+        place,
+        {
+          hint: 'Remove one of them',
+        },
+      )
     found.set(name, { input: inputOf(name, given, (message) => note(place, message)), place })
   }
   return [...found.values()].map(({ input }) => input)
@@ -45,7 +50,8 @@ function inputOf(name: string, given: JsonObject, note: (message: string) => voi
   const type = TYPES.find((known) => known === read)
   if (type === undefined) note(`the input "${name}" has a type that is not known: it is read as a text`)
   const isRequired = valueAs('boolean', required)
-  if (isRequired === undefined) note(`"required" of the input "${name}" is neither true nor false: read as false`)
+  if (isRequired === undefined)
+    note(`"required" of the input "${name}" is neither true nor false: read as false`)
   const wanted = type ?? 'string'
   const as = (value: JsonValue, what: string): readonly JsonValue[] => {
     const converted = valueAs(wanted, value)

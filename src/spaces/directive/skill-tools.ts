@@ -21,7 +21,10 @@ export function skillTools(given: JsonValue, place: Position, note: Note): Wante
     else if (WRITES.has(name)) write.push(inside === '' ? '**/*' : inside)
     else if (name === 'Bash') shell.push(...commandOf(inside))
     else if (server !== undefined && tool !== undefined)
-      servers.set(server, { ...server_(server, place.line), tools: [...(servers.get(server)?.tools ?? []), tool] })
+      servers.set(server, {
+        ...server_(server, place.line),
+        tools: [...(servers.get(server)?.tools ?? []), tool],
+      })
     else note(place, `"${name}" of allowed-tools has no counterpart here: kept, without effect`)
   }
   return {
