@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Reply } from '../src/shared/reply.ts'
-import { textField } from './fixtures/field.ts'
-import type { TempKiwi } from './temp-kiwi.ts'
-import { openTempKiwi } from './temp-kiwi.ts'
+import type { Reply } from '../../src/shared/reply.ts'
+import { textField } from '../fixtures/field.ts'
+import type { TempKiwi } from '../temp-kiwi.ts'
+import { openTempKiwi } from '../temp-kiwi.ts'
 
 let temp: TempKiwi
 beforeEach(async () => {
