@@ -1,12 +1,13 @@
 import type { JsonObject } from '../shared/json.ts'
 import { canonicalJson, sha256 } from '../shared/json.ts'
 import { keepAll } from '../shared/redact.ts'
+import { readExtended } from '../spaces/directive/extend.ts'
 import type { WantedTools } from '../spaces/directive/model.ts'
-import { readDirective } from '../spaces/directive/read-directive.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Ticket, Wish, Work } from './call.ts'
 import { checkInputs } from './directive/check-inputs.ts'
 import { harnessMode } from './directive/harness-mode.ts'
+import { knownServers } from './directive/known-servers.ts'
 import { howToCall, readyAnswer } from './directive/ready-answer.ts'
 import type { Scene } from './directive/scene.ts'
 import { settleAliases } from './directive/settle-aliases.ts'
@@ -31,7 +32,9 @@ export async function directiveWork(
   const { id, manifest, space, contentHash } = plan.item
   const { tool_type: type, executor, config, category, version } = manifest
   const { projectPath } = lookup
-  const read = await readDirective(plan.item)
+  const { directive: read, bases } = await readExtended(plan.item, (ref) => lookup.find(ref, 'directive'))
+  // What it is built on is handed over with it, so it is trusted like it.
+  for (const item of bases) await trustedPlan({ ...wish, item }, lookup, means)
   const { inputs, warnings: unknown } = checkInputs(read, wish.parameters)
   const { directive, aliases, warnings: unnamed } = await settleAliases(read, lookup)
   const wanted = isNarrowing(directive.wanted)
@@ -46,7 +49,7 @@ export async function directiveWork(
     permissions: { block: directive.permissions ?? undefined },
     scripts: directive.wanted.scripts,
     wanted,
-    servers: [...(await knownServers(lookup, means)), ...directive.wanted.servers.map(({ name }) => serverName(name))],
+    servers: [...(await knownServers(lookup, means.store)), ...directive.wanted.servers.map(({ name }) => serverName(name))],
     session: heldSession(ticket, policy),
     projectPath,
     tools: null,
@@ -78,7 +81,10 @@ export async function directiveWork(
     parameters: inputs,
     trust: plan.trust.level,
     policy,
-    digest: sha256(canonicalJson({ chain: plan.digest, content: contentHash })),
+    digest: sha256(canonicalJson({
+        chain: plan.digest,
+        content: [contentHash, ...bases.map((base) => base.contentHash)],
+      })),
     redact: keepAll,
     preview: () => rehearsed ?? { directive: { name: id, version, inputs }, permissions },
     warnings: [...plan.warnings, ...plan.trust.warnings],
@@ -111,26 +117,6 @@ function permissionsOf({ rules, warnings, secrets }: PreparedRun): JsonObject {
     ...(secrets.length === 0 ? {} : { asks_for_secrets: secrets }),
   }
 }
-
-/** Names of servers that a directive may write as a resource. */
-async function knownServers(lookup: Lookup, { store }: Means): Promise<readonly string[]> {
-  await lookup.syncIndex()
-  const { hits } = await store.index.search({
-    words: [],
-    spaces: ['project', 'user', 'builtin', 'registry'],
-    roots: lookup.roots,
-    itemTypes: ['mcp'],
-    toolTypes: [],
-    category: null,
-    tags: [],
-    server: null,
-    sortBy: 'name',
-    limit: MOST_SERVERS,
-  })
-  return hits.map(({ item_id: server }) => serverName(server))
-}
-
-const MOST_SERVERS = 1000
 
 /** Ends a run with all that were begun in it: whoever began it says when. */
 export async function finishWork(
