@@ -7,7 +7,6 @@ import type { Lookup } from '../spaces/lookup.ts'
 import type { Ticket, Wish, Work } from './call.ts'
 import { checkInputs } from './directive/check-inputs.ts'
 import { harnessMode } from './directive/harness-mode.ts'
-import { knownServers } from './directive/known-servers.ts'
 import { howToCall, readyAnswer } from './directive/ready-answer.ts'
 import type { Scene } from './directive/scene.ts'
 import { settleAliases } from './directive/settle-aliases.ts'
@@ -49,7 +48,7 @@ export async function directiveWork(
     permissions: { block: directive.permissions ?? undefined },
     scripts: directive.wanted.scripts,
     wanted,
-    servers: [...(await knownServers(lookup, means.store)), ...directive.wanted.servers.map(({ name }) => serverName(name))],
+    servers: [...(await knownServers(lookup, means)), ...directive.wanted.servers.map(({ name }) => serverName(name))],
     session: heldSession(ticket, policy),
     projectPath,
     tools: null,
@@ -60,6 +59,7 @@ export async function directiveWork(
     granted: run.rules,
     wanted: wanted?.rules ?? null,
     judge: itemJudge({ ...policy, layers }),
+    layers,
     policy,
     lookup,
     ticket,
@@ -69,7 +69,7 @@ export async function directiveWork(
   const permissions = permissionsOf(run)
   const prepared = { item: plan.item, directive, inputs, aliases, permissions, warnings: [...unknown, ...unnamed, ...found] }
   // Nothing is asked of servers in a dry run: what is known of them is shown.
-  const rehearsed = means.listings === null ? readyAnswer(prepared, await toolContext(scene, layers)) : null
+  const rehearsed = means.listings === null ? readyAnswer(prepared, await toolContext(scene)) : null
   return {
     item: { id, version, space },
     action: 'run',
@@ -89,7 +89,7 @@ export async function directiveWork(
     preview: () => rehearsed ?? { directive: { name: id, version, inputs }, permissions },
     warnings: [...plan.warnings, ...plan.trust.warnings],
     async perform() {
-      const context = await toolContext(scene, layers)
+      const context = await toolContext(scene)
       const answer = readyAnswer(prepared, context)
       const runId = await run.open()
       const data = { run_id: runId, ...answer, ...howToCall(runId, projectPath) }
@@ -117,6 +117,26 @@ function permissionsOf({ rules, warnings, secrets }: PreparedRun): JsonObject {
     ...(secrets.length === 0 ? {} : { asks_for_secrets: secrets }),
   }
 }
+
+/** Names of servers that a directive may write as a resource. */
+async function knownServers(lookup: Lookup, { store }: Means): Promise<readonly string[]> {
+  await lookup.syncIndex()
+  const { hits } = await store.index.search({
+    words: [],
+    spaces: ['project', 'user', 'builtin', 'registry'],
+    roots: lookup.roots,
+    itemTypes: ['mcp'],
+    toolTypes: [],
+    category: null,
+    tags: [],
+    server: null,
+    sortBy: 'name',
+    limit: MOST_SERVERS,
+  })
+  return hits.map(({ item_id: server }) => serverName(server))
+}
+
+const MOST_SERVERS = 1000
 
 /** Ends a run with all that were begun in it: whoever began it says when. */
 export async function finishWork(
