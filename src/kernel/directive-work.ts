@@ -57,6 +57,7 @@ export async function directiveWork(
     granted: run.rules,
     wanted: wanted?.rules ?? null,
     judge: itemJudge({ ...policy, layers }),
+    layers,
     policy,
     lookup,
     ticket,
@@ -66,7 +67,7 @@ export async function directiveWork(
   const permissions = permissionsOf(run)
   const prepared = { item: plan.item, directive, inputs, aliases, permissions, warnings: [...unknown, ...unnamed, ...found] }
   // Nothing is asked of servers in a dry run: what is known of them is shown.
-  const rehearsed = means.listings === null ? readyAnswer(prepared, await toolContext(scene, layers)) : null
+  const rehearsed = means.listings === null ? readyAnswer(prepared, await toolContext(scene)) : null
   return {
     item: { id, version, space },
     action: 'run',
@@ -83,7 +84,7 @@ export async function directiveWork(
     preview: () => rehearsed ?? { directive: { name: id, version, inputs }, permissions },
     warnings: [...plan.warnings, ...plan.trust.warnings],
     async perform() {
-      const context = await toolContext(scene, layers)
+      const context = await toolContext(scene)
       const answer = readyAnswer(prepared, context)
       const runId = await run.open()
       const data = { run_id: runId, ...answer, ...howToCall(runId, projectPath) }

@@ -11,7 +11,7 @@ import type { Permissions } from './policy/compile-permissions.ts'
 import { compilePermissions } from './policy/compile-permissions.ts'
 import type { LayerMeans } from './policy/layer.ts'
 import { compileLayer } from './policy/layer.ts'
-import type { Layer, LayerData, Rule } from './policy/rule.ts'
+import type { Layer, LayerData, Rule, WantedLayer } from './policy/rule.ts'
 import { readPermissions } from './policy/read-permissions.ts'
 import { narrowed, spawned } from './policy/spawn.ts'
 
@@ -38,7 +38,7 @@ export interface DirectiveOrder extends Omit<RunOrder, 'permissions'> {
   /** Tools it is granted by naming them. */
   readonly scripts?: readonly string[]
   /** What it says it will use: it narrows, and grants nothing. */
-  readonly wanted?: LayerData | null
+  readonly wanted?: WantedLayer | null
   /** The session that stays inside of it until it is over. */
   readonly session?: string | null
 }

@@ -76,18 +76,18 @@ describe('D8: what is wanted narrows what is granted', () => {
     writeDirective(
       temp,
       'd',
-      permissions('<execute resource="shell" commands="git,ls"/>') + tools('<shell commands="git,npm"/>'),
+      permissions('<execute resource="shell" commands="echo,ls"/>') + tools('<shell commands="echo,npm"/>'),
     )
     const reply = await begin(temp, 'd')
     expect(context(reply, 'shell')).toMatchObject({
       available: true,
       tools: [{ name: 'shell.run', inputSchema: expect.any(Object) }],
-      constraints: { allowed_commands: ['git'] },
+      constraints: { allowed_commands: ['echo'] },
     })
     expect(field(reply.data, 'warnings')).toEqual([
       'the command "npm" is left out: add <execute resource="shell" commands="npm"/> to <permissions>',
     ])
-    expect((await use('shell.run', reply, { argv: ['git', '--version'] })).status).toBe('success')
+    expect((await use('shell.run', reply, { argv: ['echo', 'x'] })).status).toBe('success')
     expect((await use('shell.run', reply, { argv: ['ls'] })).error).toMatchObject({
       details: { layer: 'tools of directive d', required: '<shell commands="ls"/>' },
     })
@@ -156,7 +156,14 @@ describe('R55: scripts', () => {
       available: true,
       tools: [{ name: 'validate', parameters: [{ name: 'file', type: 'string', required: true }] }],
     })
-    expect(field(reply.data, 'warnings')).toEqual(['"gone" is left out: there is no such tool here'])
+    expect(field(reply.data, 'warnings')).toEqual([
+      '"validate" starts "bash" and is signed by nobody, so it is refused: sign it, or add <execute resource="shell" commands="bash"/> to <permissions> of the directive "d"',
+      '"gone" is left out: there is no such tool here',
+    ])
+    expect((await use('validate', reply, { file: 'x' })).error).toMatchObject({
+      code: 'PERMISSION_DENIED',
+      details: { op: 'exec', required: '<execute resource="shell" commands="bash"/>' },
+    })
     expect(field(reply.data, 'permissions', 'granted')).toEqual(['allow tool validate', 'allow tool gone'])
     expect((await use('hello_bash', reply)).error?.code).toBe('PERMISSION_DENIED')
   })

@@ -51,7 +51,13 @@ async function serverPart(wanted: WantedServer, scene: Scene): Promise<Part> {
     const direct = directly(wanted, scene)
     return {
       key,
-      entry: { available: true, ...aboutOf(wanted), tools: found.tools, ...direct.entry },
+      entry: {
+        available: found.tools.length > 0,
+        ...aboutOf(wanted),
+        tools: found.tools,
+        ...direct.entry,
+        ...(found.tools.length > 0 ? {} : { error: 'no tool of it can be used' }),
+      },
       warnings: [...heard, ...found.warnings, ...direct.warnings],
     }
   } catch (error) {
