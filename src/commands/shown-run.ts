@@ -18,7 +18,10 @@ export const Ready = z.looseObject({
 })
 
 /** What to follow goes where a pipe takes it; the run it is followed in stands beside. */
-export function showRun({ run_id: run, directive, permissions, warnings }: z.infer<typeof Ready>, terminal: Terminal): void {
+export function showRun(
+  { run_id: run, directive, permissions, warnings }: z.infer<typeof Ready>,
+  terminal: Terminal,
+): void {
   const { granted = [], ignored = [] } = permissions ?? {}
   terminal.note(`run ${run}: calls of it are made with --run ${run}`)
   for (const line of granted) terminal.note(`  ${printable(line)}`)
@@ -29,8 +32,16 @@ export function showRun({ run_id: run, directive, permissions, warnings }: z.inf
 }
 
 function stepText({ name, condition, description, action, calls }: z.infer<typeof Step>, at: number): string {
-  const title = [`${at + 1}.`, name, condition == null ? null : `(if ${condition})`]
-  const rest = [description, action, ...calls.map(({ tool, parameters }) => `-> ${tool} ${JSON.stringify(parameters)}`)]
-  const lines = rest.flatMap((text) => (text == null ? [] : text.split('\n')))
-  return [title.filter((part) => part != null).join(' '), ...lines.map((line) => `   ${line}`)].join('\n')
+  const title = [`${at + 1}.`, name, isText(condition) ? `(if ${condition})` : null]
+  const rest = [
+    description,
+    action,
+    ...calls.map(({ tool, parameters }) => `-> ${tool} ${JSON.stringify(parameters)}`),
+  ]
+  const lines = rest.flatMap((text) => (isText(text) ? text.split('\n') : []))
+  return [title.filter(isText).join(' '), ...lines.map((line) => `   ${line}`)].join('\n')
+}
+
+function isText(value: string | null | undefined): value is string {
+  return typeof value === 'string'
 }

@@ -100,10 +100,11 @@ export function openRuns({ store, clock, home, ...means }: RunMeans): Runs {
     if (run === null || run.closed_at !== null || run.principal !== principal) throw notUnderWay(id)
     return run
   }
+  const compile = (layer: LayerData): Promise<Layer> => compileLayer(layer, false, means)
   const layersOf = async ({ id, own }: StoredRun): Promise<readonly Layer[]> => {
     const known = kept.get(id)
     if (known !== undefined) return known
-    const layers = await Promise.all(toLayers(own).map((data) => compileLayer(data, false, means)))
+    const layers = await Promise.all(toLayers(own).map(compile))
     if (kept.size >= MOST_KEPT) kept.clear()
     kept.set(id, layers)
     return layers
@@ -124,7 +125,6 @@ export function openRuns({ store, clock, home, ...means }: RunMeans): Runs {
         tools: tools === null ? null : narrowed(tools),
       },
     )
-    const compile = (layer: LayerData): Promise<Layer> => compileLayer(layer, false, means)
     await Promise.all(ceiling.map(compile))
     return {
       rules: permissions ?? [],
@@ -183,7 +183,12 @@ function declaredBy(
   home: string,
 ): Omit<Permissions, 'permissions'> & { readonly permissions: readonly Rule[] | null } {
   if (given === null) return { permissions: null, delegate: null, secrets: [], reports: [] }
-  const compiled = compilePermissions(given.block, { directive, servers: new Set(servers), projectPath, home })
+  const compiled = compilePermissions(given.block, {
+    directive,
+    servers: new Set(servers),
+    projectPath,
+    home,
+  })
   return { ...compiled, permissions: [...compiled.permissions, ...scripts.map(grantOf(directive))] }
 }
 

@@ -83,7 +83,10 @@ test('D13: a call of a step that would be refused is said before it is made', as
 test.each([
   ['malformed', '<directive name="d" version="1.0.0"><process></directive>'],
   ['with a bare &', '<directive name="d" version="1.0.0"><process>a & b</process></directive>'],
-  ['with an entity of its own', '<!DOCTYPE d [<!ENTITY a "b">]><directive name="d" version="1.0.0">&a;</directive>'],
+  [
+    'with an entity of its own',
+    '<!DOCTYPE d [<!ENTITY a "b">]><directive name="d" version="1.0.0">&a;</directive>',
+  ],
 ])('D1: a directive that is %s begins nothing', async (_, text) => {
   temp.write('directives/d.md', text)
   const { error, data } = await begin(temp, 'd')

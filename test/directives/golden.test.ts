@@ -26,7 +26,11 @@ beforeAll(async () => {
   for (const id of ['validate_schema', 'run_e2e_tests'])
     await temp.create(
       id,
-      { ...BASH, description: `Does ${id}`, parameters: [{ name: 'target', type: 'string', default: 'staging' }] },
+      {
+        ...BASH,
+        description: `Does ${id}`,
+        parameters: [{ name: 'target', type: 'string', default: 'staging' }],
+      },
       { 'main.sh': 'echo done' },
     )
   for (const name of Object.keys(EXAMPLES))
@@ -37,7 +41,8 @@ afterAll(() => temp.close())
 const SHIPPED = /^(?:filesystem|shell|git)\./
 
 function masked(value: JsonValue, runId: string): JsonValue {
-  if (typeof value === 'string') return value.replaceAll(runId, '<run_id>').replaceAll(temp.project, '<project>')
+  if (typeof value === 'string')
+    return value.replaceAll(runId, '<run_id>').replaceAll(temp.project, '<project>')
   if (Array.isArray(value)) return value.map((entry: JsonValue) => masked(entry, runId))
   if (value === null || typeof value !== 'object') return value
   const isShipped = SHIPPED.test(String(field(value, 'name')))
@@ -49,13 +54,16 @@ function masked(value: JsonValue, runId: string): JsonValue {
   )
 }
 
-test.each(Object.entries(EXAMPLES))('D13, D1: %s is handed over as its golden file says', async (name, parameters) => {
-  const { status, data, error } = await begin(temp, name, { parameters })
-  expect({ status, error }).toEqual({ status: 'ready', error: null })
-  const shown = masked(z.json().parse(data), textField(data, 'run_id'))
-  const golden = fileOf('golden/', `${name}.json`)
-  expect(shown).toEqual(JSON.parse(readFileSync(golden, 'utf8')))
-})
+test.each(Object.entries(EXAMPLES))(
+  'D13, D1: %s is handed over as its golden file says',
+  async (name, parameters) => {
+    const { status, data, error } = await begin(temp, name, { parameters })
+    expect({ status, error }).toEqual({ status: 'ready', error: null })
+    const shown = masked(z.json().parse(data), textField(data, 'run_id'))
+    const golden = fileOf('golden/', `${name}.json`)
+    expect(shown).toEqual(JSON.parse(readFileSync(golden, 'utf8')))
+  },
+)
 
 test('D13: deploy_feature has the two granted tools, both scripts, and a warning for the third', async () => {
   const { data } = await begin(temp, 'deploy_feature')
@@ -68,7 +76,9 @@ test('D13: deploy_feature has the two granted tools, both scripts, and a warning
     read_paths: ['src/**', 'supabase/**'],
     write_paths: ['.ai/outputs/**'],
   })
-  expect(field(data, 'tool_context', 'shell', 'constraints')).toEqual({ allowed_commands: ['git', 'npm', 'pnpm'] })
+  expect(field(data, 'tool_context', 'shell', 'constraints')).toEqual({
+    allowed_commands: ['git', 'npm', 'pnpm'],
+  })
   expect(field(data, 'warnings')).toContain(
     '"supabase.get_project" is left out: add <execute resource="mcp" name="supabase" tools="get_project"/> to <permissions> of the directive "deploy_feature"',
   )

@@ -50,7 +50,12 @@ beforeAll(async () => {
   writeServers(place, 'user', { tracker: entry })
   client = new Client({ name: 'scripted', version: '1' }, { capabilities: {} })
   await client.connect(
-    new StdioClientTransport({ command: process.execPath, args: [CLI], cwd: place.project, env: { ...place.env } }),
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [CLI],
+      cwd: place.project,
+      env: { ...place.env },
+    }),
   )
 })
 afterAll(async () => {
@@ -76,7 +81,11 @@ test('D14: a client that only does what it was handed comes to the end, without 
   const steps = listField(ready, 'data', 'directive', 'process')
   const outputs: unknown[] = []
   for (const call of steps.flatMap((step) => listField(step, 'calls'))) {
-    const made = await execute({ ...example, item_id: field(call, 'tool'), parameters: field(call, 'parameters') })
+    const made = await execute({
+      ...example,
+      item_id: field(call, 'tool'),
+      parameters: field(call, 'parameters'),
+    })
     expect(made).toMatchObject({ status: 'success', error: null })
     outputs.push(field(made, 'data', 'output'))
   }

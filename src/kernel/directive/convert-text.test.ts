@@ -30,9 +30,12 @@ test('D11: what may be a text stays one, and what the schema does not know stays
 
 test('D11: a value written as JSON comes back as it was', () => {
   fc.assert(
-    fc.property(fc.oneof(fc.integer(), fc.boolean(), fc.array(fc.jsonValue()), fc.constant(null)), (value) => {
-      const types = ['integer', 'boolean', 'array', 'null']
-      expect(convertText(JSON.stringify(value), types)).toEqual(JSON.parse(JSON.stringify(value)))
-    }),
+    fc.property(
+      fc.oneof(fc.integer(), fc.boolean(), fc.array(fc.jsonValue()), fc.constant(null)),
+      (value) => {
+        const types = ['integer', 'boolean', 'array', 'null']
+        expect(convertText(JSON.stringify(value), types)).toEqual(JSON.parse(JSON.stringify(value)))
+      },
+    ),
   )
 })

@@ -36,10 +36,15 @@ async function startWarnings(item: Item, { lookup, means, layers }: Scene): Prom
   if (plan === null || plan.trust.level >= VOUCHED || plan.effect.kind !== 'subprocess') return []
   const program = plan.effect.command.command.source
   if (/[{}$]/.test(program)) return []
-  const demands = [itemDemand(judgedItem(item)), { op: 'exec', program, isChosen: true, runsCode: true } as const]
+  const demands = [
+    itemDemand(judgedItem(item)),
+    { op: 'exec', program, isChosen: true, runsCode: true } as const,
+  ]
   const { effect, remedy } = decide(layers, demands, null)
   if (effect !== 'deny') return []
-  return [`"${item.id}" starts "${program}" and is signed by nobody, so it is refused: sign it, or ${lowered(remedy)}`]
+  return [
+    `"${item.id}" starts "${program}" and is signed by nobody, so it is refused: sign it, or ${lowered(remedy)}`,
+  ]
 }
 
 /** Written out: what a pattern grants is found by search. */

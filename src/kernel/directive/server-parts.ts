@@ -138,7 +138,10 @@ function toolOf(id: string, tool: CatalogTool, shown: JsonObject): JsonObject {
 }
 
 /** Only where a person lets agents have servers of their own is a server called past Kiwi. */
-function directly({ name, proxy }: WantedServer, { policy }: Scene): { entry: JsonObject; warnings: string[] } {
+function directly(
+  { name, proxy }: WantedServer,
+  { policy }: Scene,
+): { entry: JsonObject; warnings: string[] } {
   if (proxy) return { entry: {}, warnings: [] }
   const mode = harnessMode(policy)
   if (mode === 'direct' || mode === 'hybrid') return { entry: { proxy: false }, warnings: [] }

@@ -58,7 +58,7 @@ const MOST_CHARACTERS = 400
 function briefly(entry: JsonObject): JsonObject {
   const tools = toolsIn(entry).map((tool): JsonObject => {
     const { inputSchema, parameters, description, ...rest } = tool
-    const schema = { ...(inputSchema === undefined ? { parameters } : { inputSchema }) }
+    const schema = inputSchema === undefined ? { parameters } : { inputSchema }
     const isLarge = JSON.stringify(schema).length > MOST_CHARACTERS
     const name = nameOf(tool)
     return {

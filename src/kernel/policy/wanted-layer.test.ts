@@ -37,7 +37,12 @@ test.each<[string, Partial<WantedTools>, Demand, Effect]>([
   ['another one', { filesystem: FILES }, read('/p/a'), 'deny'],
   ['writing where only reading is named', { filesystem: FILES }, { op: 'write', path: '/p/src/a' }, 'deny'],
   ['nothing said of programs', {}, { op: 'exec', program: '/bin/ls', isChosen: true }, 'allow'],
-  ['a program that is named', { shell: ['git'] }, { op: 'exec', program: '/bin/git', isChosen: true }, 'allow'],
+  [
+    'a program that is named',
+    { shell: ['git'] },
+    { op: 'exec', program: '/bin/git', isChosen: true },
+    'allow',
+  ],
   ['another program', { shell: ['git'] }, { op: 'exec', program: '/bin/ls', isChosen: true }, 'deny'],
   ['nothing said of servers', {}, tool('supabase', 'a'), 'allow'],
   ['a server that is named', { servers: [server('mcp_supabase')] }, tool('supabase', 'a'), 'allow'],
@@ -45,8 +50,18 @@ test.each<[string, Partial<WantedTools>, Demand, Effect]>([
   ['a tool that is listed', { servers: [server('github', ['a'])] }, tool('github', 'a'), 'allow'],
   ['a tool that is not listed', { servers: [server('github', ['a'])] }, tool('github', 'b'), 'deny'],
   ['files beside servers', { servers: [server('github', ['a'])] }, tool('filesystem', 'read'), 'allow'],
-  ['files by another name', { servers: [server('filesystem', ['read_file'])] }, tool('filesystem', 'read'), 'allow'],
-  ['what is done with files otherwise', { servers: [server('filesystem', ['read_file'])] }, tool('filesystem', 'write'), 'deny'],
+  [
+    'files by another name',
+    { servers: [server('filesystem', ['read_file'])] },
+    tool('filesystem', 'read'),
+    'allow',
+  ],
+  [
+    'what is done with files otherwise',
+    { servers: [server('filesystem', ['read_file'])] },
+    tool('filesystem', 'write'),
+    'deny',
+  ],
   ['servers beside files', { servers: [server('filesystem')] }, tool('github', 'b'), 'allow'],
   ['running an item', { kiwi: { search: [] } }, item('run'), 'allow'],
   ['a question that is named', { kiwi: { search: [] } }, item('search', 'kiwi-mcp'), 'allow'],
@@ -62,10 +77,18 @@ test.each<[string, Partial<WantedTools>, Demand, Effect]>([
 })
 
 test('D5: names for servers stand where the layer comes from, and its rules say whose they are', () => {
-  const layer = wantedLayer(NOTHING, { directive: 'd', aliases: { db: 'supabase' }, home: '/h', projectPath: null })
+  const layer = wantedLayer(NOTHING, {
+    directive: 'd',
+    aliases: { db: 'supabase' },
+    home: '/h',
+    projectPath: null,
+  })
   expect(layer).toMatchObject({
     name: 'tools of directive d',
     source: { kind: 'tools', directive: 'd', aliases: { db: 'supabase' } },
   })
-  expect(layer.rules[0]).toMatchObject({ id: 'd/tools.read/1', remedy: 'Change <tools> of the directive "d"' })
+  expect(layer.rules[0]).toMatchObject({
+    id: 'd/tools.read/1',
+    remedy: 'Change <tools> of the directive "d"',
+  })
 })

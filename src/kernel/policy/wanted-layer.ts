@@ -45,11 +45,7 @@ const ANY: Match = { kind: 'any' }
 const ANY_HOST: Found = { op: 'net', match: ANY }
 const ANY_DIRECTIVE: Found = { op: 'spawn', match: ANY }
 
-function pathsOf(
-  op: 'read' | 'write',
-  { filesystem }: WantedTools,
-  context: PathContext,
-): readonly Found[] {
+function pathsOf(op: 'read' | 'write', { filesystem }: WantedTools, context: PathContext): readonly Found[] {
   if (filesystem === null) return [{ op, match: ANY }]
   return filesystem[op].flatMap((path) => {
     const row = files(op, [path], context)
