@@ -48,7 +48,10 @@ export async function directiveWork(
     permissions: { block: directive.permissions ?? undefined },
     scripts: directive.wanted.scripts,
     wanted,
-    servers: [...(await knownServers(lookup, means)), ...directive.wanted.servers.map(({ name }) => serverName(name))],
+    servers: [
+      ...(await knownServers(lookup, means)),
+      ...directive.wanted.servers.map(({ name }) => serverName(name)),
+    ],
     session: heldSession(ticket, policy),
     projectPath,
     tools: null,
@@ -67,7 +70,14 @@ export async function directiveWork(
   }
   const found = directive.findings.map(({ line, message }) => `line ${line}: ${message}`)
   const permissions = permissionsOf(run)
-  const prepared = { item: plan.item, directive, inputs, aliases, permissions, warnings: [...unknown, ...unnamed, ...found] }
+  const prepared = {
+    item: plan.item,
+    directive,
+    inputs,
+    aliases,
+    permissions,
+    warnings: [...unknown, ...unnamed, ...found],
+  }
   // Nothing is asked of servers in a dry run: what is known of them is shown.
   const rehearsed = means.listings === null ? readyAnswer(prepared, await toolContext(scene)) : null
   return {
