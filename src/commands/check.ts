@@ -118,7 +118,7 @@ function print(report: Report, terminal: Terminal): void {
   const rows: readonly (readonly [string, string])[] = [
     ['inputs', inputs.map((input) => `${input.name} (${input.type}${input.required ? ', required' : ''})`).join(', ')],
     ['steps', steps.map((step, at) => step.name ?? String(at + 1)).join(', ')],
-    ['grants', report.granted.join('; ')],
+    ...report.granted.map((line): readonly [string, string] => ['grants', line]),
     ['scripts', report.scripts.join(', ')],
     ['secrets', report.asks_for_secrets.join(', ')],
   ]
@@ -132,7 +132,7 @@ function faultsOf({ findings, ignored, excess, unknown_servers, warnings }: Repo
   return [
     ...findings.map(({ line, column, message }) => `:${line}:${column}: ${message}`),
     ...ignored.map((text) => `:${text.replace(/^line (\d+): /, '$1: ')}`),
-    ...excess.map(({ wanted, required }) => `: ${wanted} is not granted: add ${required} to <permissions>`),
+    ...excess.map(({ wanted, required, line }) => `${line === null ? '' : `:${line}`}: ${wanted} is not granted: add ${required} to <permissions>`),
     ...unknown_servers.map(({ name, required }) => `: there is no server "${name}"${required ? ', which it requires' : ''}: kiwi add`),
     ...warnings.map((text) => `: ${text}`),
   ]
