@@ -26,7 +26,7 @@ export async function serveCommand(options: ServeOptions): Promise<number> {
   const token = options.auth ? await readOrMakeToken(config.token) : null
   const served = createServed(() => config, token === null ? 'local' : 'bearer')
   const whole = options.passthrough === undefined ? null : await openWhole(served, options.passthrough)
-  const shown = whole ?? buildServer(served.endpoint)
+  const shown = whole ?? buildServer({ ...served.endpoint, hasManyClients: true })
   const http = await openHttp(shown.build, {
     bus: shown.bus,
     port: config.port,

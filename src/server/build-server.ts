@@ -40,6 +40,8 @@ export interface Endpoint {
   readonly newSession: () => string
   /** Where the server was started: the project when a client names none. */
   readonly folder: string | null
+  /** More than one client may send it requests. */
+  readonly hasManyClients?: boolean
 }
 
 const INVALID_PARAMS = -32_602

@@ -26,6 +26,7 @@ export function openClient(server: Server, { endpoint, era, session }: ClientMea
     clientOf: (ctx) => ({
       principal,
       session,
+      isShared: era === 'modern' && endpoint.hasManyClients === true,
       kind: 'agent',
       protocol: server.getNegotiatedProtocolVersion(),
       defaultProject: () => (hasRoots() ? root.of(ctx) : Promise.resolve(folder)),

@@ -1,3 +1,4 @@
+import { judgedItem } from '../../kernel/item-demand.ts'
 import { KiwiError } from '../../shared/errors.ts'
 import { parseItemRef } from '../../shared/ids.ts'
 import type { ItemType } from '../../shared/tool-type.ts'
@@ -5,7 +6,7 @@ import type { Item } from '../../spaces/item.ts'
 import type { Lookup } from '../../spaces/lookup.ts'
 import type { MetaCall } from '../context.ts'
 import { findItem } from '../find-item.ts'
-import { deniedText, judgedItem } from '../judged.ts'
+import { deniedText } from '../judged.ts'
 
 export interface Shown {
   readonly item: Item
