@@ -78,7 +78,7 @@ describe.each(ERAS)('X11: for a client of the %s era', (era) => {
   })
 
   test('X11: what is missing and what is wrong are all named', async () => {
-    const wrong = { tone: 'rude', times: 'often', loud: 'very', colour: 'red' }
+    const wrong = { tone: 'rude', times: 'often', loud: 'very' }
     await expect(client.getPrompt({ name: 'greet_all', arguments: wrong })).rejects.toMatchObject({
       code: -32_602,
       message: expect.stringMatching(/"who" is missing/),
@@ -87,10 +87,9 @@ describe.each(ERAS)('X11: for a client of the %s era', (era) => {
         details: {
           missing: ['who'],
           invalid: [
-            { name: 'colour', reason: 'is no input of it' },
-            { name: 'tone', reason: 'must be one of formal, friendly, frosty' },
-            { name: 'times', reason: 'must be a whole number' },
-            { name: 'loud', reason: 'must be one of true, false' },
+            { name: 'tone', reason: 'must be one of "formal", "friendly", "frosty"' },
+            { name: 'times', reason: 'must be of type integer' },
+            { name: 'loud', reason: 'must be of type boolean' },
           ],
         },
       },
@@ -170,6 +169,22 @@ test('X11: of an XML directive the steps, their conditions and their calls are s
        Create PR for review
        Call github.create_pull_request with {}"
   `)
+})
+
+test('X11: a directive that extends another has the inputs and the steps of both', async () => {
+  offered.temp.write(
+    'directives/greet_kindly.md',
+    '---\ndescription: Greets kindly\nextends: greet_all\ninputs: [{ name: gift, required: true }]\n---\n',
+  )
+  const client = await offered.connect('modern')
+  const { prompts } = await client.listPrompts()
+  const names = prompts.find(({ name }) => name === 'greet_kindly')?.arguments?.map(({ name }) => name)
+  expect(names).toEqual(['who', 'tone', 'times', 'loud', 'gift'])
+  const args = { who: 'Ada', gift: 'tea' }
+  const { messages } = await client.getPrompt({ name: 'greet_kindly', arguments: args })
+  const said = textField(messages, 0, 'content', 'text')
+  expect(said).toContain('"parameters":{"who":"Ada","gift":"tea"}')
+  expect(said).toContain('Say hello to Ada, 2 times.')
 })
 
 test('X11: one that cannot be read is said with its line, and stands in no list', async () => {

@@ -150,7 +150,10 @@ describe.each(ERAS)('X11: for a client of the %s era', (era) => {
 
 test('X11: a signed skill is served without the lines that sign it', async () => {
   const { temp } = offered
-  const text = SKILL.replace('name: brew-coffee', 'name: signed-one\nversion: 1.0.0')
+  const text = SKILL.replace('name: brew-coffee', 'name: signed-one\nversion: 1.0.0').replace(
+    /allowed.*\n/,
+    '',
+  )
   const file = temp.write('directives/signed-one/SKILL.md', text)
   const sign = { item_type: 'directive', action: 'sign', item_id: 'signed-one' }
   const signed = await temp.kiwi.call('execute', sign, person(temp))

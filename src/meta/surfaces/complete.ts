@@ -2,9 +2,10 @@ import type { JsonObject } from '../../shared/json.ts'
 import type { MetaCall } from '../context.ts'
 import { KiwiError } from '../../shared/errors.ts'
 import { findShown } from './find-shown.ts'
-import { inputsOf } from './inputs.ts'
+import { valuesOf } from './inputs.ts'
 import { KNOWLEDGE_TEMPLATE } from './knowledge-address.ts'
 import { usableHits } from './list-items.ts'
+import { readWhole } from './read-whole.ts'
 
 /** What the protocol lets an answer hold. */
 const MOST = 100
@@ -19,7 +20,7 @@ export interface Completion {
 /** The values an input may have, and the ids of knowledge, that begin with what was typed. */
 export async function complete({ ref, argument }: Completion, call: MetaCall): Promise<JsonObject> {
   const values =
-    ref.type === 'ref/prompt' ? await valuesOf(ref.name, argument.name, call) : await ids(ref.uri, call)
+    ref.type === 'ref/prompt' ? await inputValues(ref.name, argument.name, call) : await ids(ref.uri, call)
   const typed = argument.value.toLowerCase()
   const fitting = values.filter((value) => value.toLowerCase().startsWith(typed))
   return {
@@ -27,11 +28,11 @@ export async function complete({ ref, argument }: Completion, call: MetaCall): P
   }
 }
 
-async function valuesOf(prompt: string, name: string, call: MetaCall): Promise<readonly string[]> {
-  const { item } = await findShown(prompt, 'directive', call)
-  const inputs = inputsOf(item)
+async function inputValues(prompt: string, name: string, call: MetaCall): Promise<readonly string[]> {
+  const { item, lookup } = await findShown(prompt, 'directive', call)
+  const { inputs } = (await readWhole(item, lookup)).directive
   const input = inputs.find((one) => one.name === name)
-  if (input !== undefined) return input.values ?? []
+  if (input !== undefined) return valuesOf(input)
   throw new KiwiError(
     'INVALID_PARAMETERS',
     `Cannot complete "${name.slice(0, 128)}": "${item.id}" has no such input`,

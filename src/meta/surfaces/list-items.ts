@@ -14,6 +14,12 @@ export interface Listed {
   readonly id: string
 }
 
+interface ListedPage {
+  readonly listed: readonly Listed[]
+  readonly lookup: Lookup
+  readonly next: { readonly nextCursor?: string }
+}
+
 interface Asked {
   readonly itemTypes: readonly ItemType[]
   readonly cursor: string | undefined
@@ -25,10 +31,7 @@ interface Asked {
 const MOST = 1000
 
 /** One page of what search shows of these types, by id. */
-export async function listItems(
-  { itemTypes, cursor, size }: Asked,
-  call: MetaCall,
-): Promise<{ readonly listed: readonly Listed[]; readonly next: { readonly nextCursor?: string } }> {
+export async function listItems({ itemTypes, cursor, size }: Asked, call: MetaCall): Promise<ListedPage> {
   const after = cursor === undefined ? '' : keyIn(cursor)
   const lookup = await call.lookupAt(undefined)
   const hits = await usableHits(itemTypes, lookup, call)
@@ -40,6 +43,7 @@ export async function listItems(
   const last = page.at(-1)
   return {
     listed: found.filter((one) => one !== null),
+    lookup,
     next: last === undefined || left.length <= size ? {} : { nextCursor: cursorOf(last) },
   }
 }

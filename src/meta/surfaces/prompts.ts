@@ -1,12 +1,14 @@
 import type { JsonObject } from '../../shared/json.ts'
 import { LIMITS } from '../../shared/limits.ts'
-import { readDirective } from '../../spaces/directive/read-directive.ts'
+import type { DirectiveInput } from '../../spaces/directive/model.ts'
+import type { Lookup } from '../../spaces/lookup.ts'
 import type { MetaCall } from '../context.ts'
 import { beginning, directiveWords } from './directive-words.ts'
 import { findShown } from './find-shown.ts'
-import { inputsOf, readInputs, withDefaults } from './inputs.ts'
+import { readInputs } from './inputs.ts'
 import type { Listed } from './list-items.ts'
 import { listItems } from './list-items.ts'
+import { readWhole } from './read-whole.ts'
 
 const PAGE = 100
 const DESCRIPTION_CHARACTERS = 500
@@ -16,34 +18,46 @@ export async function listPrompts(
   { cursor }: { readonly cursor?: string | undefined },
   call: MetaCall,
 ): Promise<JsonObject> {
-  const { listed, next } = await listItems({ itemTypes: ['directive'], cursor, size: PAGE }, call)
-  return { prompts: listed.map(promptOf), ...next }
+  const { listed, lookup, next } = await listItems({ itemTypes: ['directive'], cursor, size: PAGE }, call)
+  return { prompts: await Promise.all(listed.map((one) => promptOf(one, lookup))), ...next }
 }
 
-function promptOf({ item, id }: Listed): JsonObject {
+async function promptOf({ item, id }: Listed, lookup: Lookup): Promise<JsonObject> {
+  // What is wrong with one is said when it is got.
+  const inputs = await readWhole(item, lookup).then(
+    ({ directive }) => directive.inputs,
+    () => [],
+  )
   return {
     name: id,
     description: item.manifest.description.slice(0, DESCRIPTION_CHARACTERS),
-    arguments: inputsOf(item).map(({ name, description, isRequired }) => ({
-      name,
-      ...(description === '' ? {} : { description: description.slice(0, DESCRIPTION_CHARACTERS) }),
-      required: isRequired,
-    })),
+    arguments: inputs.map(argumentOf),
+  }
+}
+
+function argumentOf({ name, description, required }: DirectiveInput): JsonObject {
+  return {
+    name,
+    ...(description === '' ? {} : { description: description.slice(0, DESCRIPTION_CHARACTERS) }),
+    required,
   }
 }
 
 /** What a person says to an agent by choosing a prompt: to begin the directive, and what it will ask of it. Nothing is begun yet. */
 export async function getPrompt(
-  { name, arguments: given = {} }: PromptArguments,
+  { name, arguments: args = {} }: PromptArguments,
   call: MetaCall,
 ): Promise<JsonObject> {
   const { item, lookup } = await findShown(name, 'directive', call)
-  const inputs = readInputs(item, given)
-  const { refusal } = await call.kernel.chainOf(item, lookup)
-  const begin = beginning(item, name, inputs)
+  const { directive, bases } = await readWhole(item, lookup)
+  const { given, all } = readInputs(directive, args)
+  const begin = beginning(item, name, given)
+  const chains = await Promise.all([item, ...bases].map((one) => call.kernel.chainOf(one, lookup)))
+  const refusal = chains.find((chain) => chain.refusal !== null)?.refusal
   // It is said in a person's voice: what nobody vouches for must not be heard in it.
-  if (refusal !== null) return said(item.manifest.description, [`Tell me first: ${refusal}.`, begin])
-  const words = directiveWords(await readDirective(item), withDefaults(item, inputs))
+  if (typeof refusal === 'string')
+    return said(item.manifest.description, [`Tell me first: ${refusal}.`, begin])
+  const words = directiveWords(directive, all)
   const isShort = Buffer.byteLength(words) <= LIMITS.resultBytes
   return said(item.manifest.description, isShort ? [begin, words] : [begin])
 }
