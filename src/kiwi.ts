@@ -3,8 +3,12 @@ import { fileURLToPath } from 'node:url'
 import type { Config } from './config/config.ts'
 import type { Kernel } from './kernel/kernel.ts'
 import { openKernel } from './kernel/kernel.ts'
+import { NO_LEARNING, openLearning } from './search/learning.ts'
 import type { Meta } from './meta/meta.ts'
 import { openMeta } from './meta/meta.ts'
+import type { VectorSearch } from './search/vector-search.ts'
+import { openVectorSearch } from './search/vector-search.ts'
+import { openWordTable } from './search/word-table.ts'
 import type { Clock } from './shared/clock.ts'
 import { systemClock } from './shared/clock.ts'
 import { createIds } from './shared/ids.ts'
@@ -44,6 +48,8 @@ export interface Kiwi extends Meta {
   readonly tasks: TaskRows
   /** The names in the vault. */
   readonly secrets: Kernel['secrets']
+  /** What finds by meaning; null where the person has set no embedder. */
+  readonly vectors: VectorSearch | null
   close(): Promise<void>
 }
 
@@ -75,13 +81,21 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
       builtinFolder: BUILTIN,
       known,
     })
+    const wordTable = openWordTable(join(BUILTIN, 'search/words.bin'))
     const isVouched = (server: Item): Promise<boolean> => kernel.isVouched(server)
     const at = { userSpace, builtinFolder: BUILTIN }
     const spaces = await openSpaces({ ...at, store, clock, watchLog, isVouched, known })
     await kernel.preload(spaces.at(null))
     await kernel.settle()
+    const embedder = kernel.embedder(spaces.at(null))
+    const { waitMs, learn } = config.search
+    const vectors =
+      embedder === null ? null : openVectorSearch({ embedder, store: store.vectors, clock, log, waitMs })
+    const learning = learn ? openLearning({ uses: store.uses, clock, log }) : NO_LEARNING
+    const ids = createIds(() => clock.now())
     return {
-      ...openMeta({ kernel, spaces, store: view, clock, ids: createIds(() => clock.now()) }),
+      ...openMeta({ kernel, spaces, store: view, learning, vectors, wordTable, clock, ids }),
+      vectors,
       config,
       store: view,
       spaces,
@@ -96,7 +110,9 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
       tasks: store.tasks,
       secrets: () => kernel.secrets(),
       async close() {
+        await vectors?.close()
         spaces.close()
+        await learning.close()
         await kernel.close()
         await store.close()
       },

@@ -2,7 +2,7 @@
 export const REQUIREMENTS: Readonly<Record<string, string>> = {
   S1: 'four tools only, at most 2,560 bytes, with their hints',
   S2: 'item types and their other spellings',
-  S3: 'search over all spaces with reasons and a ready call',
+  S3: 'search over all spaces with reasons and a ready call, ten results in 400 tokens, learning from use',
   S4: 'modifiers inside the query',
   S5: 'load: everything about an item, versions, pages, copies',
   S6: 'load of a tool of a server: its schema verbatim, an example that runs',
@@ -55,6 +55,7 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   C13: 'one way to run a tool: the old switch has no effect, and that is logged',
   C14: 'what changes anywhere is seen everywhere within a second',
   C15: 'import of older folders: idempotent, in batches that can be taken back',
+  E1: 'text and vectors fused: made in the background by a tool that a person names, no search waits',
   E2: 'one index of all items, fresh in the next search',
   C11: 'a checkpoint is recommended for what changes things in a git work tree, and only there',
   H4: 'undo restores bytes, mode, links and absence; what was changed since is kept',

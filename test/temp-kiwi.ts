@@ -7,6 +7,7 @@ import type { Kiwi } from '../src/kiwi.ts'
 import { openKiwi } from '../src/kiwi.ts'
 import { systemClock } from '../src/shared/clock.ts'
 import type { Reply } from '../src/shared/reply.ts'
+import { textOf } from '../src/shared/template.ts'
 import { openSqliteStore } from '../src/store/sqlite/open.ts'
 import { field, listField, textField } from './fixtures/field.ts'
 
@@ -50,8 +51,9 @@ export function resultsOf({ data }: Reply): readonly Result[] {
   return listField(data, 'results').map((result) => ({
     ...(typeof result === 'object' ? result : {}),
     id: textField(result, 'id'),
-    item_type: textField(result, 'item_type'),
-    source: textField(result, 'source'),
+    // What goes without saying is left out where there are many.
+    item_type: textOf(field(result, 'item_type') ?? 'tool'),
+    source: textOf(field(result, 'source')),
     call: field(result, 'call'),
   }))
 }

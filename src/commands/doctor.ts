@@ -17,6 +17,7 @@ import { serverFindings } from './server-findings.ts'
 import { openTerminal, table } from './terminal.ts'
 import { isTrusted } from './trust.ts'
 import { vaultFinding } from './vault-finding.ts'
+import { vectorFindings } from './vector-finding.ts'
 import type { CommonOptions, Session } from './with-kiwi.ts'
 import { withKiwi } from './with-kiwi.ts'
 
@@ -179,7 +180,7 @@ async function look(session: Session): Promise<readonly Finding[]> {
   const { faults, places } = await lookup.syncIndex()
   const counts = Object.values(await store.count(places)).reduce((sum, count) => sum + count, 0)
   findings.push({ name: 'items', state: 'ok', detail: `${counts} found from ${project}` })
-  findings.push(...(await serverFindings(session)))
+  findings.push(...(await vectorFindings(session, places)), ...(await serverFindings(session)))
   for (const { path, reason } of faults)
     findings.push({
       name: 'item',
@@ -242,8 +243,15 @@ function settingsOf(config: Config): readonly { name: string; value: string; fro
       value: packagesOf(config.packages) || '-',
       from: sources.packages,
     },
+    { name: 'search', value: searchOf(config.search), from: sources.search },
     { name: 'watch', value: config.watch ? 'on' : 'off', from: sources.watch },
   ]
+}
+
+function searchOf({ embedder, model, waitMs, learn }: Config['search']): string {
+  const vectors =
+    embedder === null ? '' : `${embedder}${model === null ? '' : ` ${model}`}, wait_ms ${waitMs}, `
+  return `${vectors}learn ${learn ? 'on' : 'off'}`
 }
 
 /** An address may hold a password. */

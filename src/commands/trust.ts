@@ -65,6 +65,6 @@ export async function isConfirmed({ kiwi, project }: Session, isYes: boolean): P
 }
 
 /** Whether a person has trusted this folder. */
-export function isTrusted({ kiwi, project }: Session): Promise<boolean> {
+export function isTrusted({ kiwi, project }: Pick<Session, 'kiwi' | 'project'>): Promise<boolean> {
   return isTrustedProject(project, kiwi.config.userSpace, () => kiwi.store.trustedProjects())
 }

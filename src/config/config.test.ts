@@ -58,11 +58,13 @@ describe('settings', () => {
       watch: false,
       publishers: [],
       outputs: { keep: 10, minBytes: 0 },
+      search: { embedder: null, model: null, waitMs: 300, learn: true },
       packages: {},
       undo: { cover: 'declared' },
       audit: { mirror: true, sync: 'normal' },
       sources: {
         audit: 'default',
+        search: 'default',
         store: 'default',
         port: 'default',
         log_level: 'default',
@@ -155,6 +157,7 @@ describe('settings', () => {
       packages: 'default',
       undo: 'default',
       audit: 'default',
+      search: 'default',
       user_space: 'default',
     })
   })

@@ -48,6 +48,14 @@ const Audit = z.strictObject({
   sync: z.enum(['normal', 'full']),
 })
 
+/** The tool that makes vectors for search, the milliseconds that a search waits for one, and whether uses teach it. */
+const Search = z.strictObject({
+  embedder: z.string().min(1),
+  model: z.string().min(1),
+  wait_ms: z.number().int().min(0).max(10_000),
+  learn: z.boolean(),
+})
+
 /** Where packages come from, by language: what each setting becomes is data of the runtime. */
 const Packages = z.record(
   z.string().min(1),
@@ -67,6 +75,7 @@ const Settings = z.strictObject({
   packages: Packages,
   undo: Undo.partial(),
   audit: Audit.partial(),
+  search: Search.partial(),
 })
 type Settings = z.infer<typeof Settings>
 
@@ -105,6 +114,8 @@ export interface Config {
   readonly packages: z.infer<typeof Packages>
   readonly undo: z.infer<typeof Undo>
   readonly audit: z.infer<typeof Audit>
+  /** What makes search find by meaning too; an embedder of null: nothing does, and nothing is sent anywhere. */
+  readonly search: SearchSettings
   /** Where each setting came from, for `kiwi doctor`. */
   readonly sources: Readonly<Sources & Record<'user_space', Source>>
   readonly environment: Environment
@@ -114,6 +125,15 @@ interface VaultPlaces {
   readonly path: string
   readonly keyFile: string
   readonly passphrase: string | null
+}
+
+export interface SearchSettings {
+  readonly embedder: string | null
+  /** Null: the one that the embedder itself chooses. */
+  readonly model: string | null
+  readonly waitMs: number
+  /** Whether search learns from what is used after it. */
+  readonly learn: boolean
 }
 
 export interface OutputSettings {
@@ -168,9 +188,14 @@ export function loadConfig(given: Environment, flags: Flags = {}): Config {
     packages: settings.packages,
     undo: { cover: settings.undo.cover ?? 'declared' },
     audit: { mirror: settings.audit.mirror ?? true, sync: settings.audit.sync ?? 'normal' },
+    search: searchOf(settings.search),
     sources: { ...sources, user_space: named === null ? 'default' : 'environment' },
     environment: Object.freeze(environment),
   }
+}
+
+function searchOf({ embedder, model, wait_ms, learn }: Settings['search']): SearchSettings {
+  return { embedder: embedder ?? null, model: model ?? null, waitMs: wait_ms ?? 300, learn: learn ?? true }
 }
 
 /** A tool that starts Kiwi would call as the person itself. */
@@ -199,6 +224,7 @@ function settle(
     packages: {},
     undo: {},
     audit: {},
+    search: {},
     watch: false,
   }
   let sources: Sources = {
@@ -213,6 +239,7 @@ function settle(
     packages: 'default',
     undo: 'default',
     audit: 'default',
+    search: 'default',
   }
   for (const [source, layer] of layers) {
     settings = { ...settings, ...layer }

@@ -126,6 +126,8 @@ export type Wish =
     }
   /** Of one call the journal forgets what it was made with. */
   | { readonly kind: 'erase'; readonly callId: string }
+  /** What search learnt from uses of an item; null = of all. */
+  | { readonly kind: 'forget'; readonly itemId: string | null }
   /** Null: it is taken out of the vault. */
   | { readonly kind: 'secret'; readonly name: string; readonly value: string | null }
   | {

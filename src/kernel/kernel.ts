@@ -6,6 +6,7 @@ import { openSchemas } from '../chain/schemas.ts'
 import { openArgvPolicies } from '../chain/shell/argv-policies.ts'
 import { toLinks, walk } from '../chain/walk.ts'
 import type { Config } from '../config/config.ts'
+import type { Embedder } from '../search/embedder.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { KnownSecrets } from '../shared/known-secrets.ts'
@@ -25,6 +26,7 @@ import type { Vault } from '../store/vault/vault.ts'
 import type { Performed } from '../chain/perform.ts'
 import type { Arrival, Call, Outcome, Ticket, Understood } from './call.ts'
 import { openApprover } from './approver.ts'
+import { openEmbedder } from './embedder.ts'
 import { followedJournal } from './followed-journal.ts'
 import { gate } from './gate.ts'
 import { openHeads } from './heads.ts'
@@ -76,6 +78,10 @@ export interface Kernel {
   chainOf(item: Item, lookup: Lookup): Promise<ShownChain>
   /** Whether a person, or a publisher they accept, stands behind a server. */
   isVouched(server: Item): Promise<boolean>
+  /** Whether a person lets the items of a project run. */
+  isTrusted(projectPath: string): Promise<boolean>
+  /** What makes vectors for search, looked up outside of any project; null where the person set nothing. */
+  embedder(lookup: Lookup): Embedder | null
   /** Begins a run: calls that name it are judged by its layers too. */
   openRun(order: RunOrder): Promise<Begun>
   /** Ends it, with all that were begun in it. */
@@ -177,8 +183,8 @@ export function openKernel(given: KernelMeans): Kernel {
     listingsFor: async (ticket, workplace) =>
       boundListings(listings, { ticket, lookup: workplace.lookup, means: await bind(ticket, workplace) }),
     projectOf: (folder) => workplaces.projectOf(folder),
-    chainOf: (item, lookup) => shownChain(chain, item, lookup),
-    isVouched: (server) => chain.judge.isVouched(server),
+    ...trustIn(chain),
+    embedder: (lookup) => openEmbedder({ settings: config.search, clock, means, pass }, lookup),
     openRun: (order) => runs.open(order),
     closeRun: (runId) => runs.close(runId),
     itemJudge: async (projectPath) => itemJudge(await policyOf(projectPath)),
@@ -266,6 +272,15 @@ function openJudging(
   return {
     policyOf: withKeptHarness(openPolicy({ ...means, home, places, own })),
     runs: openRuns({ ...means, store, clock, home }),
+  }
+}
+
+/** What is said of trust without a call. */
+function trustIn(chain: Chain): Pick<Kernel, 'chainOf' | 'isVouched' | 'isTrusted'> {
+  return {
+    chainOf: (item, lookup) => shownChain(chain, item, lookup),
+    isVouched: (server) => chain.judge.isVouched(server),
+    isTrusted: (projectPath) => chain.judge.isTrusted(projectPath),
   }
 }
 

@@ -7,6 +7,7 @@ import { deleteWork } from './delete-work.ts'
 import { discoverWork } from './discover-work.ts'
 import { directiveWork, finishWork } from './directive-work.ts'
 import { eraseWork } from './erase-work.ts'
+import { forgetWork } from './forget-work.ts'
 import { grantWork, revokeGrantWork } from './grant-work.ts'
 import { importServersWork } from './import-servers-work.ts'
 import { importWork } from './import-work.ts'
@@ -71,6 +72,7 @@ const PERSONS = [
   'grant',
   'revoke_grant',
   'erase',
+  'forget',
 ] as const
 /** The same for servers. */
 const SERVERS = ['import_servers', 'add_server', 'remove_server', 'trust_server', 'login'] as const
@@ -106,6 +108,8 @@ function workOfPerson(wish: PersonsWish, lookup: Lookup, ticket: Ticket, means: 
       return revokeGrantWork(wish, ticket, means)
     case 'erase':
       return eraseWork(wish, ticket, means)
+    case 'forget':
+      return forgetWork(wish, ticket, means)
   }
 }
 

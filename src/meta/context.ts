@@ -1,5 +1,8 @@
 import type { Ticket } from '../kernel/call.ts'
 import type { Kernel } from '../kernel/kernel.ts'
+import type { Learning } from '../search/learning.ts'
+import type { VectorSearch } from '../search/vector-search.ts'
+import type { WordTable } from '../search/word-table.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { StoreView } from '../store/store.ts'
 
@@ -8,6 +11,11 @@ export interface MetaCall {
   readonly ticket: Ticket
   readonly kernel: Kernel
   readonly store: StoreView
+  readonly learning: Learning
+  /** Null where the person has set no embedder. */
+  readonly vectors: VectorSearch | null
+  /** What words mean, for search. */
+  readonly wordTable: () => Promise<WordTable>
   /** The spaces as the call's project sees them. */
   readonly lookupAt: (projectPath: string | undefined) => Promise<Lookup>
   /** The same for what is done and not only looked at, with what the session itself works in. */

@@ -14,6 +14,7 @@ import { talkOf } from '../shared/progress.ts'
 import type { Redact } from '../shared/redact.ts'
 import type { Reply } from '../shared/reply.ts'
 import { textOf } from '../shared/template.ts'
+import type { Learning } from '../search/learning.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Spaces } from '../spaces/spaces.ts'
 import type { StoreView } from '../store/store.ts'
@@ -87,12 +88,15 @@ interface MetaMeans {
   readonly kernel: Kernel
   readonly spaces: Spaces
   readonly store: StoreView
+  readonly learning: Learning
+  readonly vectors: MetaCall['vectors']
+  readonly wordTable: MetaCall['wordTable']
   readonly clock: Clock
   readonly ids: Ids
 }
 
 export function openMeta(means: MetaMeans): Meta {
-  const { kernel, spaces, store, clock, ids } = means
+  const { kernel, spaces, store, learning, clock, ids } = means
   const stampOf = ({ callId }: Ticket): (() => Stamp) => {
     const started = clock.monotonic()
     return () => ({ call_id: callId, duration_ms: Math.round(clock.monotonic() - started) })
@@ -130,7 +134,9 @@ export function openMeta(means: MetaMeans): Meta {
       const stamp = stampOf(ticket)
       const call = callOf(ticket, client, means)
       try {
-        return clean(await answer(name, args, call, stamp))
+        const reply = clean(await answer(name, args, call, stamp))
+        if (isUse(reply)) learning.used(client, reply.metadata.item_id ?? '')
+        return reply
       } catch (error) {
         return clean(errorReply(error, stamp()))
       }
@@ -169,11 +175,15 @@ function surfaceTicket(request: SurfaceRequest, client: Client, { ids, kernel }:
   return { callId: ids(), ...surfaceRecord(request, kernel.redact), caller: callerOf(client) }
 }
 
-function callOf(ticket: Ticket, client: Client, { kernel, store, spaces }: MetaMeans): MetaCall {
+function callOf(ticket: Ticket, client: Client, means: MetaMeans): MetaCall {
+  const { kernel, store, spaces, learning, vectors, wordTable } = means
   return {
     ticket,
     kernel,
     store,
+    learning,
+    vectors,
+    wordTable,
     async lookupAt(projectPath) {
       const otherwise = projectPath === undefined ? await client.defaultProject() : null
       const lookup = lookupOf(projectPath, otherwise, spaces)
@@ -182,6 +192,11 @@ function callOf(ticket: Ticket, client: Client, { kernel, store, spaces }: MetaM
     },
     workplaceAt: (projectPath) => workplace(projectPath, client, kernel, spaces),
   }
+}
+
+/** An item was run, and well. */
+function isUse({ status, metadata }: Reply): boolean {
+  return metadata.action === 'run' && (status === 'success' || status === 'ready')
 }
 
 function trustAct(projectPath: string, isRevoked: boolean): Act {

@@ -1,25 +1,27 @@
 import { z } from 'zod'
 import type { ItemJudge } from '../kernel/item-demand.ts'
-import { judgedItem } from '../kernel/item-demand.ts'
 import { KiwiError } from '../shared/errors.ts'
 import { parseItemRef } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { ItemType, ToolType } from '../shared/tool-type.ts'
+import { textOf } from '../shared/template.ts'
 import { ITEM_TYPES, itemTypeOf } from '../shared/tool-type.ts'
 import type { Query } from '../search/parse-query.ts'
 import { MCP_TYPES, parseQuery, spacesOf } from '../search/parse-query.ts'
+import { rankItems } from '../search/rank-items.ts'
 import type { Fault } from '../spaces/file-space.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
-import { inputSchema } from '../spaces/input-schema.ts'
-import { readyCall } from '../spaces/ready-call.ts'
-import type { SearchHit, SearchQuery } from '../store/store.ts'
+import type { SearchHit } from '../store/store.ts'
 import { SPACES } from '../store/store.ts'
 import type { Arguments } from './arguments.ts'
 import { readItemType } from './arguments.ts'
 import type { MetaCall } from './context.ts'
+import { judgedItem } from '../kernel/item-demand.ts'
+import { fillVectors, rankByMeaning } from './by-meaning.ts'
 import { refreshServers } from './refresh-servers.ts'
-import { toolOfServer } from './tool-of-server.ts'
+import type { FoundItem } from './search-results.ts'
+import { searchResults } from './search-results.ts'
 
 interface Found {
   readonly data: JsonObject
@@ -29,16 +31,18 @@ interface Found {
 const MOST_FAULTS = 5
 /** Hits that are held against the policy where it hides some. */
 const MOST_JUDGED = 1000
-/** Of the input schema of each result; load shows it whole. */
-const SCHEMA_BYTES = 2048
-/** Of each result; load shows the rest. */
-const DESCRIPTION_CHARACTERS = 500
+/** Spaces that no folder and no server stands behind. */
+const OF_THE_STORE = [
+  { space: 'builtin', root: '' },
+  { space: 'registry', root: '' },
+] as const
 
 /** Finds items in all spaces by one index. Nothing of them is run. */
 export async function search(args: Arguments<'search'>, call: MetaCall): Promise<Found> {
-  const { store, kernel, lookupAt } = call
+  const { store, kernel, learning, ticket, lookupAt, wordTable } = call
   const lookup = await lookupAt(args.project_path)
   const query = parseQuery(args.query)
+  const meaning = rankByMeaning(args, call)
   const before = await lookup.syncIndex()
   const spaces = query.spaces ?? (args.source === 'mcp' ? SPACES : (spacesOf(args.source) ?? SPACES))
   const itemTypes = itemTypesOf(args)
@@ -59,20 +63,36 @@ export async function search(args: Arguments<'search'>, call: MetaCall): Promise
     tags: [...query.tags, ...args.tags],
     server: query.server,
     sortBy: args.sort_by,
-    limit: args.limit,
   }
+  await fillVectors(places, lookup, call)
+  // What is kept of a query holds no secret.
+  const said = textOf(kernel.redact(args.query))
+  const used = await learning.rankings(said, [...OF_THE_STORE, ...places])
+  const { rankings: ofMeaning, warnings: aboutMeaning } = await meaning
+  const rankings = [...ofMeaning, ...used]
+  const ranked = (limit: number): Ranked => rankItems({ ...wanted, limit }, rankings, { store, wordTable })
   const { hits, total } = judge.refusesSome
-    ? await searchUsable(wanted, judge, lookup, store)
-    : await store.search(wanted)
+    ? await searchUsable(ranked, judge, lookup, args.limit)
+    : await ranked(args.limit)
   await lookup.prefetch(hits.filter(({ path }) => path === null).map(({ item_id }) => item_id))
   const usurpers: string[] = []
-  const found = await Promise.all(hits.map((hit) => toResult(hit, lookup, usurpers)))
-  const results = found.filter((result) => result !== null)
+  const all = await Promise.all(hits.map((hit) => foundItem(hit, lookup, usurpers)))
+  const found = all.filter((one) => one !== null)
+  learning.shown(
+    ticket.caller,
+    said,
+    found.map(({ hit }) => hit),
+  )
   return {
-    data: { results, total: total - hits.length + results.length, query: args.query },
-    warnings: [...warnings, ...usurpers, ...faultWarnings(faults)],
+    data: searchResults(found, ticket.caller.kind === 'person', {
+      total: Math.max(found.length, total - hits.length + found.length),
+      query: args.query,
+    }),
+    warnings: [...warnings, ...aboutMeaning, ...usurpers, ...faultWarnings(faults)],
   }
 }
+
+type Ranked = ReturnType<typeof rankItems>
 
 const NOTHING_NEW = { hasMore: false, warnings: [] }
 
@@ -87,15 +107,15 @@ function aboutServers(
 
 /** What nobody could run here is not shown, and not counted as far as it was looked at. */
 async function searchUsable(
-  query: SearchQuery,
+  ranked: (limit: number) => Ranked,
   judge: ItemJudge,
   lookup: Lookup,
-  store: MetaCall['store'],
-): Promise<Awaited<ReturnType<MetaCall['store']['search']>>> {
-  const { hits, total } = await store.search({ ...query, limit: MOST_JUDGED })
+  limit: number,
+): Ranked {
+  const { hits, total } = await ranked(MOST_JUDGED)
   const isUsable = await Promise.all(hits.map(async (hit) => isUsableHit(hit, judge, lookup)))
   const usable = hits.filter((_, at) => isUsable[at])
-  return { hits: usable.slice(0, query.limit), total: total - hits.length + usable.length }
+  return { hits: usable.slice(0, limit), total: total - hits.length + usable.length }
 }
 
 async function isUsableHit(hit: SearchHit, judge: ItemJudge, lookup: Lookup): Promise<boolean> {
@@ -120,40 +140,20 @@ function itemTypesOf({ item_type }: Arguments<'search'>): readonly ItemType[] {
 }
 
 /** What is called like a tool of a server and is none is not shown: the tool of the server is, if there is one. */
-async function toResult(hit: SearchHit, lookup: Lookup, usurpers: string[]): Promise<JsonObject | null> {
-  const found = await foundItem(hit, hit.item_id, lookup).catch(() => null)
+async function foundItem(hit: SearchHit, lookup: Lookup, usurpers: string[]): Promise<FoundItem | null> {
+  const found = await itemOf(hit, hit.item_id, lookup).catch(() => null)
   const refusal = found === null ? null : await lookup.foreignName(found.item, 'use').catch(() => null)
-  if (refusal !== null) {
-    usurpers.push(refusal.message)
-    const meant = await lookup.find(parseItemRef(hit.item_id), 'tool', 'mcp').catch(() => null)
-    if (meant === null) return null
-    const { description, version } = meant.manifest
-    const listed = { tool_type: 'mcp_tool', space: 'mcp', path: null, item_id: meant.id } as const
-    return toResult({ ...hit, ...listed, name: meant.id, description, version }, lookup, usurpers)
-  }
-  const call = found === null ? null : readyCall(found.item.manifest)
-  return {
-    id: hit.item_id,
-    name: hit.name,
-    item_type: itemTypeOf(hit.tool_type),
-    tool_type: hit.tool_type,
-    // The index has of what a server wrote the words alone.
-    description: (hit.space === 'mcp' && found !== null
-      ? found.item.manifest.description
-      : hit.description
-    ).slice(0, DESCRIPTION_CHARACTERS),
-    source: hit.space,
-    path: hit.path,
-    version: hit.version,
-    score: hit.score,
-    why: hit.why,
-    call: call === null ? null : { ...call, item_id: found?.id ?? hit.item_id },
-    ...(found === null ? {} : serverTool(found.item)),
-  }
+  if (refusal === null) return { hit, id: found?.id ?? hit.item_id, item: found?.item ?? null }
+  usurpers.push(refusal.message)
+  const meant = await lookup.find(parseItemRef(hit.item_id), 'tool', 'mcp').catch(() => null)
+  if (meant === null) return null
+  const { description, version } = meant.manifest
+  const listed = { tool_type: 'mcp_tool', space: 'mcp', path: null, item_id: meant.id } as const
+  return foundItem({ ...hit, ...listed, name: meant.id, description, version }, lookup, usurpers)
 }
 
 /** An id that several files of a space have is called by its category as well. */
-export async function foundItem(
+export async function itemOf(
   hit: SearchHit,
   id: string,
   lookup: Lookup,
@@ -164,20 +164,7 @@ export async function foundItem(
   } catch (error) {
     const full = error instanceof KiwiError ? candidateAt(hit.path, error) : undefined
     if (full === undefined || full === id) throw error
-    return foundItem(hit, full, lookup)
-  }
-}
-
-/** What a tool of a server has beside the rest. */
-function serverTool(item: Item): JsonObject {
-  const which = toolOfServer(item)
-  if (which['mcp'] === undefined) return {}
-  const parameters = inputSchema(item.manifest)
-  const isShort = Buffer.byteLength(JSON.stringify(parameters)) <= SCHEMA_BYTES
-  return {
-    ...which,
-    ...(item.warnings.length === 0 ? {} : { warning: item.warnings.join('; ') }),
-    parameters: isShort ? parameters : `over ${SCHEMA_BYTES} bytes: load "${item.id}" shows them`,
+    return itemOf(hit, full, lookup)
   }
 }
 

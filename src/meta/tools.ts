@@ -17,7 +17,7 @@ export const TOOLS: readonly MetaToolDefinition[] = [
   {
     name: 'search',
     description:
-      'Find tools, directives, knowledge and MCP servers by what they do. Each result has `call` for execute. Search once per step. Query modifiers: type:bash in:project tag:x mcp:*',
+      "Find tools, directives, knowledge and MCP servers by what they do. Send a result's `call` to execute. Search once per step. Query modifiers: type:bash in:project tag:x mcp:*",
     inputSchema: {
       type: 'object',
       properties: {

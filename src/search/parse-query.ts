@@ -1,5 +1,6 @@
 import { serverName } from '../shared/groups.ts'
 import { LIMITS } from '../shared/limits.ts'
+import { pairsOf } from '../shared/pairs.ts'
 import type { ToolType } from '../shared/tool-type.ts'
 import { TOOL_TYPES } from '../shared/tool-type.ts'
 import type { SpaceName } from '../store/store.ts'
@@ -37,6 +38,12 @@ const SPACES_BY_WORD: ReadonlyMap<string, readonly SpaceName[]> = new Map([
 /** Spaces that a word such as `local` or `registry` stands for; null for one that names none. */
 export function spacesOf(word: string): readonly SpaceName[] | null {
   return SPACES_BY_WORD.get(word) ?? null
+}
+
+/** A query as somebody would say it, without its modifiers. */
+export function spokenIn(text: string): string {
+  const parts = text.split(/\s+/).filter((part) => part !== '' && !MODIFIER.test(part))
+  return parts.join(' ')
 }
 
 /** Takes the modifiers out of a query; a repeated one: the last wins. The rest is text, cut into words. */
@@ -77,5 +84,10 @@ export function wordsOf(text: string): readonly string[] {
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== '')
   const telling = words.filter((word) => !STOP_WORDS.has(word))
-  return [...new Set(telling.length > 0 ? telling : words)].slice(0, LIMITS.queryWords)
+  const found = (telling.length > 0 ? telling : words).flatMap(withPairs)
+  return [...new Set(found)].slice(0, LIMITS.queryWords)
+}
+
+function withPairs(word: string): readonly string[] {
+  return [word, ...pairsOf(word)]
 }

@@ -67,8 +67,16 @@ export const LIMITS = {
   listedTools: 2000,
   listedBytes: 4 * 1024 * 1024,
   listedPages: 64,
+  /** Searches that led to a use and are remembered: of one space, and in all; beyond it the oldest go. */
+  usesOfSpace: 500,
+  uses: 5000,
   /** Words of a search query. */
   queryWords: 64,
+  /** Characters of an item, or of a query, that an embedder is given. */
+  embeddedCharacters: 2000,
+  /** Numbers of one vector, and bytes of memory for all that search compares. */
+  vectorNumbers: 8192,
+  vectorBytes: 128 * 1024 * 1024,
   /** Bytes of a description in the search index. */
   descriptionBytes: 2048,
   /** Bytes of each place that a sandbox gives a program for itself. */

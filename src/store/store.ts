@@ -7,6 +7,8 @@ import type { Approvals, Claim } from './approvals.ts'
 import type { Limits } from './limits.ts'
 import type { TaskRows } from './tasks.ts'
 import type { UndoLog } from './undo.ts'
+import type { Uses } from './uses.ts'
+import type { Vectors } from './vectors.ts'
 
 /**
  * Everything Kiwi keeps that is not a plain file: the registry, the search index of all spaces, whom to trust, the journal.
@@ -24,6 +26,8 @@ export interface Store {
   readonly grants: Grants
   readonly catalog: Catalog
   readonly tasks: TaskRows
+  readonly uses: Uses
+  readonly vectors: Vectors
   /** Why nothing can be written here, or null. A store that cannot be written still answers what it can. */
   readonly readOnlyReason: string | null
   /** A number that grows when the registry or what is trusted changed, in this process or another. Cheap enough for every call. */
@@ -37,6 +41,9 @@ export interface Store {
 export interface StoreView {
   readonly versions: Registry['versions']
   readonly search: SearchIndex['search']
+  readonly find: SearchIndex['find']
+  readonly show: SearchIndex['show']
+  readonly nearest: Meaning['nearest']
   readonly count: SearchIndex['count']
   readonly records: Journal['read']
   readonly verify: Journal['verify']
@@ -44,6 +51,7 @@ export interface StoreView {
   readonly grants: Grants['read']
   readonly standing: UndoLog['standing']
   readonly listed: Catalog['tools']
+  readonly uses: Uses['read']
   readonly readOnlyReason: string | null
 }
 
@@ -55,11 +63,15 @@ export function viewOf({
   grants,
   undo,
   catalog,
+  uses,
   readOnlyReason,
 }: Store): StoreView {
   return {
     versions: (toolId) => registry.versions(toolId),
     search: (query) => index.search(query),
+    find: (query) => index.find(query),
+    show: (found, words) => index.show(found, words),
+    nearest: (asked) => index.nearest(asked),
     count: (roots) => index.count(roots),
     records: (filter) => journal.read(filter),
     verify: () => journal.verify(),
@@ -67,6 +79,7 @@ export function viewOf({
     grants: (tool) => grants.read(tool),
     standing: (limit) => undo.standing(limit),
     listed: (key) => catalog.tools(key),
+    uses: () => uses.read(),
     readOnlyReason,
   }
 }
@@ -206,6 +219,8 @@ export interface IndexedSpace {
 export interface SearchQuery {
   /** Words to find; none lists everything that fits the filters. */
   readonly words: readonly string[]
+  /** Only these rows, as far as they fit the filters. */
+  readonly rows?: readonly number[]
   readonly spaces: readonly SpaceName[]
   /** Roots of the file spaces and upstreams that may be searched. */
   readonly roots: readonly IndexedSpace[]
@@ -220,7 +235,16 @@ export interface SearchQuery {
   readonly limit: number
 }
 
+/** A row of the index and how well it fits. */
+export interface FoundRow {
+  readonly row: number
+  /** Higher is better; 0 when there were no words. */
+  readonly score: number
+}
+
 export interface SearchHit {
+  /** Its row in the index. */
+  readonly row: number
   readonly item_id: string
   readonly name: string
   readonly tool_type: ToolType
@@ -235,7 +259,23 @@ export interface SearchHit {
   readonly why: readonly string[]
 }
 
-export interface SearchIndex {
+/** Finds what is about the same, whatever words it says it in. */
+export interface Meaning {
+  /** At most so many rows, nearest first, over all spaces; the score says by how many deviations above the average. */
+  nearest(asked: {
+    readonly vector: Int8Array
+    /** Works out the vector of a row that is new. */
+    readonly vectorOf: (text: string) => Int8Array
+    readonly most: number
+  }): Promise<readonly NearRow[]>
+}
+
+interface NearRow extends FoundRow {
+  /** The cosine between the two: 1 = about the very same. */
+  readonly nearness: number
+}
+
+export interface SearchIndex extends Meaning {
   /** What is indexed of this space: path to stamp. */
   known(space: IndexedSpace): Promise<ReadonlyMap<string, string>>
   /** Puts entries in place of those with the same path, and drops paths, in one transaction. */
@@ -249,6 +289,10 @@ export interface SearchIndex {
    * left out, unless only its own space is searched.
    */
   search(query: SearchQuery): Promise<{ readonly hits: readonly SearchHit[]; readonly total: number }>
+  /** The same, rows alone. */
+  find(query: SearchQuery): Promise<{ readonly found: readonly FoundRow[]; readonly total: number }>
+  /** What stands in these rows, in their order, and which fields of each hold any of the words. */
+  show(found: readonly FoundRow[], words: readonly string[]): Promise<readonly SearchHit[]>
   /** How many items there are of each type. */
   count(roots: readonly IndexedSpace[]): Promise<Readonly<Partial<Record<ToolType, number>>>>
 }

@@ -88,6 +88,7 @@ export const rankCases: Cases = {
     expect(total).toBe(2)
     expect(hits).toEqual([
       {
+        row: expect.any(Number),
         item_id: 'github_list_issues',
         name: 'List issues',
         tool_type: 'script',

@@ -13,6 +13,8 @@ import { protectionCases, seedCases } from './store-seed.cases.ts'
 import { taskCases } from './store-tasks.cases.ts'
 import { trustCases } from './store-trust.cases.ts'
 import { undoCases } from './store-undo.cases.ts'
+import { useCases } from './store-uses.cases.ts'
+import { vectorCases } from './store-vectors.cases.ts'
 
 /** What every store must do, whichever engine is below it. */
 export function storeCases(name: string, makeBed: () => Promise<StoreBed>): void {
@@ -38,6 +40,8 @@ export function storeCases(name: string, makeBed: () => Promise<StoreBed>): void
     ...grantCases,
     ...taskCases,
     ...catalogCases,
+    ...useCases,
+    ...vectorCases,
   }
   describe(name, () => {
     for (const [title, run] of Object.entries(cases)) {

@@ -158,6 +158,61 @@ describe.each(Object.entries(SERVERS))('%s', (name, { tools, protocol, words, ca
   })
 })
 
+test('S3: ten results over all of them take at most 1,600 bytes, and the first is called as it is', async () => {
+  const client = {
+    principal: 'tester',
+    session: 'agent',
+    kind: 'agent',
+    defaultProject: () => Promise.resolve(temp.project),
+  } as const
+  const queries = [
+    'create file repository',
+    'search',
+    'list all projects',
+    'issue comment',
+    'read graph page',
+  ]
+  for (const query of queries) {
+    const { data } = await temp.kiwi.call('search', { query }, client)
+    const results = listField(data, 'results')
+    expect([query, results.length]).toEqual([query, 10])
+    expect(Buffer.byteLength(JSON.stringify(data))).toBeLessThanOrEqual(1600)
+    for (const result of results) {
+      expect(textField(result, 'description').length).toBeGreaterThan(15)
+      const call = field(result, 'call') ?? {
+        ...Object(field(data, 'call_format')),
+        item_id: field(result, 'id'),
+      }
+      const tried = await temp.kiwi.call('execute', { ...Object(call), dry_run: true }, client)
+      const isReady = field(result, 'call') !== undefined
+      const missing = listOf(field(tried.error?.details, 'missing'))
+      // Where it is not written out, the line of parameters names all that must be given.
+      const named = JSON.stringify(field(result, 'parameters') ?? '')
+      expect([call, tried.error?.message ?? 'ok', isReady && missing.length > 0]).toEqual([
+        call,
+        expect.any(String),
+        false,
+      ])
+      for (const name of missing) expect([call, named]).toEqual([call, expect.stringContaining(String(name))])
+    }
+  }
+  const { data } = await temp.kiwi.call('search', { query: 'echo the input', limit: 10 }, client)
+  const first = Object(field(data, 'results', 0, 'call'))
+  const reply = await temp.kiwi.call('execute', { ...first, parameters: { message: 'hi' } }, client)
+  expect(reply).toMatchObject({ status: 'success', data: { output: 'Echo: hi' } })
+  await vi.waitFor(
+    async () =>
+      expect(await temp.kiwi.store.uses()).toEqual(
+        expect.arrayContaining([
+          expect.objectContaining({ item_id: 'everything.echo', words: ['echo', 'input'] }),
+        ]),
+      ),
+    { timeout: 5000 },
+  )
+})
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+
 test(
   'M7: six servers at once are searched for the first time, and what is not listed in time is found a moment later',
   { timeout: 60_000 },

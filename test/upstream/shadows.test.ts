@@ -78,7 +78,7 @@ describe('POI-12: a name in front of a dot is that of its server', () => {
       })
       expect((await temp.load(id)).error?.code).toBe('RESERVED_ID')
     }
-    const reply = await temp.search('add', { limit: 50 })
+    const reply = await temp.search('good add', { limit: 3 })
     expect(resultsOf(reply).filter(({ id }) => id === 'good.add')).toMatchObject([{ source: 'mcp' }])
     expect(JSON.stringify(reply.metadata)).toContain('tool of the server \\"good\\"')
     const gone = await temp.call('execute', {

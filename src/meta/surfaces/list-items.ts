@@ -6,7 +6,7 @@ import type { Lookup } from '../../spaces/lookup.ts'
 import type { SearchHit, SearchQuery } from '../../store/store.ts'
 import { SPACES } from '../../store/store.ts'
 import type { MetaCall } from '../context.ts'
-import { foundItem } from '../search.ts'
+import { itemOf } from '../search.ts'
 
 /** An item of a list, with the id that leads to it. */
 export interface Listed {
@@ -39,7 +39,7 @@ export async function listItems({ itemTypes, cursor, size }: Asked, call: MetaCa
   const page = left.slice(0, size)
   await lookup.prefetch(page.filter(({ path }) => path === null).map(({ item_id }) => item_id))
   // What is gone since, or cannot be read, is not listed.
-  const found = await Promise.all(page.map((hit) => foundItem(hit, hit.item_id, lookup).catch(() => null)))
+  const found = await Promise.all(page.map((hit) => itemOf(hit, hit.item_id, lookup).catch(() => null)))
   const last = page.at(-1)
   return {
     listed: found.filter((one) => one !== null),

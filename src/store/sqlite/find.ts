@@ -1,14 +1,14 @@
 import { z } from 'zod'
-import { LIMITS } from '../../shared/limits.ts'
 import { itemTypeOf, TOOL_TYPES } from '../../shared/tool-type.ts'
-import type { SearchQuery, SpaceName } from '../store.ts'
+import type { FoundRow, SearchQuery, SpaceName } from '../store.ts'
 import { SPACES } from '../store.ts'
 import type { Connection } from './connection.ts'
 import type { SqlValue } from './driver.ts'
+import { MOST_SCORED } from './match.ts'
 import { readRow } from './rows.ts'
 
 interface Found {
-  readonly found: readonly { readonly id: number; readonly score: number }[]
+  readonly found: readonly FoundRow[]
   readonly total: number
 }
 
@@ -24,9 +24,9 @@ export function findItems(connection: Connection, query: SearchQuery, match: str
   )
   // A negative limit would mean "all" to SQLite.
   const limit = Math.max(0, Math.trunc(query.limit))
-  const rows = (limit === 0 ? [] : page.all(...values, limit)).map((row) => readRow(FoundRow, row))
-  const total = rows[0]?.total ?? readRow(FoundRow, count.get(...values)).total
-  return { found: rows.map(({ id, score }) => ({ id, score: toScore(score) })), total }
+  const rows = (limit === 0 ? [] : page.all(...values, limit)).map((row) => readRow(Row, row))
+  const total = rows[0]?.total ?? readRow(Row, count.get(...values)).total
+  return { found: rows.map(({ id, score }) => ({ row: id, score: toScore(score) })), total }
 }
 
 /** What servers list is long and alike: of it only what fits nearly as well as the best is shown. */
@@ -34,7 +34,7 @@ const SHOWN = `shown AS MATERIALIZED (
   SELECT * FROM reached WHERE near <> ${SPACES.indexOf('mcp')} OR score >= 0.3 * (SELECT max(score) FROM reached)
 )`
 
-const FoundRow = z.object({ id: z.number(), score: z.number(), total: z.number() })
+const Row = z.object({ id: z.number(), score: z.number(), total: z.number() })
 
 /** Of the columns of search_text, in its order. */
 const WEIGHTS = '8.0, 2.0, 3.0, 3.0, 1.0, 0.5'
@@ -55,18 +55,6 @@ const ORDER: Readonly<Record<SearchQuery['sortBy'], string>> = {
 function toScore(score: number): number {
   return score === 0 ? 0 : Math.max(0.001, Math.round(score * 1000) / 1000)
 }
-
-/** Words only ever reach the index quoted, so nothing in them is an operator. */
-export function matchOf(words: readonly string[]): string | null {
-  if (words.length === 0) return null
-  const quoted = words
-    .slice(0, LIMITS.queryWords)
-    .map((word) => `"${word.slice(0, LONGEST_WORD).replaceAll('"', '""').replaceAll('\0', ' ')}"`)
-  // The last word may still be being typed.
-  return `${quoted.join(' OR ')}*`
-}
-
-const LONGEST_WORD = 128
 
 interface Scope {
   readonly space: SpaceName
@@ -107,6 +95,7 @@ WITH scope (space, root, near) AS MATERIALIZED (
   SELECT i.id, i.name, i.tool_type, i.updated_at, i.downloads, s.near, ${score} AS score
   FROM ${source}
   ${conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`}
+  ${match === null ? '' : `LIMIT ${MOST_SCORED}`}
 )`,
     values: [JSON.stringify(scopes), ...values],
   }
@@ -119,12 +108,16 @@ const NOT_SHADOWED = `NOT EXISTS (
 
 /** Few different texts whatever is asked, since each is compiled once and kept. */
 function filtersOf(query: SearchQuery, match: string | null): { conditions: string[]; values: SqlValue[] } {
-  const { itemTypes, toolTypes, category, tags, server } = query
+  const { rows, itemTypes, toolTypes, category, tags, server } = query
   const conditions: string[] = []
   const values: SqlValue[] = []
   if (match !== null) {
     conditions.push('search_text MATCH ?')
     values.push(match)
+  }
+  if (rows !== undefined) {
+    conditions.push('i.id IN (SELECT value FROM json_each(?))')
+    values.push(JSON.stringify(rows))
   }
   const types = TOOL_TYPES.filter(
     (type) =>

@@ -25,6 +25,8 @@ import { createRuns } from './runs.ts'
 import { createTasks } from './tasks.ts'
 import { createTrust } from './trust.ts'
 import { createUndo } from './undo.ts'
+import { createUses } from './uses.ts'
+import { createVectors } from './vectors.ts'
 import { createVersions } from './versions.ts'
 
 export interface SqliteOptions {
@@ -94,7 +96,7 @@ async function openReadOnly(file: string, reason: string, options: SqliteOptions
     options.log?.warn('store.read_only', { file, reason, is_read: isRead })
     const store = assemble(connection, options, said)
     const { append, erase, noteHead, publish, remove, exclusively, ...more } = refuseWrites(file, said)
-    const { runs, approvals, limits, undo, grants, catalog, ...trust } = more
+    const { runs, approvals, limits, undo, grants, catalog, uses, ...trust } = more
     return {
       ...store,
       exclusively,
@@ -107,6 +109,7 @@ async function openReadOnly(file: string, reason: string, options: SqliteOptions
       undo: { ...store.undo, ...undo },
       grants: { ...store.grants, ...grants },
       catalog: { ...store.catalog, ...catalog },
+      uses: { ...store.uses, ...uses },
     }
   } catch (error) {
     await connection.close()
@@ -145,6 +148,8 @@ function assemble(connection: Connection, options: SqliteOptions, readOnlyReason
     grants: createGrants(connection),
     catalog: createCatalog(connection, generation),
     tasks: createTasks(connection, clock),
+    uses: createUses(connection),
+    vectors: createVectors(connection),
     readOnlyReason,
     generation: () => generation.current(),
     async exclusively(work) {

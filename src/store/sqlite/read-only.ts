@@ -7,6 +7,7 @@ import type { Grants } from '../grants.ts'
 import type { Journal, Registry, Store, Trust } from '../store.ts'
 import type { Runs } from '../runs.ts'
 import type { UndoLog } from '../undo.ts'
+import type { Uses } from '../uses.ts'
 import type { Connection } from './connection.ts'
 import { isDamaged } from './failure.ts'
 import { migrate, versionOf } from './migrate.ts'
@@ -64,11 +65,15 @@ INSERT INTO main.runs SELECT * FROM file.runs;
 INSERT INTO main.grants SELECT * FROM file.grants;
 INSERT INTO main.listings SELECT * FROM file.listings;
 INSERT INTO main.listed_tools SELECT * FROM file.listed_tools;
+INSERT INTO main.uses SELECT * FROM file.uses;
+INSERT INTO main.use_words SELECT * FROM file.use_words;
 DELETE FROM main.seeding;
 INSERT INTO main.search_items SELECT * FROM file.search_items WHERE space IN ('builtin', 'registry');
 INSERT INTO main.search_text (rowid, name, description, category, tags, parameters, body)
   SELECT rowid, name, description, category, tags, parameters, body FROM file.search_text
   WHERE rowid IN (SELECT id FROM main.search_items);
+INSERT INTO main.search_vectors (row_id, vector)
+  SELECT row_id, vector FROM file.search_vectors WHERE row_id IN (SELECT id FROM main.search_items);
 `
 
 /** What a store that cannot be written answers instead of writing. */
@@ -91,6 +96,7 @@ export function refuseWrites(file: string, reason: string): RefusedWrites {
     sign: refuse('keep the signature'),
     grants: { give: refuse('grant'), revoke: refuse('take the grant back') },
     catalog: { put: refuse('keep what the server lists'), approve: refuse('trust the tool') },
+    uses: { credit: refuse('remember the use'), forget: refuse('forget') },
     exclusively: refuse('write'),
     runs: { open: refuse('begin the run'), close: refuse('end the run') },
     approvals: {
@@ -126,4 +132,5 @@ type RefusedWrites = Pick<Registry, 'publish' | 'remove'> &
     readonly undo: Pick<UndoLog, 'open' | 'close' | 'discard' | 'markUndone' | 'trim'>
     readonly grants: Pick<Grants, 'give' | 'revoke'>
     readonly catalog: Pick<Catalog, 'put' | 'approve'>
+    readonly uses: Pick<Uses, 'credit' | 'forget'>
   }

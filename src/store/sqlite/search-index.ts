@@ -1,8 +1,10 @@
 import { z } from 'zod'
-import type { IndexEntry, IndexedSpace, SearchHit, SearchIndex, SearchQuery } from '../store.ts'
+import type { FoundRow, IndexEntry, IndexedSpace, SearchHit, SearchIndex, SearchQuery } from '../store.ts'
 import { SPACES } from '../store.ts'
 import type { Connection } from './connection.ts'
-import { findItems, matchOf, reachOf } from './find.ts'
+import { findItems, reachOf } from './find.ts'
+import { createMatcher } from './match.ts'
+import { createMeaning } from './meaning.ts'
 import { jsonObject, readRow, toolType } from './rows.ts'
 import type { SearchRows } from './search-rows.ts'
 
@@ -25,15 +27,23 @@ export function createSearchIndex(connection: Connection, searchRows: SearchRows
     `SELECT ${COLUMNS.map((column, n) => `highlight(search_text, ${n}, '*', '') <> ${column} AS ${column}`).join(', ')}
      FROM search_text WHERE search_text MATCH ? AND rowid = ?`,
   )
-  const show = (found: { id: number; score: number }, match: string | null): SearchHit[] => {
-    const row = selectItem.get(found.id)
+  const matcher = createMatcher(connection)
+  const showOne = (found: FoundRow, match: string | null): SearchHit[] => {
+    const row = selectItem.get(found.row)
     // Another process may have removed it a moment ago.
     if (row === undefined) return []
-    const matched = match === null ? undefined : selectMatched.get(match, found.id)
-    return [toHit(readRow(HitRow, row), found.score, matched)]
+    const matched = match === null ? undefined : selectMatched.get(match, found.row)
+    return [toHit(found, readRow(HitRow, row), matched)]
+  }
+  const find = (query: SearchQuery): ReturnType<typeof findItems> =>
+    findItems(connection, query, matcher.narrowed(query.words))
+  const show = (found: readonly FoundRow[], words: readonly string[]): readonly SearchHit[] => {
+    const match = matcher.anyOf(words)
+    return found.flatMap((item) => showOne(item, match))
   }
   const kept = createKept(connection)
   return {
+    ...createMeaning(connection),
     known: (place) =>
       connection.read(() =>
         kept.stamps(place, () => {
@@ -58,13 +68,13 @@ export function createSearchIndex(connection: Connection, searchRows: SearchRows
         dropAll.run(place.space, place.root)
         for (const entry of entries) searchRows.put(place, entry)
       }),
-    search(query) {
-      const match = matchOf(query.words)
-      return connection.read(() => {
-        const { found, total } = findItems(connection, query, match)
-        return { hits: found.flatMap((item) => show(item, match)), total }
-      })
-    },
+    find: (query) => connection.read(() => find(query)),
+    show: (found, words) => connection.read(() => show(found, words)),
+    search: (query) =>
+      connection.read(() => {
+        const { found, total } = find(query)
+        return { hits: show(found, query.words), total }
+      }),
     async count(roots) {
       const { sql, values } = reachOf({ ...EVERYTHING, roots }, null)
       const counting = `${sql} SELECT tool_type, count(*) AS items FROM reached GROUP BY tool_type`
@@ -147,10 +157,11 @@ const HitRow = z.object({
 })
 const MatchedRow = z.record(z.enum(COLUMNS), z.number())
 
-function toHit(row: z.infer<typeof HitRow>, score: number, matched: unknown): SearchHit {
+function toHit({ row: at, score }: FoundRow, row: z.infer<typeof HitRow>, matched: unknown): SearchHit {
   const isFile = row.space === 'project' || row.space === 'user'
   const columns = matched === undefined ? null : readRow(MatchedRow, matched)
   return {
+    row: at,
     ...row,
     path: isFile ? row.path : null,
     score,

@@ -12,6 +12,9 @@ import { grants } from './011-grants.ts'
 import { catalog } from './012-catalog.ts'
 import { tasks } from './013-tasks.ts'
 import { launches } from './014-launches.ts'
+import { meaning } from './015-meaning.ts'
+import { vectors } from './016-vectors.ts'
+import { uses } from './017-uses.ts'
 
 /** In order: the n-th makes version n. What was released is never edited. */
 export const MIGRATIONS: readonly string[] = [
@@ -29,4 +32,7 @@ export const MIGRATIONS: readonly string[] = [
   catalog,
   tasks,
   launches,
+  meaning,
+  vectors,
+  uses,
 ]

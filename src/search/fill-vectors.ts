@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto'
+import type { Clock } from '../shared/clock.ts'
+import { endedWithin } from '../shared/ended-within.ts'
+import { messageOf } from '../shared/errors.ts'
+import { LIMITS } from '../shared/limits.ts'
+import type { Log } from '../shared/log.ts'
+import type { MadeVector, Missing, MissingText, VectorPlace, Vectors } from '../store/vectors.ts'
+import type { Embedder } from './embedder.ts'
+
+/** Makes the vectors that are missing, on the side: a batch after the other, by one process at a time. */
+export interface VectorFill {
+  /** Begins, unless it is under way or was looked at a moment ago. */
+  begin(places: readonly VectorPlace[]): void
+  /** How far it had come when it last looked. */
+  readonly last: Pick<Missing, 'texts' | 'made'> | null
+  close(): Promise<void>
+}
+
+interface FillMeans {
+  readonly embedder: Embedder
+  readonly store: Vectors
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/**
+ * Texts of one call, at most and at first: who calls once and goes has a few made. Half as many after each failure,
+ * since it may be one of them.
+ */
+const BATCH = 32
+const FIRST_BATCH = 2
+/** Between two looks at what is missing. */
+const LOOK_MS = 1000
+/** Longer than any call of an embedder: then its process is gone. */
+const TURN_MS = 300_000
+const PAUSE_MS = 5000
+const LONGEST_PAUSE_MS = 3_600_000
+/** What is under way when Kiwi ends has a moment for its end. */
+const CLOSING_MS = 2000
+
+export function openVectorFill({ embedder, store, clock, log }: FillMeans): VectorFill {
+  const holder = randomUUID()
+  const closing = new AbortController()
+  let underWay: Promise<void> | null = null
+  let lookedAt = -LOOK_MS
+  let last: VectorFill['last'] = null
+  let isKept = false
+
+  const look = async (model: string, places: readonly VectorPlace[], limit: number): Promise<Missing> => {
+    const missing = await store.missing(model, places, limit)
+    last = missing
+    return missing
+  }
+  /** Whether there may be more to do. */
+  const makeSome = async (model: string, places: readonly VectorPlace[], size: number): Promise<boolean> => {
+    const { some, ...all } = await look(model, places, size)
+    if (some.length === 0 || isFull(all)) return false
+    await store.put(model, await makeVectors(some, embedder, closing.signal))
+    return !closing.signal.aborted
+  }
+  const take = (model: string): ReturnType<Vectors['claim']> => {
+    const now = clock.now()
+    return store.claim(model, { holder, now, until: now + TURN_MS })
+  }
+  const fill = async (places: readonly VectorPlace[]): Promise<void> => {
+    const model = await embedder.identity()
+    if (!isKept) await store.keep(model, clock.now())
+    isKept = true
+    const before = await look(model, places, 0)
+    if (before.made === before.texts) return
+    if (isFull(before)) await store.prune(model)
+    const turn = await take(model)
+    if (turn === null) return
+    let { failures } = turn
+    try {
+      // What another process made until now is looked at again: nothing is sent twice.
+      for (let size = Math.max(1, FIRST_BATCH >> failures); ; size = Math.min(BATCH, 2 * size)) {
+        if (!(await makeSome(model, places, size)) || (await take(model)) === null) break
+        failures = 0
+      }
+      await store.release(model, holder, null)
+    } catch (error) {
+      const pause = Math.min(LONGEST_PAUSE_MS, PAUSE_MS * 2 ** failures)
+      const failure = { error: messageOf(error), retryAt: clock.now() + pause }
+      await store.release(model, holder, closing.signal.aborted ? null : failure)
+      throw error
+    }
+  }
+  /** Nobody waits for it: what went wrong is kept with the turn, and the next one to look sees it. */
+  const fillQuietly = async (places: readonly VectorPlace[]): Promise<void> => {
+    try {
+      await fill(places)
+    } catch (error) {
+      if (!closing.signal.aborted) log.warn('vectors.failed', { reason: messageOf(error) })
+    }
+  }
+  return {
+    get last() {
+      return last
+    },
+    begin(places) {
+      const now = clock.monotonic()
+      if (underWay !== null || now - lookedAt < LOOK_MS) return
+      lookedAt = now
+      underWay = fillQuietly(places).finally(() => (underWay = null))
+    },
+    async close() {
+      if (underWay === null) return
+      const ended = underWay
+      await endedWithin(ended, CLOSING_MS)
+      closing.abort()
+      await ended
+    },
+  }
+}
+
+async function makeVectors(
+  texts: readonly MissingText[],
+  embedder: Embedder,
+  signal: AbortSignal,
+): Promise<readonly MadeVector[]> {
+  const about = texts.map(({ itemId }) => itemId)
+  const order = { kind: 'document', texts: texts.map(({ text }) => text), about } as const
+  const made = await embedder.embed(order, signal)
+  return texts.flatMap(({ hash }, at) => (made[at] === undefined ? [] : [{ hash, vec: made[at] }]))
+}
+
+/** More than memory may hold would be made and never compared. */
+function isFull({ stored, dims }: Pick<Missing, 'stored' | 'dims'>): boolean {
+  return stored * (dims ?? 0) * Float32Array.BYTES_PER_ELEMENT >= LIMITS.vectorBytes
+}

@@ -1,0 +1,22 @@
+import { SECRET_KEY } from '../shared/redact.ts'
+import { wordsOf } from './parse-query.ts'
+import { stemOf } from './stem.ts'
+
+/** Beyond it a query is a text, and its first words say enough. */
+const MOST_WORDS = 12
+const LONGEST_TOKEN = 32
+/** What a value, an address, a path or a modifier holds, and a word does not. */
+const NO_WORD = /[\d=@:/\\+<>[\]{}$%#~^|*"'`]/
+
+/**
+ * The stems of a query that may be kept and compared. Queries may hold secrets and private names: what is not plainly a
+ * word is left out, and a query that speaks of a secret has none.
+ */
+export function learnableWords(query: string): readonly string[] {
+  if (SECRET_KEY.test(query)) return []
+  const tokens = query.split(/\s+/).filter((token) => token.length <= LONGEST_TOKEN && !NO_WORD.test(token))
+  const words = wordsOf(tokens.join(' ')).filter((word) => WORD.test(word))
+  return [...new Set(words.map(stemOf))].slice(0, MOST_WORDS).toSorted()
+}
+
+const WORD = /^\p{L}{2,20}$/u

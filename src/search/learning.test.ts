@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest'
+import type { NewUse, Uses } from '../store/uses.ts'
+import { createLog } from '../shared/log.ts'
+import { openLearning } from './learning.ts'
+
+interface Bench {
+  readonly learning: ReturnType<typeof openLearning>
+  readonly credited: NewUse[]
+  readonly lines: string[]
+  readonly pass: (minutes: number) => void
+}
+
+function bench(credit?: () => Promise<void>): Bench {
+  let now = 1_760_000_000_000
+  const credited: NewUse[] = []
+  const lines: string[] = []
+  const uses: Uses = {
+    credit: credit ?? (async (batch) => void credited.push(...batch)),
+    like: () => Promise.reject(new Error('no store')),
+    read: async () => [],
+    forget: async () => 0,
+  }
+  const clock = { now: () => now, monotonic: () => now }
+  const log = createLog({ level: 'warn', clock, write: (line) => void lines.push(line) })
+  return {
+    learning: openLearning({ uses, clock, log }),
+    credited,
+    lines,
+    pass: (minutes) => void (now += minutes * 60_000),
+  }
+}
+
+const me = { principal: 'local', session: 's1' }
+const SHIP = { row: 7, item_id: 'ship' }
+
+test('S3: what a session was shown and then ran is credited to the words of its search', async () => {
+  const { learning, credited } = bench()
+  learning.shown(me, 'deploy the site', [SHIP, { row: 8, item_id: 'sail' }])
+  learning.shown(me, 'something else', [{ row: 9, item_id: 'other' }])
+  learning.used(me, 'ship')
+  learning.used(me, 'unknown')
+  await learning.close()
+  expect(credited).toEqual([{ row: 7, item_id: 'ship', words: ['deploy', 'sit'] }])
+})
+
+test('S3: not to another session, nor after a while, nor for a search that holds a secret', async () => {
+  const { learning, credited, pass } = bench()
+  learning.shown(me, 'deploy', [SHIP])
+  learning.used({ ...me, session: 's2' }, 'ship')
+  learning.used({ ...me, principal: 'bearer' }, 'ship')
+  pass(11)
+  learning.used(me, 'ship')
+  learning.shown(me, 'deploy with password hunter', [SHIP])
+  learning.used(me, 'ship')
+  await learning.close()
+  expect(credited).toEqual([])
+})
+
+test('S3: however often a session repeats a use, it counts once an hour; and so many in all', async () => {
+  const { learning, credited, pass } = bench()
+  for (let n = 0; n < 50; n++) {
+    learning.shown(me, 'deploy', [SHIP])
+    learning.used(me, 'ship')
+  }
+  await learning.close()
+  expect(credited).toHaveLength(1)
+  for (let n = 0; n < 500; n++) {
+    const query = `deploy ${String.fromCodePoint(0x4e00 + n)}x`
+    learning.shown(me, query, [SHIP])
+    learning.used(me, 'ship')
+  }
+  await learning.close()
+  expect(credited).toHaveLength(60)
+  pass(61)
+  learning.shown(me, 'deploy', [SHIP])
+  learning.used(me, 'ship')
+  await learning.close()
+  expect(credited).toHaveLength(61)
+})
+
+test('S3: of many sessions and searches the latest are remembered', async () => {
+  const { learning, credited } = bench()
+  for (let n = 0; n < 1000; n++) learning.shown({ ...me, session: `s${n}` }, 'deploy', [SHIP])
+  for (let n = 0; n < 1000; n++) learning.used({ ...me, session: `s${n}` }, 'ship')
+  await learning.close()
+  expect(credited).toHaveLength(200)
+})
+
+test('S3: a store that takes and gives nothing is logged, and nobody hears of it', async () => {
+  const { learning, lines } = bench(() => Promise.reject(new Error('disk full')))
+  learning.shown(me, 'deploy', [SHIP])
+  learning.used(me, 'ship')
+  await learning.close()
+  expect(await learning.rankings('deploy', [])).toEqual([])
+  expect(lines.map((line) => JSON.parse(line).event)).toEqual(['learning.unwritable', 'learning.unreadable'])
+})

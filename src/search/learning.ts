@@ -1,0 +1,144 @@
+import type { Clock } from '../shared/clock.ts'
+import { messageOf } from '../shared/errors.ts'
+import type { Log } from '../shared/log.ts'
+import type { NewUse, UsePlace, Uses } from '../store/uses.ts'
+import type { Ranking } from './fuse.ts'
+import { learnableWords } from './learnable-words.ts'
+import { useRankings } from './use-rankings.ts'
+
+/** Who searches and runs: what one session found, only the same session uses. */
+interface Who {
+  readonly principal: string
+  readonly session: string
+}
+
+/** An item that was shown. */
+type ShownItem = Pick<NewUse, 'row' | 'item_id'>
+
+/** Learns which items are used after which searches. */
+export interface Learning {
+  /** A search was answered with these. */
+  shown(who: Who, query: string, items: readonly ShownItem[]): void
+  /** An item was run, and well: whatever the session found it by is remembered. Costs a look into a map. */
+  used(who: Who, itemId: string): void
+  /** What like searches led to, in these places. What cannot be read raises nothing. */
+  rankings(query: string, places: readonly UsePlace[]): Promise<readonly Ranking[]>
+  /** Writes what is not written yet. */
+  close(): Promise<void>
+}
+
+interface LearningMeans {
+  readonly uses: Uses
+  readonly clock: Clock
+  readonly log: Log
+}
+
+interface Shown {
+  readonly at: number
+  readonly words: readonly string[]
+  /** The row of each id. */
+  readonly items: ReadonlyMap<string, number>
+}
+
+const MINUTE = 60_000
+const REMEMBERED = 10 * MINUTE
+const HOUR = 60 * MINUTE
+const MOST_SESSIONS = 200
+const MOST_SEARCHES = 5
+/** Of one session in an hour: one agent cannot push out what others taught. */
+const MOST_CREDITS = 60
+const BATCH_MS = 200
+
+export function openLearning({ uses, clock, log }: LearningMeans): Learning {
+  const sessions = new Map<string, readonly Shown[]>()
+  const mayCredit = createBound(clock)
+  let waiting: NewUse[] = []
+  let timer: NodeJS.Timeout | null = null
+  let writing: Promise<void> = Promise.resolve()
+
+  const flush = (): Promise<void> => {
+    if (timer !== null) clearTimeout(timer)
+    timer = null
+    const batch = waiting
+    waiting = []
+    if (batch.length === 0) return writing
+    const write = (): Promise<void> => uses.credit(batch, clock.now())
+    writing = writing.then(write).catch((error: unknown) => {
+      log.warn('learning.unwritable', { uses: batch.length, reason: messageOf(error) })
+    })
+    return writing
+  }
+  return {
+    shown(who, query, items) {
+      const words = learnableWords(query)
+      if (words.length === 0 || items.length === 0) return
+      const key = keyOf(who)
+      const found = {
+        at: clock.now(),
+        words,
+        items: new Map(items.map(({ item_id, row }) => [item_id, row])),
+      }
+      const before = sessions.get(key) ?? []
+      // Put last: the first of a map is the one that was quiet longest.
+      sessions.delete(key)
+      sessions.set(key, [found, ...before.slice(0, MOST_SEARCHES - 1)])
+      for (const oldest of sessions.keys()) {
+        if (sessions.size <= MOST_SESSIONS) break
+        sessions.delete(oldest)
+      }
+    },
+    used(who, itemId) {
+      const searches = sessions.get(keyOf(who))
+      if (searches === undefined) return
+      const since = clock.now() - REMEMBERED
+      const search = searches.find(({ at, items }) => at >= since && items.has(itemId))
+      const row = search?.items.get(itemId)
+      if (search === undefined || row === undefined) return
+      if (!mayCredit(keyOf(who), `${itemId} ${search.words.join(' ')}`)) return
+      waiting.push({ row, item_id: itemId, words: search.words })
+      timer ??= setTimeout(() => void flush(), BATCH_MS).unref()
+    },
+    async rankings(query, places) {
+      const words = learnableWords(query)
+      if (words.length === 0) return []
+      try {
+        return useRankings(words, await uses.like(words, places), clock.now())
+      } catch (error) {
+        log.warn('learning.unreadable', { reason: messageOf(error) })
+        return []
+      }
+    },
+    close: () => flush(),
+  }
+}
+
+/** For whoever wants nothing remembered. */
+export const NO_LEARNING: Learning = {
+  shown: () => undefined,
+  used: () => undefined,
+  rankings: () => Promise.resolve([]),
+  close: () => Promise.resolve(),
+}
+
+function keyOf({ principal, session }: Who): string {
+  return `${principal} ${session}`
+}
+
+/** The same use counts once an hour for a session, however often it is repeated. */
+function createBound(clock: Clock): (session: string, use: string) => boolean {
+  const credited = new Map<string, Map<string, number>>()
+  return (session, use) => {
+    const since = clock.now() - HOUR
+    const own = credited.get(session) ?? new Map<string, number>()
+    for (const [key, at] of own) if (at < since) own.delete(key)
+    if (own.has(use) || own.size >= MOST_CREDITS) return false
+    own.set(use, clock.now())
+    credited.delete(session)
+    credited.set(session, own)
+    for (const oldest of credited.keys()) {
+      if (credited.size <= MOST_SESSIONS) break
+      credited.delete(oldest)
+    }
+    return true
+  }
+}

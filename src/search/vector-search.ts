@@ -1,0 +1,95 @@
+import type { Clock } from '../shared/clock.ts'
+import { endedWithin } from '../shared/ended-within.ts'
+import { messageOf } from '../shared/errors.ts'
+import type { Log } from '../shared/log.ts'
+import type { Missing, VectorFailure, VectorPlace, Vectors } from '../store/vectors.ts'
+import type { Embedder } from './embedder.ts'
+import { openVectorFill } from './fill-vectors.ts'
+import type { Ranking } from './fuse.ts'
+import { openQueryVectors } from './query-vectors.ts'
+import type { VectorScan } from './vector-scan.ts'
+import { openVectorScan } from './vector-scan.ts'
+
+/** Finds by what is meant, where words do not meet. */
+export interface VectorSearch {
+  /** The rows nearest to a query, or the reason that there are none in the time a search has; a person has more of it. */
+  rank(query: string, isPatient: boolean): Promise<ByMeaning>
+  /** Has vectors made, on the side, for what is in these places and has none. */
+  fill(places: readonly VectorPlace[]): void
+  /** How far it has come in these places, and what last went wrong. */
+  state(places: readonly VectorPlace[]): Promise<VectorState>
+  close(): Promise<void>
+}
+
+export interface ByMeaning {
+  readonly rankings: readonly Ranking[]
+  readonly warnings: readonly string[]
+}
+
+export interface VectorState extends Pick<Missing, 'texts' | 'made'> {
+  readonly model: string
+  readonly failure: VectorFailure | null
+}
+
+interface VectorMeans {
+  readonly embedder: Embedder
+  readonly store: Vectors
+  readonly clock: Clock
+  readonly log: Log
+  /** Milliseconds that a search waits. */
+  readonly waitMs: number
+}
+
+/** Whoever searches at the command line has just begun a Kiwi of their own, which first has to reach its embedder. */
+const PATIENCE = 10
+
+export function openVectorSearch(means: VectorMeans): VectorSearch {
+  const { embedder, store, clock, waitMs } = means
+  const fill = openVectorFill(means)
+  const queries = openQueryVectors(embedder, clock)
+  let scan: { readonly model: string; readonly all: VectorScan } | null = null
+
+  const look = async (query: string): Promise<ByMeaning> => {
+    const model = await embedder.identity()
+    if (scan?.model !== model) scan = { model, all: openVectorScan(model, store) }
+    const { all } = scan
+    const asking = queries.of(model, query)
+    if (asking === null) return byWords('the embedder is busy')
+    const [vector] = await Promise.all([asking, all.load()])
+    if (all.size === 0) return byWords('no item has a vector yet')
+    const rows = await store.rowsOf(await all.nearest(vector))
+    return { rankings: [{ reason: 'meaning', weight: WEIGHT, rows }], warnings: partly(fill.last) }
+  }
+  return {
+    async rank(query, isPatient) {
+      let found = byWords('the embedder is too slow')
+      const looking = look(query).then(
+        (ranking) => (found = ranking),
+        (error: unknown) => (found = byWords(messageOf(error))),
+      )
+      await endedWithin(looking, isPatient ? PATIENCE * waitMs : waitMs)
+      return found
+    },
+    fill: (places) => fill.begin(places),
+    async state(places) {
+      const model = await embedder.identity()
+      const { texts, made } = await store.missing(model, places, 0)
+      return { model, texts, made, failure: await store.failure(model) }
+    },
+    close: () => fill.close(),
+  }
+}
+
+const WEIGHT = 1
+
+function byWords(reason: string): ByMeaning {
+  return { rankings: [], warnings: [`found by words alone: ${reason}`] }
+}
+
+/** A few that are new are no news. */
+function partly(last: Pick<Missing, 'texts' | 'made'> | null): readonly string[] {
+  if (last === null || last.made >= 0.9 * last.texts) return []
+  return [
+    `found by meaning only in part: ${last.texts - last.made} of ${last.texts} texts have no vector yet`,
+  ]
+}
