@@ -20,7 +20,9 @@ beforeAll(async () => {
 afterAll(() => offered.close())
 
 describe.each(ERAS)('X11: where a rule asks about load, a client of the %s era', (era) => {
-  beforeAll(() => putFile(join(offered.temp.folder, 'user/config/agent_harness.yaml'), `rules:\n  - ${RULE}\n`))
+  beforeAll(() =>
+    putFile(join(offered.temp.folder, 'user/config/agent_harness.yaml'), `rules:\n  - ${RULE}\n`),
+  )
 
   const connect = async (decision: string): Promise<Client> => {
     const client = await offered.connect(era, { elicitation: { form: {} } })
