@@ -105,6 +105,7 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   X1: 'logins to servers: discovered, checked, kept in the vault, renewed, given back',
   X7: 'secrets in a vault, granted to a content for a place, taken out of all that comes back',
   X2: 'what upstreams and clients of either era ask, tell and cancel reaches the other, or is refused in words',
+  X11: 'directives are prompts, knowledge are resources, both are skills with digests; changes of them are told',
   X12: 'versions are compared, and rolled back to as a new version',
   R25: 'environments lie in the cache, named by interpreter and packages',
   R45: 'compile once, then run',

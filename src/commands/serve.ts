@@ -26,8 +26,9 @@ export async function serveCommand(options: ServeOptions): Promise<number> {
   const token = options.auth ? await readOrMakeToken(config.token) : null
   const served = createServed(() => config, token === null ? 'local' : 'bearer')
   const whole = options.passthrough === undefined ? null : await openWhole(served, options.passthrough)
-  const http = await openHttp(whole?.build ?? buildServer(served.endpoint), {
-    ...(whole === null ? {} : { bus: whole.bus }),
+  const shown = whole ?? buildServer({ ...served.endpoint, hasManyClients: true })
+  const http = await openHttp(shown.build, {
+    bus: shown.bus,
     port: config.port,
     token: token?.token ?? null,
     clock: systemClock,
@@ -43,7 +44,7 @@ export async function serveCommand(options: ServeOptions): Promise<number> {
       terminal.out(`\nClients see "${options.passthrough}" as if they were connected to it. Ctrl-C ends it.`)
   }
   await untilEnded(new Promise(() => undefined), async () => {
-    whole?.close()
+    shown.close()
     await http.close()
     await served.close()
   })

@@ -49,6 +49,7 @@ import { openResults } from './results.ts'
 import { rootOf } from './run-work.ts'
 import type { Begun, RunOrder } from './runs.ts'
 import { openRuns } from './runs.ts'
+import { heldTicket, inRun } from './in-run.ts'
 import type { ItemJudge } from './item-demand.ts'
 import { itemJudge } from './item-demand.ts'
 import type { Policy, PolicyOf } from './policy/policy.ts'
@@ -177,15 +178,7 @@ export function openKernel(given: KernelMeans): Kernel {
   }
   const bind = createBind(means, workplaces)
   return {
-    admit: (ticket, understand) =>
-      pass(ticket, async (call) => {
-        const understood = await understand()
-        // Known from here on, also to the record of what cannot be worked out.
-        call.projectPath = understood.lookup.projectPath
-        const bound = await bind(ticket, understood)
-        if (ticket.caller.kind === 'agent') call.sessionProject = understood.sessionProject
-        return workOut(understood, ticket, bound)
-      }),
+    admit: createAdmit(pass, bind, runs),
     read: (ticket, understand) => pass(ticket, async () => readArrival(ticket, understand())),
     listingsFor: async (ticket, workplace) =>
       boundListings(listings, { ticket, lookup: workplace.lookup, means: await bind(ticket, workplace) }),
@@ -214,6 +207,24 @@ export function openKernel(given: KernelMeans): Kernel {
       await store.journal.drain()
       await Promise.all(followers.map((follower) => follower.close()))
     },
+  }
+}
+
+function createAdmit(
+  pass: (ticket: Ticket, workOutHere: Call['workOut']) => Promise<Outcome>,
+  bind: ReturnType<typeof createBind>,
+  runs: Means['runs'],
+): Kernel['admit'] {
+  return async (asked, understand) => {
+    const ticket = await heldTicket(asked, runs)
+    return pass(ticket, async (call) => {
+      const understood = inRun(await understand(), call.run)
+      // Known from here on, also to the record of what cannot be worked out.
+      call.projectPath = understood.lookup.projectPath
+      const bound = await bind(ticket, understood)
+      if (ticket.caller.kind === 'agent') call.sessionProject = understood.sessionProject
+      return workOut(understood, ticket, bound)
+    })
   }
 }
 

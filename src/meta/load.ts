@@ -1,4 +1,5 @@
 import type { Understood } from '../kernel/call.ts'
+import { judgedItem } from '../kernel/item-demand.ts'
 import { RESULT_PREFIX, pageArguments } from '../kernel/results.ts'
 import { KiwiError, messageOf } from '../shared/errors.ts'
 import { parseItemRef } from '../shared/ids.ts'
@@ -18,7 +19,7 @@ import type { Arguments } from './arguments.ts'
 import { objectOf, readItemType } from './arguments.ts'
 import type { MetaCall } from './context.ts'
 import { findItem } from './find-item.ts'
-import { deniedText, judgedItem } from './judged.ts'
+import { deniedText } from './judged.ts'
 import { listFirst, outlineOf, serverPart, withMetadata } from './load-server.ts'
 
 export interface Loaded {

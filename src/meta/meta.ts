@@ -28,6 +28,10 @@ import { relayRecord } from './relay.ts'
 import type { Stamp } from './reply.ts'
 import { cleanReply, errorReply, outcomeReply, successReply } from './reply.ts'
 import { search } from './search.ts'
+import type { Glance, Outlook } from './surfaces/outlook.ts'
+import { lookOut } from './surfaces/outlook.ts'
+import type { SurfaceRequest } from './surfaces/surface.ts'
+import { showSurface, surfaceRecord } from './surfaces/surface.ts'
 
 /** Who calls over which connection. */
 export interface Client extends Caller, Talk {
@@ -48,6 +52,10 @@ export interface Meta {
   rollback(projectPath: string, order: RollbackOrder, client: Client): Promise<Reply>
   /** A request of a client that sees one server whole: what the server answers is the data, as it came. */
   relay(request: RelayRequest, client: Client, signal?: AbortSignal): Promise<Reply>
+  /** What a client that shows prompts, resources or skills asks for: what the protocol wants to hear is the data. */
+  show(request: SurfaceRequest, client: Client, signal?: AbortSignal): Promise<Reply>
+  /** Whether what clients were shown of a project is still so; null when nothing has happened since. */
+  lookOut(glance: Glance, projectPath: string | null): Promise<Outlook | null>
   /** Hears what servers tell beside their answers. Gives back how to hear no more. */
   readonly onNotice: Kernel['onNotice']
   /** A client that had a connection to a server for itself is gone. */
@@ -88,20 +96,22 @@ interface MetaMeans {
 }
 
 export function openMeta(means: MetaMeans): Meta {
-  const { kernel, spaces, store, learning, vectors, wordTable, clock, ids } = means
+  const { kernel, spaces, store, learning, clock, ids } = means
   const stampOf = ({ callId }: Ticket): (() => Stamp) => {
     const started = clock.monotonic()
     return () => ({ call_id: callId, duration_ms: Math.round(clock.monotonic() - started) })
   }
   const clean = (reply: Reply): Reply => cleanReply(reply, kernel.redact)
-  const admit = async (ticket: Ticket, meant: () => Promise<Understood>): Promise<Reply> => {
+  const settle = async (ticket: Ticket, pass: () => Promise<Outcome>): Promise<Reply> => {
     const stamp = stampOf(ticket)
     try {
-      return clean(outcomeReply(await kernel.admit(ticket, meant), stamp()))
+      return clean(outcomeReply(await pass(), stamp()))
     } catch (error) {
       return clean(errorReply(error, stamp()))
     }
   }
+  const admit = (ticket: Ticket, meant: () => Promise<Understood>): Promise<Reply> =>
+    settle(ticket, () => kernel.admit(ticket, meant))
   const act: Meta['act'] = ({ wish, projectPath, isDryRun = false, ...asked }, client, signal) => {
     const { operation, subject, parameters = {} } = asked
     const more = { caller: callerOf(client), ...(signal === undefined ? {} : { signal }) }
@@ -122,15 +132,7 @@ export function openMeta(means: MetaMeans): Meta {
       const args = name === 'execute' ? asSpoken(given) : given
       const ticket = ticketOf({ callId: ids(), name, args, client, signal, redact: kernel.redact })
       const stamp = stampOf(ticket)
-      const lookupAt = async (projectPath: string | undefined): Promise<Lookup> => {
-        const otherwise = projectPath === undefined ? await client.defaultProject() : null
-        const lookup = lookupOf(projectPath, otherwise, spaces)
-        await lookup.begin()
-        return lookup
-      }
-      const workplaceAt = (projectPath: string | undefined): Promise<Workplace> =>
-        workplace(projectPath, client, kernel, spaces)
-      const call: MetaCall = { ticket, kernel, store, learning, vectors, wordTable, lookupAt, workplaceAt }
+      const call = callOf(ticket, client, means)
       try {
         const reply = clean(await answer(name, args, call, stamp))
         if (isUse(reply)) learning.used(client, reply.metadata.item_id ?? '')
@@ -142,6 +144,12 @@ export function openMeta(means: MetaMeans): Meta {
     act,
     trust: (projectPath, isRevoked, client) => act(trustAct(projectPath, isRevoked), client),
     question: (approvalId) => kernel.questions.find(approvalId),
+    show(request, client, signal) {
+      const ticket = { ...surfaceTicket(request, client, means), ...(signal === undefined ? {} : { signal }) }
+      const show = (): Promise<Loaded> => showSurface(request, callOf(ticket, client, means))
+      return settle(ticket, () => kernel.read(ticket, () => show))
+    },
+    lookOut: (glance, projectPath) => lookOut(glance, atDefault(spaces, projectPath), { kernel, store }),
     onNotice: (listener) => kernel.onNotice(listener),
     release: (key) => kernel.release(key),
     relay: (request, client, signal) =>
@@ -160,6 +168,29 @@ export function openMeta(means: MetaMeans): Meta {
         }),
       ),
     rollback: (projectPath, order, client) => act(rollbackAct(projectPath, order), client),
+  }
+}
+
+function surfaceTicket(request: SurfaceRequest, client: Client, { ids, kernel }: MetaMeans): Ticket {
+  return { callId: ids(), ...surfaceRecord(request, kernel.redact), caller: callerOf(client) }
+}
+
+function callOf(ticket: Ticket, client: Client, means: MetaMeans): MetaCall {
+  const { kernel, store, spaces, learning, vectors, wordTable } = means
+  return {
+    ticket,
+    kernel,
+    store,
+    learning,
+    vectors,
+    wordTable,
+    async lookupAt(projectPath) {
+      const otherwise = projectPath === undefined ? await client.defaultProject() : null
+      const lookup = lookupOf(projectPath, otherwise, spaces)
+      await lookup.begin()
+      return lookup
+    },
+    workplaceAt: (projectPath) => workplace(projectPath, client, kernel, spaces),
   }
 }
 
@@ -212,8 +243,8 @@ async function workplace(
   return { lookup: lookupOf(projectPath, sessionProject, spaces), sessionProject }
 }
 
-function callerOf({ principal, session, parentSession, kind, protocol }: Client): Caller {
-  return { principal, session, parentSession, kind, protocol }
+function callerOf({ principal, session, parentSession, kind, protocol, isShared }: Client): Caller {
+  return { principal, session, parentSession, kind, protocol, isShared }
 }
 
 async function answer(tool: string, args: unknown, call: MetaCall, stamp: () => Stamp): Promise<Reply> {

@@ -17,7 +17,7 @@ import { SPACES } from '../store/store.ts'
 import type { Arguments } from './arguments.ts'
 import { readItemType } from './arguments.ts'
 import type { MetaCall } from './context.ts'
-import { judgedItem } from './judged.ts'
+import { judgedItem } from '../kernel/item-demand.ts'
 import { fillVectors, rankByMeaning } from './by-meaning.ts'
 import { refreshServers } from './refresh-servers.ts'
 import type { FoundItem } from './search-results.ts'
@@ -153,7 +153,7 @@ async function foundItem(hit: SearchHit, lookup: Lookup, usurpers: string[]): Pr
 }
 
 /** An id that several files of a space have is called by its category as well. */
-async function itemOf(
+export async function itemOf(
   hit: SearchHit,
   id: string,
   lookup: Lookup,

@@ -95,5 +95,5 @@ export const TOOLS: readonly MetaToolDefinition[] = [
 /** The first lines a client may show its model. */
 export const INSTRUCTIONS = `Kiwi keeps every tool, directive, piece of knowledge and MCP server of this person behind four tools.
 1. search with a few words for the step at hand. 2. Fill in the call of a result and send it to execute.
-load shows an item whole; help explains. What is missing can be made: execute with action "create" writes a tool as data, and it runs in the next call.
+load shows an item whole; help explains. Directives are prompts and skills too, knowledge is resources. What is missing can be made: execute with action "create" writes a tool as data, and it runs in the next call.
 Every call is judged, limited and recorded by one gate. An error says what happened, what to do (hint) and the very next call (fix).`

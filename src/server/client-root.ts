@@ -6,6 +6,8 @@ import type { ServerContext } from '@modelcontextprotocol/server'
 export interface ClientRoot {
   /** Asks within the call at hand, when it is not known yet. */
   of(ctx: ServerContext): Promise<string | null>
+  /** What it last said. */
+  readonly known: string | null
   forget(): void
 }
 
@@ -34,6 +36,9 @@ export function createRoot(otherwise: string | null): ClientRoot {
   }
 
   return {
+    get known() {
+      return known
+    },
     async of(ctx) {
       asked ??= ask(ctx)
       const answer = await Promise.race([

@@ -15,6 +15,7 @@ import { createAsking } from './ask-client.ts'
 import type { Endpoint } from './build-server.ts'
 import { offerLane } from './call-lane.ts'
 import { abilitiesOf, declaredBy } from './client-abilities.ts'
+import { listenedToBy } from './listened-to.ts'
 import { openParkedCalls } from './parked-calls.ts'
 import type { Answered } from './passthrough-answer.ts'
 import { answerOf, refusing } from './passthrough-answer.ts'
@@ -29,6 +30,8 @@ export interface Passthrough {
   readonly build: McpServerFactory
   /** What clients of the newer era that listen over HTTP are told. */
   readonly bus: ServerEventBus
+  /** A client of the newer era listens on standard input, to these resources among others. */
+  readonly listen: (uris: readonly string[]) => void
   close(): void
 }
 
@@ -79,7 +82,7 @@ export function openPassthrough(endpoint: Endpoint, name: string): Passthrough {
     const description = await leg.describe()
     if (!description.isKnown) return refusing(description.why)
     const described = description.server
-    if (requestInfo !== undefined) await leg.notices.watch(await watchedBy(requestInfo))
+    if (requestInfo !== undefined) await leg.notices.watch((await listenedToBy(requestInfo)) ?? [])
     const shell = shellOf(described, leg)
     const { server } = shell
     let level: string | null = null
@@ -102,7 +105,12 @@ export function openPassthrough(endpoint: Endpoint, name: string): Passthrough {
     if (requestInfo === undefined) leg.attach(server)
     return shell
   }
-  return { build, bus: busOf(shared.notices), close: () => shared.notices.close() }
+  return {
+    build,
+    bus: busOf(shared.notices),
+    listen: (uris) => void shared.notices.watch(uris),
+    close: () => shared.notices.close(),
+  }
 }
 
 interface Given {
@@ -113,17 +121,6 @@ interface Given {
   readonly params: JsonObject
   readonly ctx: ServerContext
   readonly level: string | null
-}
-
-const Listening = z.looseObject({
-  params: z.looseObject({ notifications: z.looseObject({ resourceSubscriptions: z.array(z.string()) }) }),
-})
-
-/** The SDK answers who listens itself; which resources they mean, only the request says. */
-async function watchedBy(request: Request): Promise<readonly string[]> {
-  if (request.headers.get('mcp-method') !== 'subscriptions/listen') return []
-  const { data } = Listening.safeParse(await request.clone().json())
-  return data?.params.notifications.resourceSubscriptions ?? []
 }
 
 /** The tools' schemas say which arguments stand in the headers of a call as well. */

@@ -4,15 +4,23 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import type { CallLane } from './call-lane.ts'
 import { laneOf } from './call-lane.ts'
 import { lineTransport } from './line-transport.ts'
+import { listenedTo } from './listened-to.ts'
+
+interface Spoken {
+  readonly build: McpServerFactory
+  /** Told to which resources a client of the newer era listens. */
+  readonly listen: (uris: readonly string[]) => void
+}
 
 /** Speaks the protocol on standard input and output, in whichever era the client opens. */
-export function openStdio(build: McpServerFactory): { close(): Promise<void> } {
+export function openStdio({ build, listen }: Spoken): { close(): Promise<void> } {
   let lane: CallLane | null = null
-  const transport = lineTransport(
-    process.stdin,
-    process.stdout,
-    (message, answer) => lane?.take(message, answer) ?? false,
-  )
+  const transport = lineTransport(process.stdin, process.stdout, (message, answer) => {
+    if (lane !== null) return lane.take(message, answer)
+    const uris = listenedTo(message)
+    if (uris !== null) listen(uris)
+    return false
+  })
   process.stdin.once('close', () => lane?.close())
   return serveStdio(
     async (context) => {

@@ -28,7 +28,7 @@ const grant = (server: string, tool: string, effect: Effect = 'allow'): Rule => 
   remedy: '',
 })
 const spawn = (parent: RunLayers | null, permissions: readonly Rule[] | null, more: object = {}): RunLayers =>
-  spawned(parent, { directive: 'd', permissions, delegate: null, tools: null, ...more })
+  spawned(parent, { directive: 'd', permissions, delegate: null, wanted: null, tools: null, ...more })
 
 describe('PRM-03: tools named at the spawn', () => {
   const parent = spawn(null, [grant('supabase', 'list')])
@@ -128,4 +128,19 @@ describe('no sequence of spawns escalates', () => {
       }),
     )
   })
+})
+
+test('D8, D5: what a directive wants narrows it and what it hands on, without the names it gave', () => {
+  const wanted: LayerData = {
+    name: 'tools of directive d',
+    source: { kind: 'tools', directive: 'd', aliases: { db: 'supabase' } },
+    rules: [grant('supabase', 'list')],
+  }
+  const { own, ceiling } = spawn(null, [grant('supabase', '*')], { wanted })
+  expect(own.at(-1)).toEqual(wanted)
+  expect(ceiling.at(-1)).toEqual({ ...wanted, source: { kind: 'tools', directive: 'd', aliases: {} } })
+  expect(verdict(own, supabase('list'))).toBe('allow')
+  expect(verdict(ceiling, supabase('delete'))).toBe('deny')
+  const handing = spawn(null, [grant('supabase', '*')], { wanted, delegate: [grant('supabase', 'delete')] })
+  expect(verdict(handing.ceiling, supabase('delete'))).toBe('allow')
 })

@@ -1,0 +1,37 @@
+import { judgedItem } from '../../kernel/item-demand.ts'
+import { KiwiError } from '../../shared/errors.ts'
+import { parseItemRef } from '../../shared/ids.ts'
+import type { ItemType } from '../../shared/tool-type.ts'
+import type { Item } from '../../spaces/item.ts'
+import type { Lookup } from '../../spaces/lookup.ts'
+import type { MetaCall } from '../context.ts'
+import { findItem } from '../find-item.ts'
+import { deniedText } from '../judged.ts'
+
+export interface Shown {
+  readonly item: Item
+  readonly lookup: Lookup
+}
+
+/** The item that an id leads to. What nobody may use here is in no list, and not shown by its id either. */
+export async function findShown(id: string, itemType: ItemType, call: MetaCall): Promise<Shown> {
+  const lookup = await call.lookupAt(undefined)
+  const item = await findIn(lookup, id, itemType, call)
+  return { item, lookup }
+}
+
+/** The same where the spaces are known already. */
+export async function findIn(
+  lookup: Lookup,
+  id: string,
+  itemType: ItemType,
+  { kernel }: Pick<MetaCall, 'kernel'>,
+): Promise<Item> {
+  const item = await findItem(lookup, parseItemRef(id), itemType)
+  const denied = (await kernel.itemJudge(lookup.projectPath)).refusalOf(judgedItem(item))
+  if (denied === null) return item
+  throw new KiwiError('PERMISSION_DENIED', `Cannot show "${item.id}": ${deniedText(denied)}`, {
+    hint: denied.remedy,
+    details: { layer: denied.layer, rule: denied.rule },
+  })
+}

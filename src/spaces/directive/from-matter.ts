@@ -1,0 +1,112 @@
+import type { JsonObject, JsonValue } from '../../shared/json.ts'
+import { isJsonObject } from '../../shared/json.ts'
+import { textOf } from '../../shared/template.ts'
+import type { Element } from './element.ts'
+import { capability, elementsOf, grantsOf } from './from-data.ts'
+import type { DeclaredInput } from './inputs.ts'
+import { readInputs } from './inputs.ts'
+import { normalLimits } from './limits.ts'
+import type { Directive, Relation } from './model.ts'
+import { openNotes } from './note.ts'
+import { noteUnfilled } from './placeholders.ts'
+import type { Position } from './position.ts'
+import { skillTools } from './skill-tools.ts'
+import type { PlacedStep } from './steps.ts'
+import { noteTwins, stepOfData } from './steps.ts'
+import { readWanted } from './wanted.ts'
+
+interface MatterOrigin {
+  readonly where: string
+  readonly stem: string
+  readonly body: string
+  readonly at: (path: readonly PropertyKey[]) => Position
+  readonly isSkill: boolean
+}
+
+/** Keys that only a directive has: with one of them the front matter is the directive, whatever its text looks like. */
+export const OWN_KEYS = 'inputs permissions requires steps tools mcps outputs limits model hooks extends context'.split(' ')
+
+/** The model of a directive in front matter, with its instructions below. */
+export function fromMatter(given: JsonObject, origin: MatterOrigin): Directive {
+  const { where, stem, body, at, isSkill } = origin
+  const { note, findings } = openNotes()
+  const { name, version, description, category, extends: base, ...own } = given
+  const { inputs, steps, tools, mcps, permissions: _p, requires: _r, limits, relationships, ...more } = own
+  const placed = entriesOf(steps).map((step, index): PlacedStep => {
+    const place = at(['steps', index])
+    return { step: stepOfData(step, place, note), place }
+  })
+  noteTwins(placed, note)
+  const declared = readInputs(declaredInputs(inputs, at), where, note)
+  noteUnfilled(placed, declared, note)
+  const wanted = [
+    section('tools', elementsOf(tools ?? [], at, ['tools']), at(['tools'])),
+    section('mcps', elementsOf(mcps ?? [], at, ['mcps']), at(['mcps'])),
+  ]
+  return {
+    name: textOf(name ?? stem),
+    version: textOf(version ?? '0.0.0'),
+    description: textOf(description).replaceAll(/\s+/g, ' ').trim(),
+    category: typeof category === 'string' ? category : null,
+    dialect: isSkill ? 'skill' : 'yaml',
+    extends: typeof base === 'string' && base !== '' ? base : null,
+    inputs: declared,
+    steps: placed.map(({ step }) => step),
+    body: body.trim(),
+    permissions: permissionsOf(given, at),
+    wanted: isSkill
+      ? skillTools(given['allowed-tools'] ?? null, at(['allowed-tools']), note)
+      : readWanted(wanted, note),
+    relations: relationsOf(relationships ?? null),
+    limits: isJsonObject(limits) ? normalLimits(limits) : {},
+    more,
+    findings,
+  }
+}
+
+function entriesOf(given: JsonValue | undefined): readonly JsonValue[] {
+  if (given === undefined || given === null) return []
+  return Array.isArray(given) ? given : [given]
+}
+
+function section(name: string, children: readonly Element[], place: Position): Element {
+  return { name, attributes: {}, children, text: '', inner: '', ...place }
+}
+
+/** What it grants itself, and what another system calls capabilities; null when it says neither. */
+export function permissionsOf(given: JsonObject, at: MatterOrigin['at']): Element | null {
+  const { permissions = null, requires } = given
+  const capabilities = isJsonObject(requires) ? requires['capabilities'] : undefined
+  const declared = isJsonObject(capabilities) ? capabilities['declared'] : undefined
+  if (permissions === null && !Array.isArray(declared)) return null
+  const own = isJsonObject(permissions)
+    ? grantsOf(permissions, at, ['permissions'])
+    : elementsOf(entriesOf(permissions), at, ['permissions'])
+  const path = ['requires', 'capabilities', 'declared']
+  const foreign = entriesOf(declared).map((text, index) => capability(textOf(text), at([...path, index])))
+  return section('permissions', [...own, ...foreign], at(permissions === null ? path : ['permissions']))
+}
+
+/** A list with one entry for each, or a description to each name. */
+function declaredInputs(given: JsonValue | undefined, at: MatterOrigin['at']): readonly DeclaredInput[] {
+  if (given === undefined || given === null) return []
+  if (isJsonObject(given)) {
+    return Object.entries(given).map(([name, one]) => ({
+      given: isJsonObject(one) ? { name, ...one } : { name, description: textOf(one) },
+      place: at(['inputs', name]),
+    }))
+  }
+  return entriesOf(given).map((one, index) => ({
+    given: isJsonObject(one) ? one : { name: textOf(one) },
+    place: at(['inputs', index]),
+  }))
+}
+
+const RELATIONS = ['requires', 'suggests', 'extends', 'related'] as const
+
+function relationsOf(given: JsonValue): readonly Relation[] {
+  if (!isJsonObject(given)) return []
+  return RELATIONS.flatMap((kind) =>
+    entriesOf(given[kind]).map((one) => ({ kind, directive: textOf(one) })),
+  )
+}

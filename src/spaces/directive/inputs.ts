@@ -1,0 +1,84 @@
+import type { JsonObject, JsonValue } from '../../shared/json.ts'
+import { isUnsafeKey } from '../../shared/json.ts'
+import { textOf } from '../../shared/template.ts'
+import { keyOf, typeOf } from '../source/declared.ts'
+import type { DirectiveInput } from './model.ts'
+import type { Note } from './note.ts'
+import { parseFault } from './parse-fault.ts'
+import type { Position } from './position.ts'
+import { valueAs, wordsIn } from './values.ts'
+
+/** An input as its author declared it, in whichever dialect. */
+export interface DeclaredInput {
+  readonly given: JsonObject
+  readonly place: Position
+}
+
+const TYPES = ['string', 'number', 'integer', 'boolean', 'array', 'object'] as const
+
+/** The inputs of a directive. One that is declared twice is refused; what of one makes no sense is said, and left out. */
+export function readInputs(
+  declared: readonly DeclaredInput[],
+  where: string,
+  note: Note,
+): readonly DirectiveInput[] {
+  const found = new Map<string, { readonly input: DirectiveInput; readonly place: Position }>()
+  for (const { given, place } of declared) {
+    const { name } = given
+    if (typeof name !== 'string' || name.trim() === '' || isUnsafeKey(name) || name.length > 128) {
+      note(place, 'an input has no name that can be used: it is left out')
+      continue
+    }
+    const before = found.get(name)
+    if (before !== undefined)
+      throw parseFault(where, `the input "${name}" is declared twice, first in line ${before.place.line}`, place, {
+        hint: 'Remove one of them',
+      })
+    found.set(name, { input: inputOf(name, given, (message) => note(place, message)), place })
+  }
+  return [...found.values()].map(({ input }) => input)
+}
+
+type Say = (message: string) => void
+
+function inputOf(name: string, given: JsonObject, say: Say): DirectiveInput {
+  const { name: _name, type: _type, required = false, description, ...others } = given
+  const { default: fallback, enum: choices, ...schema } = others
+  const type = typeIn(name, given, say)
+  const isRequired = valueAs('boolean', required)
+  if (isRequired === undefined) say(`"required" of the input "${name}" is neither true nor false: read as false`)
+  const as = (value: JsonValue, what: string): readonly JsonValue[] => {
+    const converted = valueAs(type, value)
+    if (converted !== undefined) return [converted]
+    say(`${what} of the input "${name}" is not of type ${type}: it is left out`)
+    return []
+  }
+  const [standard] = fallback === undefined || fallback === null ? [] : as(fallback, 'the default')
+  const values = choicesIn(choices ?? null).flatMap((choice) => as(choice, `"${textOf(choice)}"`))
+  return {
+    name,
+    type,
+    required: isRequired === true,
+    ...keyOf('default', standard),
+    ...keyOf('enum', values.length === 0 ? undefined : values),
+    description: textOf(description).replaceAll(/\s+/g, ' ').trim(),
+    ...(Object.keys(schema).length === 0 ? {} : { schema }),
+  }
+}
+
+function typeIn(name: string, { type: word = 'string' }: JsonObject, say: Say): DirectiveInput['type'] {
+  const read = typeOf(textOf(word))
+  const type = TYPES.find((known) => known === read)
+  if (type === undefined) say(`the input "${name}" has a type that is not known: it is read as a text`)
+  return type ?? 'string'
+}
+
+function choicesIn(given: JsonValue): readonly JsonValue[] {
+  if (given === null) return []
+  return Array.isArray(given) ? given : wordsIn(textOf(given))
+}
+
+/** An input as a parameter of the manifest. */
+export function parameterOf({ description, schema, ...input }: DirectiveInput): JsonObject {
+  return { ...schema, ...input, ...(description === '' ? {} : { description }) }
+}
