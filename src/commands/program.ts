@@ -109,7 +109,7 @@ function createProgram(ends: (run: Promise<number>) => Promise<void>, hasDashes:
     .action(async (id, pairs, options) => ends((await import('./run.ts')).runCommand(id, pairs, options)))
   addAuthoring({ inProject, ends })
   addImport({ inProject, ends })
-  addServers({ inProject, ends }, hasDashes)
+  addServers({ command, inProject, ends }, hasDashes)
   addSecrets({ inProject, ends })
   inProject('sign', 'vouch for items with your own key')
     .argument('<ids...>', 'ids, or patterns such as "*" or "web/**"')
