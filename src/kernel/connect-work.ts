@@ -41,10 +41,8 @@ export async function connectWork(
     item: { id: client.name, version: null, space: null },
     action: 'connect',
     chain: [],
-    demands: [
-      { op: 'tool', id: 'kiwi-mcp', action: 'connect' },
-      ...changes.map(({ path: file }) => ({ op: 'write', path: file }) as const),
-    ],
+    // A person who names a client means its file.
+    demands: [{ op: 'tool', id: 'kiwi-mcp', action: 'connect' }],
     isRepeatable: true,
     isReadOnly: false,
     parameters: { client: client.name, to, files: shown.map(({ path: file }) => file) },

@@ -30,7 +30,9 @@ export function setJson(text: string, [object, name]: readonly [string, string],
   const there = member(holder.value, name)
   if (there === null) return insert(text, holder.value, name, value, style)
   const { start, end } = there.value
-  return text.slice(0, start) + written(value, indentAt(text, there.start), style) + text.slice(end)
+  const isOneLine = !text.slice(holder.value.start, there.start).includes('\n')
+  const put = isOneLine ? JSON.stringify(value) : written(value, indentAt(text, there.start), style)
+  return text.slice(0, start) + put + text.slice(end)
 }
 
 /** What a reader takes: the last of several. */

@@ -5,7 +5,7 @@ const END = '<!-- kiwi:end -->'
 
 /** A text with our section in it: between its marks when it is there, else at the end. The rest stays byte for byte. */
 export function setSection(text: string, section: string, where: string): string {
-  const line = text.includes('\r\n') ? '\r\n' : '\n'
+  const [line] = /\r?\n/.exec(text) ?? ['\n']
   const marked = [BEGIN, ...section.trim().split(/\r?\n/), END].join(line)
   const begins = placesOf(text, BEGIN)
   const ends = placesOf(text, END)
