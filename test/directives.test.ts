@@ -32,15 +32,21 @@ const HELLO = '<execute resource="tool" id="hello_bash"/>'
 const block = (...elements: readonly string[]): string => `<permissions>${elements.join('')}</permissions>`
 
 describe('D9: a directive that is run', () => {
-  test('D9: is handed over with a run, what it may do, and how its calls are made', async () => {
-    directive('greet', block(HELLO, '<execute resource="browser"/>'), 'Say hello to {name} &amp; go')
+  test('D9, D13: is handed over with a run, what it may do, and how its calls are made', async () => {
+    const inputs = '<inputs><input name="name">Whom to greet</input></inputs>'
+    directive('greet', block(HELLO, '<execute resource="browser"/>') + inputs, 'Say hello to {name} &amp; go')
     const { status, data, metadata } = await begin('greet', { parameters: { name: 'Ada' } })
     const runId = textField(data, 'run_id')
     expect(status).toBe('ready')
     expect(data).toMatchObject({
-      directive: { name: 'greet', version: '1.0.0', description: 'does greet' },
-      content: expect.stringContaining('Say hello to {name}'),
-      inputs: { name: 'Ada' },
+      directive: {
+        name: 'greet',
+        version: '1.0.0',
+        description: 'does greet',
+        inputs: { name: 'Ada' },
+        process: [{ action: 'Say hello to Ada & go' }],
+      },
+      tool_context: { scripts: { available: true, tools: [{ name: 'hello_bash' }] } },
       permissions: {
         granted: ['allow tool hello_bash'],
         ignored: [
@@ -48,13 +54,17 @@ describe('D9: a directive that is run', () => {
         ],
       },
       call_format: {
-        item_type: 'tool',
-        action: 'run',
-        item_id: '<tool>',
-        parameters: {},
-        run_id: runId,
-        project_path: temp.project,
+        description: expect.stringContaining('execute'),
+        example: {
+          item_type: 'tool',
+          action: 'run',
+          item_id: '<tool>',
+          parameters: {},
+          run_id: runId,
+          project_path: temp.project,
+        },
       },
+      instructions: expect.stringContaining('run_id'),
       finish: { item_type: 'directive', action: 'finish', item_id: runId },
     })
     const records = await temp.kiwi.store.records({ limit: 2, call_id: metadata.call_id })
@@ -63,7 +73,7 @@ describe('D9: a directive that is run', () => {
       { kind: 'decision', status: 'allow', body: { demands: ['tool greet', 'spawn greet'] } },
     ])
     const called = await temp.call('execute', {
-      ...Object(field(data, 'call_format')),
+      ...Object(field(data, 'call_format', 'example')),
       item_id: 'hello_bash',
     })
     expect(called.status).toBe('success')
@@ -112,20 +122,19 @@ describe('D9: a directive that is run', () => {
     expect((await finish(id)).status).toBe('success')
   })
 
-  test('R55: without the block it may do nothing, and permissions of the front matter are not read yet', async () => {
+  test('R55: without the block it may do nothing, in whichever form it is written', async () => {
     directive('bare', '')
-    const id = await begun('bare')
-    expect((await run('hello_bash', id)).error?.code).toBe('PERMISSION_DENIED')
-    temp.write('directives/front.md', '---\nname: front\nversion: 1.0.0\npermissions: [a]\n---\n# Front\n')
-    expect(await begin('front')).toMatchObject({
-      status: 'ready',
-      data: { permissions: { granted: [], ignored: [] } },
-      metadata: {
-        warnings: expect.arrayContaining([
-          '"permissions" of the front matter is not read yet: it grants nothing',
-        ]),
-      },
-    })
+    temp.write('directives/front.md', '---\nname: front\nversion: 1.0.0\n---\n# Front\n')
+    for (const id of ['bare', 'front'])
+      expect((await run('hello_bash', await begun(id))).error?.code).toBe('PERMISSION_DENIED')
+  })
+
+  test('D9: permissions of the front matter are those of XML', async () => {
+    const granted = '  - execute: {resource: tool, id: hello_bash}\n'
+    temp.write('directives/front.md', `---\nname: front\nversion: 1.0.0\npermissions:\n${granted}---\n# Front\n`)
+    const id = await begun('front')
+    expect((await run('hello_bash', id)).status).toBe('success')
+    expect((await run('hello_node', id)).error?.code).toBe('PERMISSION_DENIED')
   })
 
   test.each([

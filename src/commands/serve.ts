@@ -26,7 +26,7 @@ export async function serveCommand(options: ServeOptions): Promise<number> {
   const token = options.auth ? await readOrMakeToken(config.token) : null
   const served = createServed(() => config, token === null ? 'local' : 'bearer')
   const whole = options.passthrough === undefined ? null : await openWhole(served, options.passthrough)
-  const http = await openHttp(whole?.build ?? buildServer(served.endpoint), {
+  const http = await openHttp(whole?.build ?? buildServer({ ...served.endpoint, hasManyClients: true }), {
     ...(whole === null ? {} : { bus: whole.bus }),
     port: config.port,
     token: token?.token ?? null,

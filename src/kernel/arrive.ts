@@ -6,6 +6,7 @@ export const arrive: Stage = async (call, next, { runs }) => {
   const { runId, caller } = call.ticket
   if (runId !== undefined) call.run = await runs.find(runId, caller.principal)
   const { work, projectPath, isDryRun } = await call.workOut(call)
+  call.run ??= work.endsRun ?? null
   call.isDryRun = isDryRun
   call.redact = redactBoth(work.redact, call.redact)
   call.work = { ...work, redact: call.redact }

@@ -8,7 +8,7 @@ import type { Streak } from './streaks.ts'
 export const breaker: Stage = async (call, next, { streaks }) => {
   const { work, verdict, ticket } = call
   const isJudged = work !== null && verdict?.effect === 'allow'
-  const isHarmless = work?.isReadOnly === true || work?.endsRun === true
+  const isHarmless = work?.isReadOnly === true || work?.endsRun !== undefined
   if (!isJudged || ticket.caller.kind !== 'agent' || isHarmless) return next()
   const found = findingOf(call, work, await streaks.of(call))
   if (found !== null) call.verdict = { ...verdict, effect: 'ask', layer: 'breaker', required: null, ...found }

@@ -24,6 +24,8 @@ export interface Caller {
   readonly parentSession?: string | undefined
   /** An agent, or a person at the command line. */
   readonly kind: 'agent' | 'person'
+  /** Several clients have the same session: what one of them does says nothing of the others. */
+  readonly isShared?: boolean | undefined
   /** The revision of the protocol it speaks; none at the command line. */
   readonly protocol?: string | undefined
 }
@@ -244,8 +246,8 @@ export interface Work {
   readonly undo?: Undo
   /** What it comes to when it is done: left out, a success. */
   readonly status?: 'ready'
-  /** It only gives up what a run may do, so the run it is sent with has no say in it. */
-  readonly endsRun?: boolean
+  /** It only gives up what this run may do, so the run has no say in it; it is a call of that run all the same. */
+  readonly endsRun?: Run
   /** A part of asking itself: where a layer says ask about it, nobody is asked. */
   readonly ifAsked?: 'pass' | 'refuse'
   /** A file as it would be, where that is known before: a person is shown the difference. */

@@ -1,13 +1,22 @@
 import type { JsonObject } from '../shared/json.ts'
 import { canonicalJson, sha256 } from '../shared/json.ts'
 import { keepAll } from '../shared/redact.ts'
-import { permissionsIn } from '../spaces/directive-text.ts'
+import type { WantedTools } from '../spaces/directive/model.ts'
+import { readDirective } from '../spaces/directive/read-directive.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Ticket, Wish, Work } from './call.ts'
-import { itemDemand } from './item-demand.ts'
+import { checkInputs } from './directive/check-inputs.ts'
+import { harnessMode } from './directive/harness-mode.ts'
+import { howToCall, readyAnswer } from './directive/ready-answer.ts'
+import type { Scene } from './directive/scene.ts'
+import { settleAliases } from './directive/settle-aliases.ts'
+import { toolContext } from './directive/tool-context.ts'
+import { itemDemand, itemJudge } from './item-demand.ts'
 import type { Means } from './means.ts'
 import { serverName } from '../shared/groups.ts'
+import type { Policy } from './policy/policy.ts'
 import { ruleWords } from './policy/rule-words.ts'
+import { wantedLayer } from './policy/wanted-layer.ts'
 import { linksOf, trustedPlan } from './run-work.ts'
 import type { PreparedRun } from './runs.ts'
 
@@ -20,26 +29,44 @@ export async function directiveWork(
 ): Promise<Work> {
   const { plan, policy } = await trustedPlan(wish, lookup, means)
   const { id, manifest, space, contentHash } = plan.item
-  const { tool_type: type, executor, config, category, version, description } = manifest
-  const { content, permissions } = await permissionsIn(plan.item)
+  const { tool_type: type, executor, config, category, version } = manifest
   const { projectPath } = lookup
+  const read = await readDirective(plan.item)
+  const { inputs, warnings: unknown } = checkInputs(read, wish.parameters)
+  const { directive, aliases, warnings: unnamed } = await settleAliases(read, lookup)
+  const wanted = isNarrowing(directive.wanted)
+    ? wantedLayer(directive.wanted, { directive: id, aliases, home: means.home, projectPath })
+    : null
   const run = await means.runs.prepare({
     kind: 'run',
     parent: ticket.runId ?? null,
     principal: ticket.caller.principal,
     directive: id,
     // Without any it may do nothing: it does not start from what others may.
-    permissions: permissions ?? '<permissions/>',
-    servers: permissions === null ? [] : await knownServers(lookup, means),
+    permissions: { block: directive.permissions ?? undefined },
+    scripts: directive.wanted.scripts,
+    wanted,
+    servers: [...(await knownServers(lookup, means)), ...directive.wanted.servers.map(({ name }) => serverName(name))],
+    session: heldSession(ticket, policy),
     projectPath,
     tools: null,
   })
-  const shown: JsonObject = {
-    directive: { name: id, version, description },
-    content,
-    inputs: wish.parameters,
-    permissions: permissionsOf(run),
+  const layers = [...policy.layers, ...run.layers]
+  const scene: Scene = {
+    directive,
+    granted: run.rules,
+    wanted: wanted?.rules ?? null,
+    judge: itemJudge({ ...policy, layers }),
+    policy,
+    lookup,
+    ticket,
+    means,
   }
+  const found = directive.findings.map(({ line, message }) => `line ${line}: ${message}`)
+  const permissions = permissionsOf(run)
+  const prepared = { item: plan.item, directive, inputs, aliases, permissions, warnings: [...unknown, ...unnamed, ...found] }
+  // Nothing is asked of servers in a dry run: what is known of them is shown.
+  const rehearsed = means.listings === null ? readyAnswer(prepared, await toolContext(scene, layers)) : null
   return {
     item: { id, version, space },
     action: 'run',
@@ -48,34 +75,32 @@ export async function directiveWork(
     isRepeatable: true,
     isReadOnly: false,
     status: 'ready',
-    parameters: wish.parameters,
+    parameters: inputs,
     trust: plan.trust.level,
     policy,
     digest: sha256(canonicalJson({ chain: plan.digest, content: contentHash })),
     redact: keepAll,
-    preview: () => shown,
-    warnings: [
-      ...plan.warnings,
-      ...plan.trust.warnings,
-      ...(config['permissions'] === undefined
-        ? []
-        : ['"permissions" of the front matter is not read yet: it grants nothing']),
-    ],
+    preview: () => rehearsed ?? { directive: { name: id, version, inputs }, permissions },
+    warnings: [...plan.warnings, ...plan.trust.warnings],
     async perform() {
+      const context = await toolContext(scene, layers)
+      const answer = readyAnswer(prepared, context)
       const runId = await run.open()
-      const more = projectPath === null ? {} : { project_path: projectPath }
-      const call: JsonObject = { item_type: 'tool', action: 'run', item_id: '<tool>', parameters: {} }
-      return {
-        data: {
-          run_id: runId,
-          ...shown,
-          call_format: { ...call, run_id: runId, ...more },
-          finish: { item_type: 'directive', action: 'finish', item_id: runId },
-        },
-        warnings: [],
-      }
+      const data = { run_id: runId, ...answer, ...howToCall(runId, projectPath) }
+      const brief = { tool_context: context.brief }
+      return { data: await means.results.fitAnswer(ticket.callId, id, data, brief), warnings: [] }
     },
   }
+}
+
+function isNarrowing({ servers, filesystem, shell, kiwi }: WantedTools): boolean {
+  return servers.length > 0 || filesystem !== null || shell !== null || kiwi !== null
+}
+
+/** In proxy mode an agent's session stays inside the run it has begun; one that several clients share cannot. */
+function heldSession({ caller }: Ticket, policy: Policy): string | null {
+  const isHeld = caller.kind === 'agent' && caller.isShared !== true && harnessMode(policy) === 'proxy'
+  return isHeld ? caller.session : null
 }
 
 /** What it may do and must ask for, in words; what of it means nothing; and what only a person can give it. */
@@ -113,7 +138,8 @@ export async function finishWork(
   ticket: Ticket,
   { runs }: Means,
 ): Promise<Work> {
-  const { id, directive } = await runs.find(runId, ticket.caller.principal)
+  const run = await runs.find(runId, ticket.caller.principal)
+  const { id, directive } = run
   const shown: JsonObject = { run_id: id, directive }
   return {
     item: { id, version: null, space: null },
@@ -122,7 +148,7 @@ export async function finishWork(
     demands: [{ op: 'tool', id: 'kiwi-mcp', action: 'finish' }],
     isRepeatable: true,
     isReadOnly: false,
-    endsRun: true,
+    endsRun: run,
     parameters: {},
     redact: keepAll,
     preview: () => shown,

@@ -1,5 +1,6 @@
 import { groupOf, serverName } from '../shared/groups.ts'
 import type { JsonObject } from '../shared/json.ts'
+import type { Item } from '../spaces/item.ts'
 import type { SpaceName } from '../store/store.ts'
 import { decide } from './policy/decide.ts'
 import type { Policy } from './policy/policy.ts'
@@ -34,6 +35,11 @@ export function itemDemand({
   const tool =
     typeof name === 'string' ? name : id.startsWith(`${server}.`) ? id.slice(server.length + 1) : id
   return { ...demand, of: { server, tool } }
+}
+
+export function judgedItem({ id, space, manifest }: Item): JudgedItem {
+  const { tool_type: type, executor, config, category } = manifest
+  return { id, type, space, executor, config, category }
 }
 
 /** What a policy says of items before they are run. */

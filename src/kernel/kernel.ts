@@ -50,6 +50,7 @@ import type { OwnSchema } from './own-schema.ts'
 import { openOwnSchema } from './own-schema.ts'
 import type { Begun, RunOrder } from './runs.ts'
 import { openRuns } from './runs.ts'
+import { heldTicket, inRun } from './in-run.ts'
 import type { ItemJudge } from './item-demand.ts'
 import { itemJudge } from './item-demand.ts'
 import type { Policy, PolicyOf } from './policy/policy.ts'
@@ -175,15 +176,17 @@ export function openKernel(given: KernelMeans): Kernel {
   }
   const bind = createBind(means, workplaces)
   return {
-    admit: (ticket, understand) =>
-      pass(ticket, async (call) => {
-        const understood = await understand()
+    admit: async (asked, understand) => {
+      const ticket = await heldTicket(asked, runs)
+      return pass(ticket, async (call) => {
+        const understood = inRun(await understand(), call.run)
         // Known from here on, also to the record of what cannot be worked out.
         call.projectPath = understood.lookup.projectPath
         const bound = await bind(ticket, understood)
         if (ticket.caller.kind === 'agent') call.sessionProject = understood.sessionProject
         return workOut(understood, ticket, bound)
-      }),
+      })
+    },
     read: (ticket, understand) => pass(ticket, async () => readArrival(ticket, understand())),
     listingsFor: async (ticket, workplace) =>
       boundListings(listings, { ticket, lookup: workplace.lookup, means: await bind(ticket, workplace) }),

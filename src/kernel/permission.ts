@@ -39,7 +39,7 @@ function ofNoReturn(verdict: Verdict, { undo, ifAsked }: Work, { asksIrreversibl
 }
 
 function withRun(policy: Policy, { run, work }: Call): Policy {
-  return run === null || work?.endsRun === true
+  return run === null || work?.endsRun !== undefined
     ? policy
     : { ...policy, layers: [...policy.layers, ...run.layers] }
 }

@@ -67,7 +67,7 @@ test('H7: an entry has every field, of a decision and of an outcome', () => {
       reason: null,
     },
     approval: { id: 'a1', claim: null },
-    run: { id: 'r1', parent: null, root: 'r1', directive: 'deploy_feature', layers: [] },
+    run: { id: 'r1', parent: null, root: 'r1', directive: 'deploy_feature', layers: [], aliases: new Map() },
   })
   const decision = placed(decisionRecord(call, clock))
   expect(Object.keys(decision)).toEqual(expect.arrayContaining(H7))

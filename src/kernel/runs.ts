@@ -2,8 +2,11 @@ import type { Clock } from '../shared/clock.ts'
 import { KiwiError } from '../shared/errors.ts'
 import { createIds } from '../shared/ids.ts'
 import type { JsonValue } from '../shared/json.ts'
+import type { Element } from '../spaces/directive/element.ts'
 import type { StoredRun } from '../store/runs.ts'
 import type { Store } from '../store/store.ts'
+import type { HeldSessions } from './held-sessions.ts'
+import { openHeldSessions } from './held-sessions.ts'
 import type { Permissions } from './policy/compile-permissions.ts'
 import { compilePermissions } from './policy/compile-permissions.ts'
 import type { LayerMeans } from './policy/layer.ts'
@@ -28,6 +31,18 @@ export interface RunOrder {
   readonly tools: readonly string[] | null
 }
 
+/** A run of a directive that was read. */
+export interface DirectiveOrder extends Omit<RunOrder, 'permissions'> {
+  /** Its `<permissions>`, none of which may be there: that grants nothing. Null to start from what the parent may. */
+  readonly permissions: { readonly block: Element | undefined } | null
+  /** Tools it is granted by naming them. */
+  readonly scripts?: readonly string[]
+  /** What it says it will use: it narrows, and grants nothing. */
+  readonly wanted?: LayerData | null
+  /** The session that stays inside of it until it is over. */
+  readonly session?: string | null
+}
+
 /** A run under way, with the layers that judge its calls besides the base ones. */
 export interface Run {
   readonly id: string
@@ -35,6 +50,8 @@ export interface Run {
   readonly root: string
   readonly directive: string | null
   readonly layers: readonly Layer[]
+  /** Names its calls may give to servers. */
+  readonly aliases: ReadonlyMap<string, string>
 }
 
 /** A run that was begun. */
@@ -50,14 +67,18 @@ export interface Begun {
 export interface PreparedRun extends Omit<Begun, 'id'> {
   /** What its directive grants, asks about and denies. */
   readonly rules: readonly Rule[]
+  /** What will judge its calls besides the base layers. */
+  readonly layers: readonly Layer[]
   /** Begins it, and gives its id. */
   readonly open: () => Promise<string>
 }
 
 export interface Runs {
   /** What cannot be judged with is refused here, and not at its first call. */
-  prepare(order: RunOrder): Promise<PreparedRun>
+  prepare(order: DirectiveOrder): Promise<PreparedRun>
   open(order: RunOrder): Promise<Begun>
+  /** The run that a session stays inside of; null for none. */
+  readonly heldIn: HeldSessions['heldIn']
   /** NOT_FOUND for one that is not there, is over, or is another's: which of these, nobody is told. */
   find(id: string, principal: string): Promise<Run>
   close(id: string): Promise<void>
@@ -87,18 +108,27 @@ export function openRuns({ store, clock, home, ...means }: RunMeans): Runs {
     kept.set(id, layers)
     return layers
   }
-  const prepare = async (order: RunOrder): Promise<PreparedRun> => {
-    const { kind, parent, principal, directive, tools } = order
+  const held = openHeldSessions(store)
+  const prepare = async (order: DirectiveOrder): Promise<PreparedRun> => {
+    const { kind, parent, principal, directive, tools, wanted = null, session = null } = order
     const begins = parent === null ? null : await underWay(parent, principal)
     const id = ids()
-    const { permissions, delegate, secrets, reports } = await declaredBy(order, directive ?? id, home)
+    const { permissions, delegate, secrets, reports } = declaredBy(order, directive ?? id, home)
     const { own, ceiling } = spawned(
       begins === null ? null : { own: toLayers(begins.own), ceiling: toLayers(begins.ceiling) },
-      { directive: directive ?? id, permissions, delegate, tools: tools === null ? null : narrowed(tools) },
+      {
+        directive: directive ?? id,
+        permissions,
+        delegate,
+        wanted,
+        tools: tools === null ? null : narrowed(tools),
+      },
     )
-    await Promise.all([...own, ...ceiling].map((layer) => compileLayer(layer, false, means)))
+    const compile = (layer: LayerData): Promise<Layer> => compileLayer(layer, false, means)
+    await Promise.all(ceiling.map(compile))
     return {
       rules: permissions ?? [],
+      layers: await Promise.all(own.map(compile)),
       secrets,
       warnings: reports,
       async open() {
@@ -114,6 +144,7 @@ export function openRuns({ store, clock, home, ...means }: RunMeans): Runs {
           opened_at: new Date(clock.now()).toISOString(),
           closed_at: null,
         })
+        if (session !== null) held.hold({ principal, session }, id)
         return id
       },
     }
@@ -121,27 +152,50 @@ export function openRuns({ store, clock, home, ...means }: RunMeans): Runs {
   return {
     prepare,
     async open(order) {
-      const { secrets, warnings, open } = await prepare(order)
+      const { permissions: text } = order
+      const where = order.directive ?? 'run'
+      const permissions = text === null ? null : { block: await readPermissions(text, where) }
+      const { secrets, warnings, open } = await prepare({ ...order, permissions })
       return { id: await open(), secrets, warnings }
     },
+    heldIn: (caller) => held.heldIn(caller),
     async find(id, principal) {
       const run = await underWay(id, principal)
       const { parent, root, directive } = run
-      return { id, parent, root, directive, layers: await layersOf(run) }
+      const layers = await layersOf(run)
+      return { id, parent, root, directive, layers, aliases: aliasesOf(layers) }
     },
     close: (id) => store.runs.close(id, new Date(clock.now()).toISOString()),
   }
 }
 
+/** What was handed on to it has none. */
+function aliasesOf(layers: readonly Layer[]): Run['aliases'] {
+  return new Map(
+    layers.flatMap(({ source }) => (source.kind === 'tools' ? Object.entries(source.aliases) : [])),
+  )
+}
+
 /** Without a directive nothing is declared, which is not the same as a directive that may do nothing. */
-async function declaredBy(
-  { permissions: text, servers, projectPath }: RunOrder,
+function declaredBy(
+  { permissions: given, scripts = [], servers, projectPath }: DirectiveOrder,
   directive: string,
   home: string,
-): Promise<Omit<Permissions, 'permissions'> & { readonly permissions: readonly Rule[] | null }> {
-  if (text === null) return { permissions: null, delegate: null, secrets: [], reports: [] }
-  const block = await readPermissions(text, directive)
-  return compilePermissions(block, { directive, servers: new Set(servers), projectPath, home })
+): Omit<Permissions, 'permissions'> & { readonly permissions: readonly Rule[] | null } {
+  if (given === null) return { permissions: null, delegate: null, secrets: [], reports: [] }
+  const compiled = compilePermissions(given.block, { directive, servers: new Set(servers), projectPath, home })
+  return { ...compiled, permissions: [...compiled.permissions, ...scripts.map(grantOf(directive))] }
+}
+
+/** To name a script among its tools is to grant it. */
+function grantOf(directive: string): (script: string, at: number) => Rule {
+  return (script, at) => ({
+    id: `${directive}/tools.script/${at + 1}`,
+    op: 'tool',
+    match: { kind: 'tool', server: null, tools: [script], actions: ['run'] },
+    effect: 'allow',
+    remedy: `Change <tools> of the directive "${directive}"`,
+  })
 }
 
 function toLayers(kept: readonly JsonValue[]): readonly LayerData[] {

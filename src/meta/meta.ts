@@ -200,8 +200,8 @@ async function workplace(
   return { lookup: lookupOf(projectPath, sessionProject, spaces), sessionProject }
 }
 
-function callerOf({ principal, session, parentSession, kind, protocol }: Client): Caller {
-  return { principal, session, parentSession, kind, protocol }
+function callerOf({ principal, session, parentSession, kind, protocol, isShared }: Client): Caller {
+  return { principal, session, parentSession, kind, protocol, isShared }
 }
 
 async function answer(tool: string, args: unknown, call: MetaCall, stamp: () => Stamp): Promise<Reply> {

@@ -32,6 +32,8 @@ export interface Endpoint {
   readonly newSession: () => string
   /** Where the server was started: the project when a client names none. */
   readonly folder: string | null
+  /** More than one client may send it requests. */
+  readonly hasManyClients?: boolean
 }
 
 const INVALID_PARAMS = -32_602
@@ -71,6 +73,7 @@ export function buildServer(endpoint: Endpoint): McpServerFactory {
       const client: Client = {
         principal: endpoint.principal,
         session,
+        isShared: era === 'modern' && endpoint.hasManyClients === true,
         kind: 'agent',
         protocol: server.getNegotiatedProtocolVersion(),
         defaultProject: () => (hasRoots() ? root.of(ctx) : Promise.resolve(endpoint.folder)),

@@ -1,11 +1,15 @@
 import type { JsonObject } from '../shared/json.ts'
 import { BODY } from './item.ts'
-import { parseDocument } from './parse-document.ts'
+import type { Position } from './parse-document.ts'
+import { parseLocated } from './parse-document.ts'
 import { stripSignatures } from './signature-line.ts'
 
 interface Document {
   readonly given: JsonObject
+  /** The end of the text, as long as it is. */
   readonly body: string
+  /** Where in the file a key or entry stands. */
+  readonly at: (path: readonly PropertyKey[]) => Position
 }
 
 /** `---` around it, or a fence of YAML as one generation wrote it. */
@@ -16,9 +20,16 @@ const FENCE = /^(\uFEFF?\s*```yaml[ \t]*\r?\n)(?:([^]*?)\r?\n)??```[ \t]*(?:\r?\
 export async function readFrontMatter(text: string, where: string): Promise<Document> {
   const bare = stripSignatures(text, BODY)
   const [, open = '', front = '', rest = ''] = MATTER.exec(bare) ?? FENCE.exec(bare) ?? []
-  if (open === '') return { given: {}, body: bare }
-  if (front.split('\n').every((line) => /^\s*(?:#|$)/.test(line))) return { given: {}, body: rest }
+  const at = (): Position => ({ line: 1, column: 1 })
+  if (open === '') return { given: {}, body: bare, at }
+  if (front.split('\n').every((line) => /^\s*(?:#|$)/.test(line))) return { given: {}, body: rest, at }
   // As many lines in front as in the file make the lines of a fault those of the file.
   const before = text.slice(0, text.length - bare.length + open.length).split('\n').length - 1
-  return { given: await parseDocument('\n'.repeat(before) + front, where), body: rest }
+  const { value, at: located } = await parseLocated('\n'.repeat(before) + front, where)
+  return { given: value, body: rest, at: located }
+}
+
+/** What a text calls itself. */
+export function headingOf(body: string): string | undefined {
+  return /^\uFEFF?#\s+(.+)$/m.exec(body)?.[1]
 }

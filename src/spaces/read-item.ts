@@ -5,7 +5,7 @@ import { isJsonObject } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { textOf } from '../shared/template.ts'
 import type { ItemFile, SpaceName } from '../store/store.ts'
-import { readDirective, readKnowledge } from './documents.ts'
+import { readDirectiveManifest, readKnowledge } from './documents.ts'
 import { folderFiles } from './folder-files.ts'
 import type { Item } from './item.ts'
 import { BODY, contentHash } from './item.ts'
@@ -111,7 +111,7 @@ async function readFiles(entry: Entry, disk: Disk): Promise<ReadFiles> {
   if (kind === 'document') return readDocument(text, entry)
   const folder = dirname(path)
   if (kind === 'folder' && place === 'directives') {
-    const { raw } = await readDirective(text, entry)
+    const raw = await readDirectiveManifest(text, entry)
     const again = (): readonly ItemFile[] => readFolder(folder, disk)
     return { raw: { ...raw, _file: basename(path) }, text: null, files: again(), again }
   }
@@ -145,7 +145,7 @@ async function readDocument(text: string, entry: Entry): Promise<ReadFiles> {
     const { raw, body } = await readKnowledge(text, entry)
     return { raw, text, files: [contentFile(BODY, body)] }
   }
-  const { raw } = await readDirective(text, entry)
+  const raw = await readDirectiveManifest(text, entry)
   return { raw, text, files: [contentFile('directive.md', stripSignatures(text, entry.path))] }
 }
 

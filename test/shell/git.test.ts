@@ -154,7 +154,7 @@ describe('D17: git.checkpoint', () => {
         },
       },
     })
-    const call = { ...Object(field(reply.data, 'call_format')) }
+    const call = { ...Object(field(reply.data, 'call_format', 'example')) }
     const status = await temp.call('execute', { ...call, item_id: 'git.status' })
     expect(status.status).toBe('success')
     const add = await temp.call('execute', { ...call, item_id: 'git.add', parameters: { paths: ['.'] } })

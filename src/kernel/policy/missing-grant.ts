@@ -21,6 +21,14 @@ export function missingGrant(
         remedy: `Add ${required} to <${source.element}> of the directive "${source.directive}"`,
       }
     }
+    case 'tools': {
+      const required = wantedFor(behind(demand, demands))
+      return {
+        rule: null,
+        required,
+        remedy: `Add ${required} to <tools> of the directive "${source.directive}"`,
+      }
+    }
     case 'spawn':
       return { rule: null, required: null, remedy: 'Name the tool when the run is begun' }
     case 'machine':
@@ -102,6 +110,19 @@ function elementFor(demand: Demand): string {
     case 'tool':
       return toolElement(demand)
   }
+}
+
+/** The line of `<tools>`: it says nothing against hosts and directives. */
+function wantedFor(demand: Demand): string {
+  if (demand.op === 'read' || demand.op === 'write')
+    return `<filesystem><${demand.op} paths="${escaped(demand.path)}"/></filesystem>`
+  if (demand.op === 'exec') return `<shell commands="${escaped(basename(demand.program))}"/>`
+  if (demand.op !== 'tool') return ''
+  const { id, of, action } = demand
+  if (of !== undefined) return `<mcp name="${escaped(of.server)}"><tool>${escaped(of.tool)}</tool></mcp>`
+  return id === 'kiwi-mcp'
+    ? `<kiwi><${escaped(action)}/></kiwi>`
+    : `<kiwi><execute actions="${escaped(action)}"/></kiwi>`
 }
 
 /** What grants both the use of a directive and that it is begun. */

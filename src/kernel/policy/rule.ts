@@ -117,6 +117,12 @@ export type LayerSource =
       readonly atTop: readonly ('git' | 'mcps')[]
     }
   | { readonly kind: 'directive'; readonly directive: string; readonly element: 'permissions' | 'delegate' }
+  /** What a directive says it will use, and the names its calls may give to servers. */
+  | {
+      readonly kind: 'tools'
+      readonly directive: string
+      readonly aliases: Readonly<Record<string, string>>
+    }
   /** Tools that were named when a run was begun. */
   | { readonly kind: 'spawn' }
 

@@ -28,7 +28,7 @@ const grant = (server: string, tool: string, effect: Effect = 'allow'): Rule => 
   remedy: '',
 })
 const spawn = (parent: RunLayers | null, permissions: readonly Rule[] | null, more: object = {}): RunLayers =>
-  spawned(parent, { directive: 'd', permissions, delegate: null, tools: null, ...more })
+  spawned(parent, { directive: 'd', permissions, delegate: null, wanted: null, tools: null, ...more })
 
 describe('PRM-03: tools named at the spawn', () => {
   const parent = spawn(null, [grant('supabase', 'list')])

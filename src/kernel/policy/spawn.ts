@@ -12,6 +12,8 @@ interface Spawn {
   /** Null to start from what the parent may. */
   readonly permissions: readonly Rule[] | null
   readonly delegate: readonly Rule[] | null
+  /** What the directive says it will use; null where it does not say. */
+  readonly wanted: LayerData | null
   readonly tools: LayerData | null
 }
 
@@ -21,16 +23,25 @@ interface Spawn {
  */
 export function spawned(
   parent: RunLayers | null,
-  { directive, permissions, delegate, tools }: Spawn,
+  { directive, permissions, delegate, wanted, tools }: Spawn,
 ): RunLayers {
   const { own: parents = [], ceiling = [] } = parent ?? {}
-  const declared = permissions === null ? null : layerOf(directive, 'permissions', permissions)
-  const handed = delegate === null ? declared : layerOf(directive, 'delegate', delegate)
+  const declared = permissions === null ? [] : [layerOf(directive, 'permissions', permissions)]
+  const used = wanted === null ? [] : [wanted]
+  const handed =
+    delegate === null
+      ? [...declared, ...used.map(withoutAliases)]
+      : [layerOf(directive, 'delegate', delegate)]
   const named = tools === null ? [] : [tools]
   return {
-    own: distinct([...ceiling, ...(declared === null ? parents : [declared]), ...named]),
-    ceiling: distinct([...ceiling, ...(handed === null ? [] : [handed]), ...named]),
+    own: distinct([...ceiling, ...(permissions === null ? parents : declared), ...used, ...named]),
+    ceiling: distinct([...ceiling, ...handed, ...named]),
   }
+}
+
+/** The names a directive gives to servers are its own. */
+function withoutAliases(layer: LayerData): LayerData {
+  return layer.source.kind === 'tools' ? { ...layer, source: { ...layer.source, aliases: {} } } : layer
 }
 
 function layerOf(directive: string, element: 'permissions' | 'delegate', rules: readonly Rule[]): LayerData {

@@ -5,7 +5,14 @@ export interface Element {
   readonly children: readonly Element[]
   /** Its own text, without blanks around it. */
   readonly text: string
+  /** All between its tags as its author wrote it. */
+  readonly inner: string
   readonly line: number
+  readonly column: number
+}
+
+export function childrenOf({ children }: Element, ...names: readonly string[]): readonly Element[] {
+  return children.filter(({ name }) => names.includes(name))
 }
 
 /** The words of the first of these attributes that is there: comma separated, blanks ignored; null for none. */

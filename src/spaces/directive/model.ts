@@ -32,6 +32,8 @@ export interface DirectiveInput {
   readonly default?: JsonValue
   readonly enum?: readonly JsonValue[]
   readonly description: string
+  /** What else JSON Schema can say of it. */
+  readonly schema?: JsonObject
 }
 
 export interface Step {

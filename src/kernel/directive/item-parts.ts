@@ -1,0 +1,82 @@
+import { ItemName } from '../../shared/ids.ts'
+import type { JsonObject } from '../../shared/json.ts'
+import { decide } from '../policy/decide.ts'
+import type { Layer } from '../policy/rule.ts'
+import { judgedItem } from '../item-demand.ts'
+import type { Part, Scene } from './scene.ts'
+import { leftOut, shownTool } from './scene.ts'
+
+/** Tools of the spaces that are granted by name. */
+export async function scriptsPart(scene: Scene): Promise<Part | null> {
+  const { directive, lookup, judge } = scene
+  const names = [...new Set([...directive.wanted.scripts, ...grantedIds(scene)])]
+  if (names.length === 0) return null
+  const tools: JsonObject[] = []
+  const warnings: string[] = []
+  for (const text of names) {
+    const name = ItemName.safeParse(text)
+    const ref = name.success ? { name: name.data, category: null, version: null } : null
+    const item = ref === null ? null : await lookup.find(ref, 'tool')
+    const refusal = item === null ? null : judge.refusalOf(judgedItem(item))
+    if (item === null) warnings.push(leftOut(`"${text}"`, 'There is no such tool here'))
+    else if (refusal !== null) warnings.push(leftOut(`"${text}"`, refusal.remedy))
+    else tools.push(shownTool(item))
+  }
+  const error = tools.length > 0 ? {} : { error: 'none of them can be used' }
+  return { key: 'scripts', entry: { available: tools.length > 0, tools, ...error }, warnings }
+}
+
+/** Written out: what a pattern grants is found by search. */
+function grantedIds({ granted }: Scene): readonly string[] {
+  return granted.flatMap(({ op, effect, match }) => {
+    const isOfItems = op === 'tool' && effect !== 'deny' && match.kind === 'tool' && match.server === null
+    if (!isOfItems || match.types !== undefined || match.actions?.includes('run') !== true) return []
+    return (match.tools ?? []).filter((id) => !/[*?./]/.test(id))
+  })
+}
+
+const QUESTIONS = {
+  search: 'Finds tools, directives, knowledge and servers',
+  load: 'Shows an item whole',
+  help: 'Explains how Kiwi works',
+} as const
+const CHANGES = ['create', 'update', 'delete', 'publish', 'sign'] as const
+
+/** Which of Kiwi's own tools are granted, and what may be done to items. */
+export function kiwiPart({ directive }: Scene, layers: readonly Layer[]): Part | null {
+  const { kiwi } = directive.wanted
+  const mayDo = (id: string, action: string): boolean =>
+    decide(layers, [{ op: 'tool', id, action }], null).effect !== 'deny'
+  const questions = Object.entries(QUESTIONS).filter(([name]) => mayDo('kiwi-mcp', name))
+  const actions = CHANGES.filter((action) => mayDo('item', action))
+  if (kiwi === null && questions.length === 0 && actions.length === 0) return null
+  const { execute: _execute = [], ...asked } = kiwi ?? {}
+  const missing = Object.keys(asked).filter((name) => !questions.some(([granted]) => granted === name))
+  const unmade = (kiwi?.['execute'] ?? []).filter(
+    (action) => CHANGES.some((change) => change === action) && !actions.some((granted) => granted === action),
+  )
+  return {
+    key: 'kiwi',
+    entry: {
+      available: true,
+      tools: [
+        ...questions.map(([name, description]) => ({ name, description })),
+        { name: 'execute', description: 'Makes every call of this run' },
+      ],
+      constraints: { actions: ['run', ...actions, 'finish'], ...typesOf(kiwi) },
+    },
+    warnings: [
+      ...missing.map((name) =>
+        leftOut(`"kiwi.${name}"`, `Add <execute resource="kiwi-mcp" action="${name}"/> to <permissions>`),
+      ),
+      ...unmade.map((action) =>
+        leftOut(`to ${action} items`, `Add <kiwi><execute actions="${action}"/></kiwi> to <permissions>`),
+      ),
+    ],
+  }
+}
+
+function typesOf(kiwi: Scene['directive']['wanted']['kiwi']): JsonObject {
+  const types = kiwi?.['search'] ?? []
+  return types.length === 0 ? {} : { search_types: types }
+}

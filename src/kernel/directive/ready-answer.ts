@@ -1,0 +1,90 @@
+import type { JsonObject } from '../../shared/json.ts'
+import { isJsonObject } from '../../shared/json.ts'
+import type { Directive } from '../../spaces/directive/model.ts'
+import type { Item } from '../../spaces/item.ts'
+import type { ToolContext } from './tool-context.ts'
+import { calledId, shownProcess } from './shown-process.ts'
+
+interface Prepared {
+  readonly item: Item
+  readonly directive: Directive
+  readonly inputs: JsonObject
+  readonly aliases: Readonly<Record<string, string>>
+  readonly permissions: JsonObject
+  readonly warnings: readonly string[]
+}
+
+/** What an agent is handed: what to do, with what, and how each call is made. */
+export function readyAnswer(prepared: Prepared, context: ToolContext): JsonObject {
+  const { directive, inputs, aliases, item } = prepared
+  const { name, version, description, more } = directive
+  const process = shownProcess(directive, { inputs, schemas: context.schemas, aliases })
+  return {
+    directive: {
+      name,
+      version,
+      description,
+      inputs,
+      process,
+      ...(Object.keys(more).length === 0 ? {} : { more }),
+      ...filesOf(item),
+    },
+    tool_context: context.shown,
+    permissions: prepared.permissions,
+    instructions: INSTRUCTIONS,
+    warnings: bounded([...prepared.warnings, ...context.warnings, ...uncalled(directive, aliases, context)]),
+  }
+}
+
+/** Written for a model. */
+const INSTRUCTIONS = `Follow directive.process step by step; judge each condition yourself. Make every call with execute as call_format.example shows: the run_id must be in it. tool_context holds every tool you may use, with what it takes: no search or load is needed. What is not in it is refused, and the refusal says why. When you are done, or cannot go on, send finish.`
+
+/** How a call of the run is made, and how the run is ended. */
+export function howToCall(runId: string, projectPath: string | null): JsonObject {
+  const more = projectPath === null ? {} : { project_path: projectPath }
+  return {
+    call_format: {
+      description: 'All tools are called with execute; item_id is a name of tool_context',
+      example: {
+        item_type: 'tool',
+        action: 'run',
+        item_id: '<tool>',
+        parameters: {},
+        run_id: runId,
+        ...more,
+      },
+    },
+    finish: { item_type: 'directive', action: 'finish', item_id: runId },
+  }
+}
+
+/** What lies beside its text, as a skill has it. */
+function filesOf({ id, filePaths, raw }: Item): JsonObject {
+  const beside = filePaths.filter((path) => path !== raw['_file'] && path !== 'directive.md')
+  if (beside.length === 0) return {}
+  return { files: { paths: beside, load: { item_type: 'directive', item_id: id, path: '<path>' } } }
+}
+
+/** Calls that its own steps make and that would be refused, as far as nothing was said of the tool yet. */
+function uncalled({ steps }: Directive, aliases: Prepared['aliases'], context: ToolContext): readonly string[] {
+  const { schemas, shown, warnings } = context
+  const isSaid = (tool: string): boolean => {
+    const entry = shown[tool.split('.', 1).join('')]
+    const isAway = isJsonObject(entry) && entry['available'] === false
+    return isAway || warnings.some((warning) => warning.includes(`"${tool}"`))
+  }
+  return steps.flatMap(({ name, calls }, at) =>
+    calls
+      .map((call) => calledId(call, aliases))
+      .filter((tool) => tool !== null && !schemas.has(tool) && !isSaid(tool))
+      .map((tool) => `step "${name ?? at + 1}" calls "${tool}", which it may not use`),
+  )
+}
+
+const MOST_WARNINGS = 50
+
+function bounded(warnings: readonly string[]): readonly string[] {
+  const distinct = [...new Set(warnings)]
+  const more = distinct.length - MOST_WARNINGS
+  return more > 0 ? [...distinct.slice(0, MOST_WARNINGS), `${more} more`] : distinct
+}

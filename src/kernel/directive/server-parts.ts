@@ -1,0 +1,163 @@
+import type { Fix } from '../../shared/errors.ts'
+import { KiwiError, messageOf } from '../../shared/errors.ts'
+import { serverName } from '../../shared/groups.ts'
+import type { JsonObject } from '../../shared/json.ts'
+import { shownDefinition } from '../../spaces/definitions/shown-definition.ts'
+import type { WantedServer } from '../../spaces/directive/model.ts'
+import type { Server } from '../../spaces/listed.ts'
+import type { CatalogTool } from '../../store/catalog.ts'
+import { harnessMode } from './harness-mode.ts'
+import { isGroup } from './group-parts.ts'
+import type { Part, Scene } from './scene.ts'
+import { leftOut } from './scene.ts'
+
+/** What servers list and the directive may call, asked for at once; who has not answered lately is asked again. */
+export async function serverParts(scene: Scene): Promise<readonly Part[]> {
+  const { directive } = scene
+  const named = directive.wanted.servers.filter((server) => !isGroup(server))
+  const wanted = named.length > 0 ? named : grantedServers(scene)
+  return Promise.all(wanted.map((server) => serverPart(server, scene)))
+}
+
+/** Those that permissions name, where nothing is said of tools. */
+function grantedServers({ granted }: Scene): readonly WantedServer[] {
+  const names = granted.flatMap(({ op, effect, match }) =>
+    op === 'tool' && effect !== 'deny' && match.kind === 'tool' && typeof match.server === 'string'
+      ? [match.server]
+      : [],
+  )
+  return [...new Set(names)]
+    .map((name): WantedServer => ({ ...BARE, name }))
+    .filter((server) => !isGroup(server) && !/[*?]/.test(server.name))
+}
+
+const BARE = {
+  required: false,
+  alias: null,
+  proxy: true,
+  refresh: false,
+  tools: null,
+  why: '',
+  line: 0,
+} as const
+
+async function serverPart(wanted: WantedServer, scene: Scene): Promise<Part> {
+  const key = serverName(wanted.name)
+  const server = await scene.lookup.serverFor(wanted.name)
+  try {
+    if (server === null) throw unknown(key)
+    const heard = await listed(server, wanted, scene)
+    const found = await toolsOf(server, wanted, scene)
+    const direct = directly(wanted, scene)
+    return {
+      key,
+      entry: { available: true, ...aboutOf(wanted), tools: found.tools, ...direct.entry },
+      warnings: [...heard, ...found.warnings, ...direct.warnings],
+    }
+  } catch (error) {
+    if (wanted.required && scene.means.listings !== null) throw missing(key, error, scene, server !== null)
+    const entry = { available: false, ...aboutOf(wanted), tools: [], error: messageOf(error) }
+    return { key, entry, warnings: [] }
+  }
+}
+
+function aboutOf({ why, alias }: WantedServer): JsonObject {
+  return { ...(why === '' ? {} : { why }), ...(alias === null ? {} : { alias }) }
+}
+
+/** Asks it what it has unless that is known; nothing is asked where nothing may be started. */
+async function listed(
+  server: Server,
+  { refresh }: WantedServer,
+  { lookup, ticket, means }: Scene,
+): Promise<readonly string[]> {
+  const { listings } = means
+  const listing = await lookup.listing(server.key)
+  if (listings === null) {
+    if (listing === null) throw new KiwiError('UPSTREAM_UNAVAILABLE', `"${server.name}" was never listed`)
+    return []
+  }
+  if (!refresh && listings.isCurrent(server.item, listing)) return []
+  return (await listings.list(server, { ticket, lookup, means })).warnings
+}
+
+interface FoundTools {
+  readonly tools: readonly JsonObject[]
+  readonly warnings: readonly string[]
+}
+
+async function toolsOf(server: Server, wanted: WantedServer, scene: Scene): Promise<FoundTools> {
+  const all = await scene.means.store.catalog.tools(server.key)
+  const names = new Set(all.map(({ name }) => name))
+  const shown = all.flatMap((tool) => {
+    const overridden = tool.state === 'missing' ? null : server.overrides.show(tool.raw, names)
+    return overridden === null ? [] : [{ tool, name: overridden.name, definition: overridden.definition }]
+  })
+  const found = (wanted.tools ?? shown.map(({ name }) => name)).map((name): FoundTools => {
+    const one = shown.find((each) => each.name === name) ?? shown.find((each) => each.tool.name === name)
+    if (one === undefined) return { tools: [], warnings: [`"${server.name}" has no tool "${name}"`] }
+    const id = `${server.name}.${one.name}`
+    const why = held(one.tool, server) ?? refused(id, one.tool, server, scene)
+    if (why === null) return { tools: [toolOf(id, one.tool, one.definition)], warnings: [] }
+    // Of a server that is wanted as a whole, what is not granted is simply not there.
+    const isSaid = wanted.tools !== null || one.tool.state !== 'usable'
+    return { tools: [], warnings: isSaid ? [leftOut(`"${id}"`, why)] : [] }
+  })
+  return {
+    tools: found.flatMap(({ tools }) => tools),
+    warnings: found.flatMap(({ warnings }) => warnings),
+  }
+}
+
+function held({ name, state, findings }: CatalogTool, server: Server): string | null {
+  if (state === 'quarantined') return `A person has to look at it first: kiwi trust ${server.name}.${name}`
+  return state === 'unusable' ? `It cannot be used: ${findings.join('; ')}` : null
+}
+
+function refused(id: string, { name }: CatalogTool, server: Server, { judge }: Scene): string | null {
+  const refusal = judge.refusalOf({
+    id,
+    type: 'mcp_tool',
+    space: 'mcp',
+    executor: server.item.id,
+    config: { mcp_tool_name: name },
+    category: null,
+  })
+  return refusal === null ? null : refusal.remedy
+}
+
+function toolOf(id: string, tool: CatalogTool, shown: JsonObject): JsonObject {
+  const { description = '', inputSchema = { type: 'object' } } = shownDefinition(tool, shown).definition
+  return { name: id, description, inputSchema }
+}
+
+/** Only where a person lets agents have servers of their own is a server called past Kiwi. */
+function directly({ name, proxy }: WantedServer, { policy }: Scene): { entry: JsonObject; warnings: string[] } {
+  if (proxy) return { entry: {}, warnings: [] }
+  const mode = harnessMode(policy)
+  if (mode === 'direct' || mode === 'hybrid') return { entry: { proxy: false }, warnings: [] }
+  const why = 'agent_harness.yaml says neither direct nor hybrid, so its calls go through Kiwi'
+  return { entry: {}, warnings: [`proxy="false" of "${name}" is ignored: ${why}`] }
+}
+
+function unknown(name: string): KiwiError {
+  return new KiwiError('NOT_FOUND', `no server "${name}" was added here`)
+}
+
+function missing(name: string, error: unknown, { directive }: Scene, isKnown: boolean): KiwiError {
+  const fix: Fix = isKnown
+    ? { call: 'load', arguments: { item_type: 'mcp', item_id: name } }
+    : { call: 'search', arguments: { query: 'mcp:*' } }
+  return new KiwiError(
+    'UPSTREAM_UNAVAILABLE',
+    `Cannot run "${directive.name}": Required MCP '${name}' not available: ${messageOf(error)}`,
+    {
+      hint: isKnown
+        ? `Mend the server, or take required="true" from <mcp name="${name}"> of the directive; no run was begun`
+        : `Ask the person to add it with kiwi add ${name}, or take required="true" from <mcp name="${name}"> of the directive; no run was begun`,
+      fix,
+      details: { server: name, directive: directive.name, reason: messageOf(error) },
+      cause: error,
+    },
+  )
+}

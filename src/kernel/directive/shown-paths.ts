@@ -1,0 +1,61 @@
+import { join, relative } from 'node:path'
+import { compilePathGlob } from '../policy/glob.ts'
+import { realPathOfNearest } from '../policy/expand-path.ts'
+import { isAtOrBelow } from '../policy/match.ts'
+import type { Rule } from '../policy/rule.ts'
+
+/** The paths that rules speak of, as globs: those of the project from there on. */
+export function shownPaths(
+  rules: readonly Rule[],
+  op: 'read' | 'write',
+  projectPath: string | null,
+): readonly string[] {
+  const root = projectPath === null ? null : realPathOfNearest(projectPath)
+  const globs = rules
+    .filter((rule) => rule.op === op && rule.effect !== 'deny')
+    .flatMap(({ match }) => {
+      if (match.kind === 'path') return match.globs.map((glob) => join(match.root, glob))
+      return match.kind === 'under' ? match.paths.map((path) => join(path, '**')) : ['/**']
+    })
+  return globs.map((glob) => (root !== null && isAtOrBelow(glob, root) ? relative(root, glob) : glob))
+}
+
+interface Narrowed {
+  /** What is both wanted and granted. */
+  readonly paths: readonly string[]
+  /** What is wanted and, as far as that can be told from the globs, granted nowhere. */
+  readonly excess: readonly string[]
+}
+
+/** For people and models: what decides is that both layers must agree. */
+export function narrowPaths(wanted: readonly string[], granted: readonly string[]): Narrowed {
+  const found = wanted.map((glob) => {
+    const isWhole = granted.some((other) => covers(other, glob))
+    return { glob, paths: isWhole ? [glob] : granted.filter((other) => covers(glob, other)) }
+  })
+  return {
+    paths: [...new Set(found.flatMap(({ paths }) => paths))],
+    excess: found.filter(({ paths }) => paths.length === 0).map(({ glob }) => glob),
+  }
+}
+
+/** Whether every path of one glob is one of another, tried with paths that no author would write. */
+function covers(wide: string, narrow: string): boolean {
+  if (wide.startsWith('/') !== narrow.startsWith('/')) return wide === '/**'
+  const fits = compilePathGlob(wide)
+  return SAMPLES.every(([any, part]) =>
+    fits(
+      narrow
+        .split('/')
+        .map((segment) => (segment === '**' ? any : segment.replaceAll('*', part).replaceAll('?', '\u0003')))
+        .join('/'),
+    ),
+  )
+}
+
+/** What stands for `**`, and what for `*`. */
+const SAMPLES = [
+  ['', ''],
+  ['\u0001', '\u0001'],
+  ['\u0001/\u0002', '\u0001\u0002'],
+] as const

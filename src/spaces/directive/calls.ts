@@ -1,0 +1,83 @@
+import type { JsonObject, JsonValue } from '../../shared/json.ts'
+import { isJsonObject, isUnsafeKey } from '../../shared/json.ts'
+import type { Element } from './element.ts'
+import { childrenOf } from './element.ts'
+import type { ToolCall } from './model.ts'
+import type { Note } from './note.ts'
+import { dataOf } from './values.ts'
+
+/** Elements that are calls, whatever notation they are written in. */
+const CALLS: ReadonlySet<string> = new Set(['call', 'tool_call'])
+/** The four tools, and an action of one of them, by their own names. */
+const META: ReadonlySet<string> = new Set(['execute', 'search', 'load', 'sign', 'help'])
+
+export function isCall({ name }: Element): boolean {
+  return CALLS.has(name) || META.has(name) || name === 'tool_calls'
+}
+
+/** All calls of a step, in their order. */
+export function callsIn(element: Element, note: Note): readonly ToolCall[] {
+  return element.children.flatMap((child): readonly ToolCall[] => {
+    if (CALLS.has(child.name)) return callOf(child, note)
+    if (META.has(child.name)) return [metaCall(child)]
+    return child.name === 'description' ? [] : callsIn(child, note)
+  })
+}
+
+function callOf(element: Element, note: Note): readonly ToolCall[] {
+  const said = (name: string): string =>
+    element.attributes[name] ?? childrenOf(element, name)[0]?.text ?? ''
+  const tool = said('tool') || said('name')
+  if (tool === '') {
+    note(element, `<${element.name}> names no tool: it is no call`)
+    return []
+  }
+  const own = element.children.filter(({ name }) => !['mcp', 'tool', 'name'].includes(name))
+  return [normal({ tool: toolId(said('mcp'), tool), parameters: parametersIn(own) })]
+}
+
+/** `server.tool`; what belongs to Kiwi itself is `kiwi.tool`. */
+function toolId(server: string, tool: string): string {
+  return server === '' ? tool.replace(/^kiwi-mcp\./, 'kiwi.') : `${server === 'kiwi-mcp' ? 'kiwi' : server}.${tool}`
+}
+
+/** `<param name="p">v</param>` or `<p>v</p>`, by themselves or in `<params>`. */
+function parametersIn(children: readonly Element[]): JsonObject {
+  const wrapped = children.flatMap((child) => (WRAPPERS.has(child.name) ? child.children : [child]))
+  return Object.fromEntries(wrapped.flatMap(valueIn))
+}
+
+const WRAPPERS: ReadonlySet<string> = new Set(['params', 'parameters'])
+
+function valueIn(element: Element): readonly (readonly [string, JsonValue])[] {
+  const { name, attributes, children, text } = element
+  if (name !== 'param' && name !== 'parameter') return [[name, dataOf(element)]]
+  const { name: called = '', value } = attributes
+  if (called === '' || isUnsafeKey(called)) return []
+  return [[called, children.length === 0 ? (value ?? text) : Object.fromEntries(children.flatMap(valueIn))]]
+}
+
+/** `<search item_type="tool" query="x"/>`, `<execute item_type="tool" item_id="x"><p>v</p></execute>`. */
+function metaCall({ name, attributes, children }: Element): ToolCall {
+  const given = parametersIn(children)
+  if (name === 'search' || name === 'load' || name === 'help')
+    return { tool: `kiwi.${name}`, parameters: { ...attributes, ...given } }
+  const parameters = Object.keys(given).length === 0 ? {} : { parameters: given }
+  const action = name === 'sign' ? { action: name } : {}
+  return normal({ tool: 'kiwi.execute', parameters: { ...attributes, ...action, ...parameters } })
+}
+
+/** What is executed without a word is run. */
+function normal(call: ToolCall): ToolCall {
+  if (call.tool !== 'kiwi.execute' || call.parameters['action'] !== undefined) return call
+  return { ...call, parameters: { ...call.parameters, action: 'run' } }
+}
+
+/** A call written as data. */
+export function callOfData(given: JsonValue): ToolCall | null {
+  if (!isJsonObject(given)) return null
+  const { tool, mcp = '', parameters, params } = given
+  const values = parameters ?? params ?? {}
+  if (typeof tool !== 'string' || tool === '' || typeof mcp !== 'string' || !isJsonObject(values)) return null
+  return normal({ tool: toolId(mcp, tool), parameters: values })
+}

@@ -1,0 +1,77 @@
+import type { JsonObject, JsonValue } from '../../shared/json.ts'
+import { isJsonObject } from '../../shared/json.ts'
+import { textOf } from '../../shared/template.ts'
+import type { Element } from './element.ts'
+import type { Position } from './position.ts'
+
+type At = (path: readonly PropertyKey[]) => Position
+
+/**
+ * Elements that are written as data: a list with one entry for each, its name as the only key. What holds plain values
+ * stands for attributes, a list of them for one with commas, and whatever holds more for children.
+ */
+export function elementsOf(given: JsonValue, at: At, path: readonly PropertyKey[]): readonly Element[] {
+  if (Array.isArray(given)) return given.flatMap((entry, index) => elementsOf(entry, at, [...path, index]))
+  if (!isJsonObject(given)) return [{ ...NOTHING, name: textOf(given), ...at(path) }]
+  return Object.entries(given).map(([name, value]) => elementOf(name, value, at, [...path, name]))
+}
+
+const NOTHING = { attributes: {}, children: [], text: '', inner: '' } as const
+
+function elementOf(name: string, value: JsonValue, at: At, path: readonly PropertyKey[]): Element {
+  const element: Element = { ...NOTHING, name, ...at(path) }
+  if (isPlain(value)) return { ...element, text: plainText(value) }
+  if (!isJsonObject(value)) return { ...element, children: elementsOf(value, at, path) }
+  const entries = Object.entries(value)
+  const isHeld = ([key, one]: readonly [string, JsonValue]): boolean => isPlain(one) && !isSection(name, key)
+  return {
+    ...element,
+    attributes: Object.fromEntries(entries.filter(isHeld).map(([key, one]) => [key, plainText(one)])),
+    children: entries
+      .filter((entry) => !isHeld(entry))
+      .map(([key, one]) => sectionOf(elementOf(key, one, at, [...path, key]))),
+  }
+}
+
+function isPlain(value: JsonValue): boolean {
+  return Array.isArray(value)
+    ? value.every((one) => typeof one !== 'object' || one === null)
+    : !isJsonObject(value)
+}
+
+function plainText(value: JsonValue): string {
+  return Array.isArray(value) ? value.map(textOf).join(',') : textOf(value)
+}
+
+/** `filesystem: {read: [a, b]}` and `kiwi: {search: [tool]}`: a right by name, and what it is about. */
+function isSection(around: string, name: string): boolean {
+  return (around === 'filesystem' && ['read', 'write', 'delete'].includes(name)) || around === 'kiwi'
+}
+
+function sectionOf(element: Element): Element {
+  const { name, text } = element
+  if (text === '') return element
+  const key = ['read', 'write', 'delete'].includes(name) ? 'paths' : name === 'search' ? 'types' : 'actions'
+  return { ...element, attributes: { ...element.attributes, [key]: text }, text: '' }
+}
+
+/** `<permissions>` of what another system calls capabilities: `ryeos.execute.tool.a/b`. */
+export function capability(text: string, place: Position): Element {
+  const [, action, type, id] = /^(?:rye|ryeos)\.(\w+)\.(\w+)\.(.+)$/.exec(text) ?? []
+  if (action === undefined || type === undefined || id === undefined)
+    return { ...NOTHING, name: text, ...place }
+  const inner: Element = { ...NOTHING, name: type, text: id, ...place }
+  return { ...NOTHING, name: action, children: [inner], ...place }
+}
+
+/** The tools of a directive that is a manifest: `permissions: {tools: [a, b]}`. */
+export function grantsOf(given: JsonObject, at: At, path: readonly PropertyKey[]): readonly Element[] {
+  const { tools, ...others } = given
+  const place = at([...path, 'tools'])
+  const ids = tools === undefined ? '' : plainText(tools)
+  const attributes = { resource: 'tool', id: ids }
+  return [
+    ...(ids === '' ? [] : [{ ...NOTHING, name: 'execute', attributes, ...place }]),
+    ...elementsOf(others, at, path),
+  ]
+}

@@ -1,0 +1,18 @@
+import type { Finding } from './model.ts'
+import type { Position } from './position.ts'
+
+/** Says that something of a directive means nothing, or not what it seems to. */
+export type Note = (place: Position, message: string) => void
+
+interface Notes {
+  readonly note: Note
+  readonly findings: Finding[]
+}
+
+export function openNotes(): Notes {
+  const findings: Finding[] = []
+  return {
+    findings,
+    note: ({ line, column }, message) => void findings.push({ line, column, message }),
+  }
+}

@@ -1,0 +1,72 @@
+import type { JsonObject, JsonValue } from '../../shared/json.ts'
+import { textOf } from '../../shared/template.ts'
+import type { DirectiveInput } from './model.ts'
+import type { Note } from './note.ts'
+import type { PlacedStep } from './steps.ts'
+
+const NAME = String.raw`([A-Za-z_][\w-]*)`
+/** `${inputs.x}`, `${inputs.x ?? "default"}`, `${json(inputs.x)}`, `{{x}}`, `{input:x}`, `{x}`. */
+const PLACEHOLDER = new RegExp(
+  [
+    String.raw`\$\{\s*inputs\.${NAME}\s*(?:\?\?\s*(?:"([^"{}]*)"|'([^'{}]*)')\s*)?\}`,
+    String.raw`\$\{\s*json\(\s*inputs\.${NAME}\s*\)\s*\}`,
+    String.raw`\{\{\s*${NAME}\s*\}\}`,
+    String.raw`\{input:${NAME}\}`,
+    String.raw`\{${NAME}\}`,
+  ].join('|'),
+  'g',
+)
+
+/**
+ * Puts inputs into a text, once: what a value holds is never looked at again. Only what is declared is replaced, and
+ * one without a value stays as it is written unless its place has a value of its own.
+ */
+export function fillPlaceholders(
+  text: string,
+  inputs: JsonObject,
+  declared: Iterable<string> = Object.keys(inputs),
+): string {
+  const known = new Set(declared)
+  const given = new Map(Object.entries(inputs))
+  return text.replaceAll(PLACEHOLDER, (whole: string, ...parts: readonly (string | undefined)[]) => {
+    const [spoken, double, single, json, twice, prefixed, plain] = parts
+    const name = spoken ?? json ?? twice ?? prefixed ?? plain ?? ''
+    if (!known.has(name)) return whole
+    const value = given.get(name)
+    if (value === undefined || value === null) return double ?? single ?? whole
+    return json === undefined ? textOf(value) : JSON.stringify(value)
+  })
+}
+
+/** The same for all texts of a value, such as the parameters of a call. A text that is one placeholder becomes its value. */
+export function fillValue(
+  value: JsonValue,
+  inputs: JsonObject,
+  declared: Iterable<string> = Object.keys(inputs),
+): JsonValue {
+  if (typeof value === 'string') {
+    const [, name] = /^\{([A-Za-z_][\w-]*)\}$/.exec(value) ?? []
+    const whole = name === undefined ? undefined : new Map(Object.entries(inputs)).get(name)
+    return whole ?? fillPlaceholders(value, inputs, declared)
+  }
+  if (Array.isArray(value)) return value.map((one) => fillValue(one, inputs, declared))
+  if (value === null || typeof value !== 'object') return value
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, fillValue(one, inputs, declared)]))
+}
+
+/** Says which placeholders of the steps stay as they are, because nothing declares them. */
+export function noteUnfilled(
+  steps: readonly PlacedStep[],
+  inputs: readonly DirectiveInput[],
+  note: Note,
+): void {
+  const declared = new Set(inputs.map(({ name }) => name))
+  for (const { step, place } of steps) {
+    const text = `${step.description ?? ''}\n${step.action ?? ''}\n${JSON.stringify(step.calls)}`
+    const names = [...text.matchAll(PLACEHOLDER)].map(
+      ([, spoken, , , json, twice, prefixed, plain]) => spoken ?? json ?? twice ?? prefixed ?? plain ?? '',
+    )
+    for (const name of new Set(names))
+      if (!declared.has(name)) note(place, `{${name}} is no input of it: it stays as it is written`)
+  }
+}

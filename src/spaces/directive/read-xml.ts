@@ -1,0 +1,88 @@
+import { messageOf } from '../../shared/errors.ts'
+import { isUnsafeKey } from '../../shared/json.ts'
+import { LIMITS } from '../../shared/limits.ts'
+import type { Element } from './element.ts'
+import { blank, holdText } from './held-text.ts'
+import { parseFault } from './parse-fault.ts'
+import type { Position } from './position.ts'
+import { positionsIn } from './position.ts'
+import { proposeRepair } from './repair.ts'
+
+interface ReadXml {
+  readonly root: Element
+  /** Where it ends in the text. */
+  readonly end: number
+}
+
+interface Open extends Omit<Element, 'text' | 'inner'> {
+  readonly children: Element[]
+  /** Where its content begins. */
+  content: number
+  text: string
+}
+
+/** Reads the element at an offset strictly: no document type, no entity of its own, no attribute twice, nothing repaired. */
+export async function readXml(text: string, where: string, from = 0): Promise<ReadXml> {
+  const { SaxesParser } = await import('saxes')
+  const parser = new SaxesParser<{ position: true; xmlns: false }>({ position: true, xmlns: false })
+  const positionOf = positionsIn(text)
+  const { masked, held } = holdText(text, from)
+  const stack: Open[] = []
+  const found: ReadXml[] = []
+  const refuse = (reason: string, place?: Position): void => {
+    // What stands below its end is none of it.
+    if (found.length > 0) return
+    const failed = Math.max(parser.position - 1, from)
+    const repair = proposeRepair(masked, from, failed)
+    if (repair === null) throw parseFault(where, reason, place ?? positionOf(failed), { hint: HINT })
+    const position = positionOf(repair.offset)
+    const [entity] = /^&\w+;/.exec(text.slice(repair.offset, repair.offset + 64)) ?? []
+    const sign = text[repair.offset] ?? ''
+    const said = entity === undefined ? `a bare "${sign}" is not text` : `the entity "${entity}" is not known`
+    throw parseFault(where, said, position, {
+      hint: `Write line ${position.line} as: ${repair.line.trim()} (kiwi check --fix does that)`,
+      repaired: repair.line,
+    })
+  }
+  parser.on('error', (error) => refuse(messageOf(error).replace(/^\d+:\d+: /, '').replace(/\.$/, '')))
+  parser.on('doctype', () => refuse('it has a document type'))
+  parser.on('opentagstart', ({ name }) => {
+    if (found.length > 0) return
+    const place = positionOf(masked.lastIndexOf('<', parser.position - 1))
+    if (stack.length >= LIMITS.nesting) refuse(`it is nested deeper than ${LIMITS.nesting} levels`, place)
+    if (isUnsafeKey(name)) refuse(`"${name}" is not allowed as a name`, place)
+    stack.push({ name, attributes: {}, children: [], content: 0, text: '', ...place })
+  })
+  parser.on('opentag', ({ attributes }) => {
+    for (const opened of stack.splice(-1)) {
+      const unsafe = Object.keys(attributes).find(isUnsafeKey)
+      if (unsafe !== undefined) refuse(`"${unsafe}" is not allowed as a name`)
+      const content = parser.position
+      stack.push({ ...opened, attributes: { ...attributes }, content, text: held.get(content) ?? '' })
+    }
+  })
+  const add = (more: string): void => {
+    for (const last of stack.slice(-1)) last.text += more
+  }
+  parser.on('text', add)
+  parser.on('cdata', add)
+  parser.on('closetag', ({ isSelfClosing }) => {
+    for (const { content, ...closed } of stack.splice(-1)) {
+      const end = masked.lastIndexOf('<', parser.position - 1)
+      if (!isSelfClosing && !masked.startsWith(`</${closed.name}`, end))
+        refuse(`<${closed.name}> is never closed`, closed)
+      const inner = isSelfClosing ? '' : text.slice(content, end)
+      const element = { ...closed, text: closed.text.trim(), inner }
+      const around = stack.at(-1)
+      if (around !== undefined) around.children.push(element)
+      else if (found.length === 0) found.push({ root: element, end: parser.position })
+    }
+  })
+  parser.write(blank(masked.slice(0, from)) + masked.slice(from))
+  if (found.length === 0) parser.close()
+  const [whole] = found
+  if (whole === undefined) throw parseFault(where, 'there is no element', positionOf(from), { hint: HINT })
+  return whole
+}
+
+const HINT = 'Close every element, and write & as &amp; and < as &lt; in text'

@@ -1,0 +1,61 @@
+interface Repair {
+  /** The line as it should be. */
+  readonly line: string
+  /** What was wrong in it. */
+  readonly offset: number
+}
+
+/** The line with the first sign that is not written as text, written so; null where that is not what is wrong. */
+export function proposeRepair(text: string, from: number, failed: number): Repair | null {
+  const [first, ...others] = bareSigns(text, from, failed)
+  if (first === undefined) return inAttribute(text, failed)
+  const { start, end } = lineAround(text, first)
+  return { line: escaped(text, start, end, [first, ...others]), offset: first }
+}
+
+const WRITTEN: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;' }
+
+function escaped(text: string, start: number, end: number, offsets: readonly number[]): string {
+  let line = ''
+  let from = start
+  for (const at of offsets.filter((offset) => offset < end)) {
+    line += text.slice(from, at) + (WRITTEN[text[at] ?? ''] ?? '')
+    from = at + 1
+  }
+  return line + text.slice(from, end)
+}
+
+const REFERENCE = String.raw`(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[\dA-Fa-f]{1,6});`
+/** Signs that can only be meant as themselves, and what may hold any. */
+const SIGNS = new RegExp(`<!--|<!\\[CDATA\\[|&(?!${REFERENCE})|<(?![A-Za-z_/!?])`, 'g')
+
+/** Offsets of such signs, those on the line at which reading failed included. */
+function bareSigns(text: string, from: number, failed: number): readonly number[] {
+  const last = lineAround(text, failed).end
+  const signs = new RegExp(SIGNS)
+  signs.lastIndex = from
+  const found: number[] = []
+  for (let sign = signs.exec(text); sign !== null && sign.index < last; sign = signs.exec(text)) {
+    if (sign[0].length === 1) {
+      found.push(sign.index)
+      continue
+    }
+    const close = text.indexOf(sign[0] === '<!--' ? '-->' : ']]>', sign.index)
+    if (close < 0) break
+    signs.lastIndex = close
+  }
+  return found
+}
+
+/** Within the value of an attribute no such sign begins an element. */
+function inAttribute(text: string, at: number): Repair | null {
+  const { start, end } = lineAround(text, at)
+  if (text[at] !== '<' || !/=\s*(?:"[^"]*|'[^']*)$/.test(text.slice(start, at))) return null
+  return { line: escaped(text, start, end, [at]), offset: at }
+}
+
+export function lineAround(text: string, at: number): { readonly start: number; readonly end: number } {
+  const next = text.indexOf('\n', at)
+  const end = next < 0 ? text.length : next
+  return { start: text.lastIndexOf('\n', at - 1) + 1, end: text[end - 1] === '\r' ? end - 1 : end }
+}

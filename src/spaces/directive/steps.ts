@@ -1,0 +1,93 @@
+import type { JsonObject, JsonValue } from '../../shared/json.ts'
+import { isJsonObject } from '../../shared/json.ts'
+import { textOf } from '../../shared/template.ts'
+import { callOfData, callsIn, isCall } from './calls.ts'
+import type { Element } from './element.ts'
+import { childrenOf } from './element.ts'
+import type { Step } from './model.ts'
+import type { Note } from './note.ts'
+import type { Position } from './position.ts'
+import { dedented } from './values.ts'
+
+/** A step, and where it stands. */
+export interface PlacedStep {
+  readonly step: Step
+  readonly place: Position
+}
+
+/** The steps of `<process>`; one that is plain text is one step. */
+export function readSteps(processes: readonly Element[], note: Note): readonly PlacedStep[] {
+  return processes.flatMap((process) => {
+    const steps = childrenOf(process, 'step').map((element) => ({ step: stepOf(element, note), place: element }))
+    return steps.length > 0 || process.inner.trim() === '' ? steps : [{ step: stepOf(process, note), place: process }]
+  })
+}
+
+/** Two steps of one name are two steps, but whoever speaks of one cannot say which. */
+export function noteTwins(steps: readonly PlacedStep[], note: Note): void {
+  const lines = new Map<string, number>()
+  for (const { step, place } of steps) {
+    if (step.name === null) continue
+    const first = lines.get(step.name)
+    if (first === undefined) lines.set(step.name, place.line)
+    else note(place, `the step "${step.name}" is there twice, first in line ${first}`)
+  }
+}
+
+function stepOf(element: Element, note: Note): Step {
+  const { attributes, children } = element
+  const { name = null, condition = null, ...others } = attributes
+  if (element.name === 'step')
+    for (const key of Object.keys(others)) note(element, `<step> has no attribute "${key}": without effect`)
+  const actions = childrenOf(element, 'action')
+  // What nobody here knows was written for whoever follows the step.
+  const further = children.filter((child) => !['description', 'action'].includes(child.name) && !isCall(child))
+  const parts = [
+    ...(element.text === '' ? [] : [dedented(element.text)]),
+    ...actions.map(textWithin),
+    ...further.map((child) => `<${child.name}>${dedented(child.inner)}</${child.name}>`),
+  ].filter((part) => part !== '')
+  const description = dedented(childrenOf(element, 'description')[0]?.text ?? '')
+  return {
+    name,
+    condition,
+    description: description === '' ? null : description,
+    action: parts.length === 0 ? null : unquoted(parts.join('\n')),
+    calls: callsIn(element, note),
+  }
+}
+
+/** Its text; as it is written where it holds more than text and calls. */
+function textWithin(element: Element): string {
+  return dedented(element.children.every(isCall) ? element.text : element.inner)
+}
+
+/** Marks that could not stand in a quotation themselves. */
+function unquoted(text: string): string {
+  return text.replaceAll('{CDATA_OPEN}', '<![CDATA[').replaceAll('{CDATA_CLOSE}', ']]>')
+}
+
+/** A step that is data: a text, or its parts by name. */
+export function stepOfData(given: JsonValue, place: Position, note: Note): Step {
+  if (!isJsonObject(given)) return { ...NOTHING, action: textOf(given) }
+  const { name, condition, description, action, calls = [], ...others } = given
+  for (const key of Object.keys(others)) note(place, `a step has no key "${key}": without effect`)
+  const listed: readonly JsonValue[] = Array.isArray(calls) ? calls : [calls]
+  return {
+    name: textIn(name),
+    condition: textIn(condition),
+    description: textIn(description),
+    action: textIn(action),
+    calls: listed.flatMap((call) => {
+      const read = callOfData(call)
+      if (read === null) note(place, 'a call names no tool: it is no call')
+      return read === null ? [] : [read]
+    }),
+  }
+}
+
+const NOTHING: Step = { name: null, condition: null, description: null, action: null, calls: [] }
+
+function textIn(given: JsonObject[string] | undefined): string | null {
+  return given === undefined || given === null ? null : textOf(given)
+}

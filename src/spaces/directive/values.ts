@@ -1,0 +1,65 @@
+import type { JsonValue } from '../../shared/json.ts'
+import { isJsonObject, parsePlain } from '../../shared/json.ts'
+import type { Element } from './element.ts'
+import type { DirectiveInput } from './model.ts'
+
+/** A value as its type wants it, whether it was written as text or as data; undefined when it is none of that type. */
+export function valueAs(type: DirectiveInput['type'], given: JsonValue): JsonValue | undefined {
+  switch (type) {
+    case 'string':
+      return typeof given === 'object' ? undefined : String(given)
+    case 'number':
+    case 'integer': {
+      const number = typeof given === 'string' && given.trim() !== '' ? Number(given) : given
+      const isFit = typeof number === 'number' && Number.isFinite(number)
+      return isFit && (type === 'number' || Number.isSafeInteger(number)) ? number : undefined
+    }
+    case 'boolean':
+      return typeof given === 'boolean' ? given : BOOLEANS.get(String(given).trim().toLowerCase())
+    case 'array': {
+      const list = typeof given === 'string' ? (parsePlain(given) ?? wordsIn(given)) : given
+      return Array.isArray(list) ? list : undefined
+    }
+    case 'object': {
+      const value = typeof given === 'string' ? parsePlain(given) : given
+      return value !== undefined && isJsonObject(value) ? value : undefined
+    }
+  }
+}
+
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['yes', true],
+  ['1', true],
+  ['false', false],
+  ['no', false],
+  ['0', false],
+])
+
+/** Words between commas. */
+export function wordsIn(text: string): readonly string[] {
+  return text
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '')
+}
+
+/** An element as data: its text, or its attributes and children by name, those that are there several times as a list. */
+export function dataOf({ attributes, children, text }: Element): JsonValue {
+  if (children.length === 0 && Object.keys(attributes).length === 0) return text
+  const found = new Map<string, JsonValue[]>()
+  const add = (name: string, value: JsonValue): void => {
+    found.set(name, [...(found.get(name) ?? []), value])
+  }
+  for (const [name, value] of Object.entries(attributes)) add(name, value)
+  for (const child of children) add(child.name, dataOf(child))
+  if (text !== '') add('text', text)
+  return Object.fromEntries([...found].map(([name, [first = '', ...more]]) => [name, more.length === 0 ? first : [first, ...more]]))
+}
+
+/** A text over several lines without the blanks its place in the file gave them. */
+export function dedented(text: string): string {
+  const [first = '', ...rest] = text.trim().split(/\r?\n/)
+  const least = Math.min(...rest.filter((line) => line.trim() !== '').map((line) => line.search(/\S/)))
+  return [first, ...rest.map((line) => line.slice(Number.isFinite(least) ? least : 0).trimEnd())].join('\n')
+}

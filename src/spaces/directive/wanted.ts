@@ -1,0 +1,104 @@
+import type { Element } from './element.ts'
+import { childrenOf, listOf, shown } from './element.ts'
+import type { WantedServer, WantedTools } from './model.ts'
+import type { Note } from './note.ts'
+import { valueAs, wordsIn } from './values.ts'
+
+export const NOTHING_WANTED: WantedTools = {
+  servers: [],
+  scripts: [],
+  filesystem: null,
+  shell: null,
+  kiwi: null,
+}
+
+/** What `<tools>` and `<mcps>` ask for. */
+export function readWanted(sections: readonly Element[], note: Note): WantedTools {
+  const entries = sections.flatMap(({ children }) => children)
+  const named = (name: string): readonly Element[] => entries.filter((entry) => entry.name === name)
+  for (const entry of entries)
+    if (!KNOWN.has(entry.name)) note(entry, `${shown(entry)} is no tool that can be wanted: left out`)
+  const files = named('filesystem')
+  const shells = named('shell')
+  const kiwis = named('kiwi')
+  return {
+    servers: named('mcp').flatMap((entry) => serverOf(entry, note)),
+    scripts: named('script').flatMap((entry) => {
+      const { name = entry.text } = entry.attributes
+      if (name === '') note(entry, '<script> names no tool: left out')
+      return name === '' ? [] : [name]
+    }),
+    filesystem:
+      files.length === 0 ? null : { read: pathsOf(files, 'read'), write: pathsOf(files, 'write') },
+    shell: shells.length === 0 ? null : shells.flatMap(commandsOf),
+    kiwi:
+      kiwis.length === 0
+        ? null
+        : Object.fromEntries(
+            kiwis.flatMap(({ children }) =>
+              children.map((use) => [use.name, listOf(use, 'types', 'actions', 'action', 'type') ?? []]),
+            ),
+          ),
+  }
+}
+
+const KNOWN: ReadonlySet<string> = new Set(['mcp', 'script', 'filesystem', 'shell', 'kiwi'])
+
+function pathsOf(sections: readonly Element[], right: string): readonly string[] {
+  return sections
+    .flatMap((section) => childrenOf(section, right))
+    .flatMap((element) => listOf(element, 'paths', 'path') ?? ['**/*'])
+}
+
+function commandsOf(element: Element): readonly string[] {
+  const commands = childrenOf(element, 'command').flatMap(({ attributes, text }) => {
+    const { name = attributes['pattern'] ?? text } = attributes
+    return name === '' ? [] : [name]
+  })
+  return [...(listOf(element, 'commands', 'command') ?? wordsIn(element.text)), ...commands]
+}
+
+function serverOf(element: Element, note: Note): readonly WantedServer[] {
+  const { attributes, text, line } = element
+  const { name = '', alias } = attributes
+  if (name === '') {
+    note(element, '<mcp> names no server: left out')
+    return []
+  }
+  const flag = (key: string, standard: boolean): boolean => {
+    const given = attributes[key]
+    const value = given === undefined ? standard : valueAs('boolean', given)
+    if (typeof value === 'boolean') return value
+    note(element, `${key}="${given ?? ''}" of <mcp name="${name}"> is neither true nor false: read as ${standard}`)
+    return standard
+  }
+  for (const key of Object.keys(attributes))
+    if (!ATTRIBUTES.has(key)) note(element, `<mcp name="${name}"> has no attribute "${key}": without effect`)
+  const nested = [element, ...childrenOf(element, 'tools')].flatMap((around) => childrenOf(around, 'tool'))
+  const tools = [
+    ...(listOf(element, 'tools') ?? []),
+    ...nested.map((tool) => tool.attributes['name'] ?? tool.text).filter((tool) => tool !== ''),
+  ]
+  return [
+    {
+      name,
+      required: flag('required', false),
+      alias: alias === undefined || alias === '' ? null : alias,
+      proxy: flag('proxy', true),
+      refresh: flag('refresh', false),
+      tools: tools.length === 0 || tools.includes('*') ? null : [...new Set(tools)],
+      why: (attributes['why'] ?? text).replaceAll(/\s+/g, ' ').trim(),
+      line,
+    },
+  ]
+}
+
+const ATTRIBUTES: ReadonlySet<string> = new Set([
+  'name',
+  'required',
+  'alias',
+  'proxy',
+  'refresh',
+  'tools',
+  'why',
+])

@@ -1,0 +1,83 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Reply } from '../../src/shared/reply.ts'
+import { textField } from '../fixtures/field.ts'
+import type { TempKiwi } from '../temp-kiwi.ts'
+import { openTempKiwi } from '../temp-kiwi.ts'
+
+let temp: TempKiwi
+beforeEach(async () => {
+  temp = await openTempKiwi()
+})
+afterEach(() => temp.close())
+
+const PERMISSIONS = '<permissions><execute resource="tool" id="hello_bash"/></permissions>'
+const execute = (args: object): Promise<Reply> => temp.call('execute', args)
+const begin = async (mode: string): Promise<string> => {
+  temp.write(
+    'directives/greet.md',
+    `<directive name="greet" version="1.0.0"><metadata><description>says hello</description>${PERMISSIONS}</metadata></directive>\n`,
+  )
+  const directive = { item_type: 'directive', item_id: 'greet' }
+  expect((await execute({ ...directive, action: 'sign' })).error).toBeNull()
+  temp.write('config/agent_harness.yaml', `mode: ${mode}\n`)
+  const reply = await execute({ ...directive, action: 'run' })
+  expect(reply).toMatchObject({ status: 'ready', error: null })
+  return textField(reply.data, 'run_id')
+}
+
+describe('a session that has begun a run', () => {
+  test('D9, H1: stays inside of it in proxy mode until it is over, whether or not its calls say so', async () => {
+    const id = await begin('proxy')
+    expect((await temp.run('hello_bash')).status).toBe('success')
+    expect((await temp.run('hello_node')).error).toMatchObject({
+      code: 'PERMISSION_DENIED',
+      details: { layer: 'directive greet' },
+    })
+    expect((await temp.search('hello')).status).toBe('success')
+    const ended = await execute({ item_type: 'directive', action: 'finish', item_id: id })
+    expect(ended.status).toBe('success')
+    expect((await temp.run('hello_node')).status).toBe('success')
+  })
+
+  test('D9, H11: what it does is on record as calls of the run, its end among them', async () => {
+    const id = await begin('proxy')
+    await temp.run('hello_bash')
+    await temp.run('hello_node')
+    await execute({ item_type: 'directive', action: 'finish', item_id: id })
+    const records = await temp.kiwi.store.records({ limit: 20, after: 0, session: id })
+    const ends = records.filter(({ kind }) => kind === 'outcome')
+    expect(ends.map(({ operation, tool, status }) => [operation, tool, status])).toEqual([
+      ['execute.run', 'hello_bash', 'success'],
+      ['execute.run', 'hello_node', 'denied'],
+      ['execute.finish', id, 'success'],
+    ])
+  })
+
+  test('D9: a directive it begins is a child of the run, and leads back to it when it ends', async () => {
+    const id = await begin('proxy')
+    const again = await execute({ item_type: 'directive', action: 'run', item_id: 'greet' })
+    expect(again.error).toMatchObject({ code: 'PERMISSION_DENIED', details: { layer: 'directive greet' } })
+    await execute({ item_type: 'directive', action: 'finish', item_id: id })
+  })
+
+  test('D9, N6: in direct mode a call that does not name the run is interactive', async () => {
+    await begin('direct')
+    expect((await temp.run('hello_node')).status).toBe('success')
+  })
+
+  test('D9: other sessions, and those that several clients share, stay free', async () => {
+    await begin('proxy')
+    const args = { item_type: 'tool', action: 'run', item_id: 'hello_node' }
+    const other = {
+      principal: 'tester',
+      session: 'session-2',
+      kind: 'agent',
+      defaultProject: () => Promise.resolve(temp.project),
+    } as const
+    expect((await temp.kiwi.call('execute', args, other)).status).toBe('success')
+    const shared = { ...other, session: 'session-3', isShared: true }
+    const directive = { item_type: 'directive', action: 'run', item_id: 'greet' }
+    expect((await temp.kiwi.call('execute', directive, shared)).status).toBe('ready')
+    expect((await temp.kiwi.call('execute', args, shared)).status).toBe('success')
+  })
+})

@@ -1,0 +1,241 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Reply } from '../../src/shared/reply.ts'
+import { begin, writeDirective } from '../fixtures/directive-kiwi.ts'
+import { field, listField, textField } from '../fixtures/field.ts'
+import type { TempKiwi } from '../temp-kiwi.ts'
+import { BASH, openTempKiwi } from '../temp-kiwi.ts'
+
+let temp: TempKiwi
+beforeEach(async () => {
+  temp = await openTempKiwi()
+})
+afterEach(() => temp.close())
+
+const permissions = (...rows: readonly string[]): string => `<permissions>${rows.join('')}</permissions>`
+const tools = (...rows: readonly string[]): string => `<tools>${rows.join('')}</tools>`
+const READ = '<read resource="filesystem" path="**/*"/>'
+const put = (path: string): string => {
+  const file = join(temp.project, path)
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, path)
+  return file
+}
+const use = (item_id: string, { data }: Reply, parameters: object = {}): Promise<Reply> =>
+  temp.call('execute', { item_type: 'tool', action: 'run', item_id, run_id: textField(data, 'run_id'), parameters })
+const context = ({ data }: Reply, ...path: readonly (string | number)[]): unknown =>
+  field(data, 'tool_context', ...path)
+const namesIn = ({ data }: Reply, key: string): readonly unknown[] =>
+  listField(data, 'tool_context', key, 'tools').map((tool) => field(tool, 'name'))
+
+describe('D8: what is wanted narrows what is granted', () => {
+  test('D8: a path inside the permission but outside <filesystem> is refused', async () => {
+    writeDirective(temp, 'd', permissions(READ) + tools('<filesystem><read paths="src/**, docs/*.md"/></filesystem>'))
+    const reply = await begin(temp, 'd')
+    expect(context(reply, 'filesystem', 'constraints')).toEqual({
+      read_paths: ['src/**', 'docs/*.md'],
+      write_paths: [],
+    })
+    expect(namesIn(reply, 'filesystem')).toEqual([
+      'filesystem.list',
+      'filesystem.read',
+      'filesystem.search',
+      'filesystem.stat',
+    ])
+    expect((await use('filesystem.read', reply, { path: put('src/a.ts') })).status).toBe('success')
+    expect((await use('filesystem.read', reply, { path: put('secret/a.ts') })).error).toMatchObject({
+      code: 'PERMISSION_DENIED',
+      hint: expect.stringContaining('to <tools> of the directive "d"'),
+      details: {
+        layer: 'tools of directive d',
+        op: 'read',
+        required: expect.stringContaining('<filesystem><read paths="'),
+      },
+    })
+  })
+
+  test('D8, D10: a path that is wanted and not granted is left out, with the line to add', async () => {
+    writeDirective(
+      temp,
+      'd',
+      permissions('<read resource="filesystem" path="src/lib/**"/>') +
+        tools('<filesystem><read paths="src/**,etc/**"/><write paths="out/**"/></filesystem>'),
+    )
+    const reply = await begin(temp, 'd')
+    expect(context(reply, 'filesystem', 'constraints')).toEqual({ read_paths: ['src/lib/**'], write_paths: [] })
+    expect(field(reply.data, 'warnings')).toEqual([
+      'to read "etc/**" is left out: add <read resource="filesystem" path="etc/**"/> to <permissions>',
+      'to write "out/**" is left out: add <write resource="filesystem" path="out/**"/> to <permissions>',
+    ])
+    expect((await use('filesystem.read', reply, { path: put('src/a.ts') })).error?.code).toBe('PERMISSION_DENIED')
+    expect((await use('filesystem.read', reply, { path: put('src/lib/a.ts') })).status).toBe('success')
+  })
+
+  test('D8: of programs those stay that are both wanted and granted', async () => {
+    writeDirective(
+      temp,
+      'd',
+      permissions('<execute resource="shell" commands="git,ls"/>') + tools('<shell commands="git,npm"/>'),
+    )
+    const reply = await begin(temp, 'd')
+    expect(context(reply, 'shell')).toMatchObject({
+      available: true,
+      tools: [{ name: 'shell.run', inputSchema: expect.any(Object) }],
+      constraints: { allowed_commands: ['git'] },
+    })
+    expect(field(reply.data, 'warnings')).toEqual([
+      'the command "npm" is left out: add <execute resource="shell" commands="npm"/> to <permissions>',
+    ])
+    expect((await use('shell.run', reply, { argv: ['git', '--version'] })).status).toBe('success')
+    expect((await use('shell.run', reply, { argv: ['ls'] })).error).toMatchObject({
+      details: { layer: 'tools of directive d', required: '<shell commands="ls"/>' },
+    })
+  })
+
+  test('D8: what is not spoken of stays as it is granted', async () => {
+    writeDirective(
+      temp,
+      'd',
+      permissions(READ, '<shell><command pattern="git log *"/></shell>', '<execute resource="git" action="status"/>') +
+        tools('<kiwi><search types="knowledge"/></kiwi>'),
+    )
+    const reply = await begin(temp, 'd')
+    expect(context(reply, 'filesystem', 'constraints')).toEqual({ read_paths: ['**'], write_paths: [] })
+    expect(context(reply, 'shell', 'constraints')).toEqual({ allowed_commands: ['git log *'] })
+    expect(namesIn(reply, 'git')).toEqual(['git.status'])
+    expect(context(reply, 'kiwi')).toMatchObject({
+      tools: [{ name: 'execute' }],
+      constraints: { actions: ['run', 'finish'], search_types: ['knowledge'] },
+    })
+    expect(field(reply.data, 'warnings')).toEqual([
+      '"kiwi.search" is left out: add <execute resource="kiwi-mcp" action="search"/> to <permissions>',
+    ])
+  })
+
+  test('D8: changing items takes both the grant and the wish', async () => {
+    const create = '<kiwi><execute actions="create,delete"/></kiwi>'
+    writeDirective(temp, 'd', permissions(create) + tools('<kiwi><execute actions="run,create"/></kiwi>'))
+    const reply = await begin(temp, 'd')
+    expect(context(reply, 'kiwi', 'constraints', 'actions')).toEqual(['run', 'create', 'finish'])
+    const gone = await temp.call('execute', {
+      item_type: 'tool',
+      action: 'delete',
+      item_id: 'd',
+      run_id: textField(reply.data, 'run_id'),
+      parameters: { confirm: true },
+    })
+    expect(gone.error).toMatchObject({
+      code: 'PERMISSION_DENIED',
+      details: { required: '<kiwi><execute actions="delete"/></kiwi>' },
+    })
+  })
+
+  test('D8: a child may no more than what its parent both wants and may', async () => {
+    const child = '<execute><directive>child</directive></execute>'
+    writeDirective(
+      temp,
+      'parent',
+      permissions(child, READ) + tools('<filesystem><read paths="src/**"/></filesystem>'),
+    )
+    writeDirective(temp, 'child', permissions(READ))
+    const parent = await begin(temp, 'parent')
+    const reply = await begin(temp, 'child', { run_id: textField(parent.data, 'run_id') })
+    expect((await use('filesystem.read', reply, { path: put('src/a') })).status).toBe('success')
+    expect((await use('filesystem.read', reply, { path: put('b') })).error?.code).toBe('PERMISSION_DENIED')
+  })
+})
+
+describe('R55: scripts', () => {
+  test('R55, D13: naming one is its grant, and it is there with its parameters', async () => {
+    const manifest = { ...BASH, parameters: [{ name: 'file', type: 'string', required: true }] }
+    expect((await temp.create('validate', manifest, { 'main.sh': 'echo ok' })).error).toBeNull()
+    writeDirective(temp, 'd', tools('<script name="validate"/>', '<script name="gone"/>'))
+    const reply = await begin(temp, 'd')
+    expect(context(reply, 'scripts')).toMatchObject({
+      available: true,
+      tools: [{ name: 'validate', parameters: [{ name: 'file', type: 'string', required: true }] }],
+    })
+    expect(field(reply.data, 'warnings')).toEqual(['"gone" is left out: there is no such tool here'])
+    expect(field(reply.data, 'permissions', 'granted')).toEqual(['allow tool validate', 'allow tool gone'])
+    expect((await use('hello_bash', reply)).error?.code).toBe('PERMISSION_DENIED')
+  })
+
+  test('R55: it still runs under the layers of the directive', async () => {
+    writeDirective(temp, 'd', tools('<script name="hello_bash"/>'))
+    expect((await use('hello_bash', await begin(temp, 'd'))).status).toBe('success')
+    temp.write('config/agent_harness.yaml', 'mode: direct\nrules:\n  - { op: tool, match: { tool: hello_bash }, effect: deny }\n')
+    expect((await begin(temp, 'd')).data).toMatchObject({
+      tool_context: { scripts: { available: false, tools: [], error: 'none of them can be used' } },
+      warnings: [expect.stringContaining('"hello_bash" is left out: change "rules/1"')],
+    })
+  })
+})
+
+describe('D2: inputs', () => {
+  const INPUTS =
+    '<inputs><input name="branch" required="true">What to deploy</input><input name="count" type="integer" required="true"/><input name="tags" type="array"/><input name="mode" default="fast" enum="fast,slow"/></inputs>'
+  const STEP = '<process><step name="go" condition="{mode} is set"><action>Deploy {branch} {other}</action></step></process>'
+  const deploy = (parameters: object): Promise<Reply> => begin(temp, 'd', { parameters })
+
+  beforeEach(() => {
+    writeDirective(temp, 'd', permissions(), INPUTS + STEP)
+  })
+
+  test('D2: all that is missing is listed with what it is for, and nothing is begun', async () => {
+    expect((await deploy({})).error).toMatchObject({
+      code: 'INVALID_PARAMETERS',
+      message: 'Cannot run "d": "branch" is missing (What to deploy); "count" is missing',
+      details: {
+        missing: ['branch', 'count'],
+        missing_inputs: [
+          { name: 'branch', type: 'string', description: 'What to deploy' },
+          { name: 'count', type: 'integer', description: '' },
+        ],
+      },
+    })
+    expect(await temp.kiwi.store.records({ limit: 9, status: 'success' })).toEqual([])
+  })
+
+  test('D2: what is of another type, or none of those allowed, is refused', async () => {
+    expect((await deploy({ branch: 'a', count: 'many', tags: {}, mode: 'off' })).error?.details).toMatchObject({
+      missing: [],
+      invalid: [
+        { name: 'count', reason: 'must be of type integer' },
+        { name: 'tags', reason: 'must be of type array' },
+        { name: 'mode', reason: 'must be one of "fast", "slow"' },
+      ],
+    })
+  })
+
+  test('D2, D12: values are filled in once, defaults too; what is no input is said', async () => {
+    const { data } = await deploy({ branch: '{count} "x"', count: '3', tags: '["a"]', other: 1 })
+    expect(data).toMatchObject({
+      directive: {
+        inputs: { branch: '{count} "x"', count: 3, tags: ['a'], mode: 'fast' },
+        process: [{ name: 'go', condition: 'fast is set', action: 'Deploy {count} "x" {other}' }],
+      },
+      warnings: expect.arrayContaining(['"other" is no input of "d": it is not filled in anywhere']),
+    })
+  })
+})
+
+test('D13: a large answer says how its schemas are loaded, and is kept whole', async () => {
+  const parameters = Array.from({ length: 200 }, (_, n) => ({
+    name: `parameter_${n}`,
+    type: 'string',
+    description: 'x'.repeat(200),
+  }))
+  await temp.create('large', { ...BASH, parameters }, { 'main.sh': 'true' })
+  writeDirective(temp, 'd', tools('<script name="large"/>', '<script name="hello_bash"/>'))
+  const { data } = await begin(temp, 'd')
+  expect(JSON.stringify(data).length).toBeLessThan(32_768)
+  expect(data).toMatchObject({
+    run_id: expect.any(String),
+    tool_context: {
+      scripts: { tools: [{ name: 'large', load: { item_type: 'tool', item_id: 'large' } }, { name: 'hello_bash' }] },
+    },
+    truncated: true,
+    rest: { call: 'load', arguments: { path: expect.stringContaining('result:') } },
+  })
+})
