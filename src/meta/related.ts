@@ -6,6 +6,7 @@ import type { ItemType } from '../shared/tool-type.ts'
 import { itemTypeOf } from '../shared/tool-type.ts'
 import type { Item } from '../spaces/item.ts'
 import { BODY } from '../spaces/item.ts'
+import { readDirective } from '../spaces/directive/read-directive.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { NamedRelation } from '../spaces/relations.ts'
 import { relationsIn } from '../spaces/relations.ts'
@@ -94,10 +95,9 @@ function isRead(type: ItemType): boolean {
 }
 
 async function followedFrom(item: Item, lookup: Lookup, say: Say): Promise<readonly Followed[]> {
-  if (item.manifest.tool_type !== 'knowledge') return []
-  const { relations, warnings } = relationsIn(item.manifest)
-  for (const warning of warnings) say(`"${item.id}": ${warning}`)
-  const targets = await Promise.all(relations.map(({ target }) => findTarget(target, 'knowledge', lookup)))
+  const type = itemTypeOf(item.manifest.tool_type)
+  const relations = type === 'directive' ? await ofDirective(item) : ofKnowledge(item, say)
+  const targets = await Promise.all(relations.map(({ target }) => findTarget(target, type, lookup)))
   return relations.map((relation, at) => {
     const found = targets[at] ?? ''
     if (typeof found !== 'string') return { ...relation, found }
@@ -106,12 +106,28 @@ async function followedFrom(item: Item, lookup: Lookup, say: Say): Promise<reado
   })
 }
 
+function ofKnowledge({ id, manifest }: Item, say: Say): readonly NamedRelation[] {
+  if (manifest.tool_type !== 'knowledge') return []
+  const { relations, warnings } = relationsIn(manifest)
+  for (const warning of warnings) say(`"${id}": ${warning}`)
+  return relations
+}
+
+/** One that cannot be read is shown as its author wrote it. */
+async function ofDirective(item: Item): Promise<readonly NamedRelation[]> {
+  const read = await readDirective(item).catch(() => null)
+  if (read === null) return []
+  const base = read.extends === null ? [] : [{ kind: 'extends', target: read.extends }]
+  const others = read.relations.map(({ kind, directive }) => ({ kind, target: directive }))
+  return [...base, ...others.filter(({ kind, target }) => kind !== 'extends' || target !== read.extends)]
+}
+
 /** Something to read elsewhere, and no item of ours. */
 function isAddress(target: string): boolean {
   return /^https?:\/\//.test(target)
 }
 
-/** Why there is none, where there is none. What has the id as knowledge is meant before anything else that has it. */
+/** Why there is none, where there is none. What is of the same type is meant before anything else that has the id. */
 async function findTarget(target: string, type: ItemType, lookup: Lookup): Promise<Item | string> {
   if (isAddress(target)) return 'it is an address'
   try {

@@ -2,7 +2,7 @@ import { textOf } from '../shared/template.ts'
 import { isObject } from '../shared/json.ts'
 import type { Manifest } from './manifest.ts'
 
-/** Another item that a piece of knowledge names. */
+/** Another item that a piece of knowledge or a directive names. */
 export interface NamedRelation {
   readonly kind: string
   /** An id as its author wrote it. */

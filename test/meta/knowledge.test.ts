@@ -103,6 +103,27 @@ describe('D16: what a piece of knowledge belongs to', () => {
     ])
   })
 
+  test('D1: a directive shows what it requires, suggests and extends, and brings it along', async () => {
+    const directive = (id: string, extended: string, relationships: string): string =>
+      temp.write(
+        `directives/${id}.md`,
+        `<directive name="${id}" version="1.0.0"${extended}>\n<metadata><description>does ${id}</description><relationships>${relationships}</relationships></metadata>\n<process><step>Do ${id}</step></process>\n</directive>\n`,
+      )
+    directive('base', '', '<extends directive="leaf"/>')
+    directive('leaf', ' extends="base"', '')
+    directive('top', ' extends="base"', '<requires>git_checkpoint</requires><related directive="gone"/>')
+    const reply = await temp.load('top', { item_type: 'directive', depth: 3 })
+    expect(reply.data).toMatchObject({
+      relations: [
+        { kind: 'extends', id: 'base', item_type: 'directive', description: 'does base' },
+        { kind: 'requires', id: 'git_checkpoint', item_type: 'directive' },
+        { kind: 'related', id: 'gone', item_type: null },
+      ],
+    })
+    expect(relatedIds(reply)).toEqual(['base', 'git_checkpoint', 'leaf'])
+    expect(warningsOf(reply)).toContain('"top" related "gone": there is no such item')
+  })
+
   test('D16: what is followed is bounded in number and in bytes, and both are said', async () => {
     const ids = Array.from({ length: 60 }, (_, at) => `n${String(at).padStart(2, '0')}`)
     for (const id of ids) note(id, '', 'ü'.repeat(500))
