@@ -98,6 +98,7 @@ function createProgram(ends: (run: Promise<number>) => Promise<void>, hasDashes:
     .option('--source <space>', 'look in one space only')
     .option('--to <space>', 'copy it to project or user')
     .option('--overwrite', 'replace what is there')
+    .option('--depth <number>', 'with what it is related to, up to 3 steps away', wholeNumber('--depth'))
     .action(async (id, options) => ends((await import('./load.ts')).loadCommand(id, options)))
   inProject('run', 'run a tool, or begin a directive')
     .argument('<id>', 'name, category/name or name@version')

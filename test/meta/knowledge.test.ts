@@ -182,6 +182,19 @@ describe('D16: knowledge in its containers', () => {
     })
   })
 
+  test.each([
+    ['front matter', '---\nid: k # mine\nversion: 1.0.0\ntitle: T\n---\nText', /^<!--[^]*-->\n---\nid: k # mine\n[^]*---\nText$/],
+    ['a fence', '```yaml\nid: k # mine\nversion: 1.0.0\ntitle: T\n```\nText', /^<!--[^]*-->\n```yaml\nid: k # mine\n[^]*```\nText$/],
+    ['none', '# T\nText', /^<!--[^]*-->\n---\n[^]*---\n# T\nText$/],
+  ])('D16: %s: what is changed is written back in the container it came in', async (_, text, form) => {
+    const path = temp.write('knowledge/k.md', text)
+    const change = { manifest: { references: ['kiwi-load'] } }
+    const update = { item_type: 'knowledge', action: 'update', item_id: 'k', parameters: change }
+    expect(await temp.call('execute', update)).toMatchObject({ status: 'success' })
+    expect(readFileSync(path, 'utf8')).toMatch(form)
+    expect((await load('k')).data).toMatchObject({ relations: [{ id: 'kiwi-load' }] })
+  })
+
   test('D16: a schema of its own is for its further keys, and what is against it is a warning', async () => {
     const schema = 'schema: {type: object, properties: {level: {type: integer}, who: {type: string}}, required: [who]}\n'
     note('fits', `${schema}level: 3\nwho: Ada\n`)
