@@ -1,4 +1,14 @@
-import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Wish } from '../src/kernel/call.ts'
@@ -24,7 +34,10 @@ interface Asked extends Partial<Omit<Connect, 'kind' | 'client'>> {
   readonly kind?: 'agent' | 'person'
 }
 
-const connect = (client: string, { isDryRun = false, kind = 'person', ...more }: Asked = {}): Promise<Reply> =>
+const connect = (
+  client: string,
+  { isDryRun = false, kind = 'person', ...more }: Asked = {},
+): Promise<Reply> =>
   temp.kiwi.act(
     {
       wish: () => ({
@@ -52,7 +65,8 @@ const configIn = async (path: string): Promise<unknown> => {
   const text = readFileSync(path, 'utf8')
   return path.endsWith('.toml') ? parseToml(text, path) : JSON.parse(withoutComments(text))
 }
-const backups = (folder: string): readonly string[] => readdirSync(folder).filter((name) => name.endsWith('.bak'))
+const backups = (folder: string): readonly string[] =>
+  readdirSync(folder).filter((name) => name.endsWith('.bak'))
 
 describe('X9: each client', () => {
   const ENTRIES: Readonly<Record<string, object>> = {
@@ -62,23 +76,33 @@ describe('X9: each client', () => {
     vscode: { servers: { kiwi: { type: 'stdio', ...STARTED } } },
     codex: { mcp_servers: { kiwi: STARTED } },
     gemini: { mcpServers: { kiwi: STARTED } },
-    opencode: { mcp: { kiwi: { type: 'local', command: ['/usr/bin/node', '/opt/kiwi-mcp/dist/cli.js'], enabled: true } } },
+    opencode: {
+      mcp: {
+        kiwi: { type: 'local', command: ['/usr/bin/node', '/opt/kiwi-mcp/dist/cli.js'], enabled: true },
+      },
+    },
   }
 
-  test.each(CLIENTS.map(({ name }) => name))('X9: %s gets Kiwi in a new file of its own, once', async (name) => {
-    const { status, data } = await connect(name)
-    expect(status).toBe('success')
-    expect(data).toMatchObject({ client: name, backup: null, files: [{ state: 'created' }] })
-    const path = textField(data, 'files', 0, 'path')
-    expect(clientPlaces(temp.folder, null)).toContain(path)
-    expect(await configIn(path)).toEqual(ENTRIES[name])
-    const before = readFileSync(path)
-    expect(await connect(name)).toMatchObject({ status: 'success', data: { backup: null, files: [{ state: 'unchanged' }] } })
-    expect(readFileSync(path)).toEqual(before)
-    expect(backups(dirname(path))).toEqual([])
-    // What was written is read again as Kiwi itself, and never taken over as another server.
-    expect(await readClientConfig(path, null)).toMatchObject([{ entry: null, reason: 'it is Kiwi itself' }])
-  })
+  test.each(CLIENTS.map(({ name }) => name))(
+    'X9: %s gets Kiwi in a new file of its own, once',
+    async (name) => {
+      const { status, data } = await connect(name)
+      expect(status).toBe('success')
+      expect(data).toMatchObject({ client: name, backup: null, files: [{ state: 'created' }] })
+      const path = textField(data, 'files', 0, 'path')
+      expect(clientPlaces(temp.folder, null)).toContain(path)
+      expect(await configIn(path)).toEqual(ENTRIES[name])
+      const before = readFileSync(path)
+      expect(await connect(name)).toMatchObject({
+        status: 'success',
+        data: { backup: null, files: [{ state: 'unchanged' }] },
+      })
+      expect(readFileSync(path)).toEqual(before)
+      expect(backups(dirname(path))).toEqual([])
+      // What was written is read again as Kiwi itself, and never taken over as another server.
+      expect(await readClientConfig(path, null)).toMatchObject([{ entry: null, reason: 'it is Kiwi itself' }])
+    },
+  )
 
   test.each(CLIENTS.filter(({ inProject }) => inProject !== null).map(({ name }) => name))(
     'X9: %s gets Kiwi in the config of a project',
@@ -112,7 +136,10 @@ describe('X9: a config that is there', () => {
     const text = readFileSync(path, 'utf8')
     expect(text).toContain('  // my servers\n')
     expect(text).toContain('"TOKEN": "t-canary-1" } }, // keep\n')
-    expect(await configIn(path)).toMatchObject({ theme: 'dark', mcpServers: { other: { command: 'x' }, kiwi: STARTED } })
+    expect(await configIn(path)).toMatchObject({
+      theme: 'dark',
+      mcpServers: { other: { command: 'x' }, kiwi: STARTED },
+    })
     const backup = textField(reply.data, 'backup')
     expect(readFileSync(backup, 'utf8')).toBe(TEXT)
     expect([path, backup].map((file) => statSync(file).mode % 0o1000)).toEqual([0o600, 0o600])
@@ -120,7 +147,10 @@ describe('X9: a config that is there', () => {
   })
 
   test('X9: with Kiwi under another name, at an address or with variables of its own is not given a second one', async () => {
-    const named = put('.cursor/mcp.json', '{"mcpServers": {"mine": {"command": "npx", "args": ["-y", "kiwi-mcp"], "env": {"A": "b"}}}}')
+    const named = put(
+      '.cursor/mcp.json',
+      '{"mcpServers": {"mine": {"command": "npx", "args": ["-y", "kiwi-mcp"], "env": {"A": "b"}}}}',
+    )
     expect((await connect('cursor')).status).toBe('success')
     expect(await configIn(named)).toEqual({ mcpServers: { mine: { ...STARTED, env: { A: 'b' } } } })
     const text = '{"mcpServers": {"kiwi": {"url": "http://127.0.0.1:7717/mcp"}}}'
@@ -155,7 +185,10 @@ describe('X9: a config that is there', () => {
     ['.codex/config.toml', 'codex', 'mcp_servers = {}\n', 'CONFLICT'],
   ])('X9: %s that cannot be changed is left as it is (%#)', async (place, client, text, code) => {
     const path = put(place, text)
-    expect((await connect(client, { withAgentsMd: true })).error).toMatchObject({ code, hint: expect.stringMatching(/\S/) })
+    expect((await connect(client, { withAgentsMd: true })).error).toMatchObject({
+      code,
+      hint: expect.stringMatching(/\S/),
+    })
     expect(readFileSync(path, 'utf8')).toBe(text)
     expect(backups(dirname(path))).toEqual([])
     expect(existsSync(join(temp.project, 'AGENTS.md'))).toBe(false)

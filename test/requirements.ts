@@ -62,6 +62,7 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   D9: 'permissions of a directive: every form, denied by default',
   H1: 'agent_harness.yaml of machine, user and project: every key, three modes, faults with line and column',
   H10: 'without a directive the base layers still judge',
+  D16: 'knowledge: every container and key, relations followed by load, versions, kept by agents, found by its text',
   D17: 'git_checkpoint is a shipped directive over git.checkpoint, which leaves everything as it is',
   H5: 'shell.run: a closed grammar, run as parsed, every command judged by argv',
   H6: 'git.*: each a grant of its own, nothing that a repository names is run',

@@ -25,8 +25,13 @@ const begin = async (item_id: string, parameters: object = {}): Promise<string> 
   return textField(reply.data, 'run_id')
 }
 /** A call of the run, as an agent that follows the directive makes it. */
-const execute = (run_id: string, item_type: string, action: string, item_id: string, parameters: object = {}): Promise<Reply> =>
-  temp.call('execute', { item_type, action, item_id, parameters, run_id })
+const execute = (
+  run_id: string,
+  item_type: string,
+  action: string,
+  item_id: string,
+  parameters: object = {},
+): Promise<Reply> => temp.call('execute', { item_type, action, item_id, parameters, run_id })
 const done = async (reply: Promise<Reply>): Promise<unknown> => {
   const { status, data, error } = await reply
   expect([status, error]).toEqual(['success', null])
@@ -57,10 +62,16 @@ describe('D17: the directives that are shipped', () => {
     const { data } = await temp.load(id, { item_type: 'directive' })
     const text = textField(data, 'files', 0, 'content')
     const named = [
-      ...Array.from(text.matchAll(/<execute item_type="tool" item_id="([\w.]+)"/g), ([, tool]) => ['tool', tool]),
+      ...Array.from(text.matchAll(/<execute item_type="tool" item_id="([\w.]+)"/g), ([, tool]) => [
+        'tool',
+        tool,
+      ]),
       ...Array.from(text.matchAll(/<script name="([\w.]+)"/g), ([, tool]) => ['tool', tool]),
       ...Array.from(text.matchAll(/\b((?:git|filesystem|shell)\.[a-z]+)\b/g), ([, tool]) => ['tool', tool]),
-      ...Array.from(text.matchAll(/<load item_type="(\w+)" item_id="([\w-]+)"/g), ([, type, item]) => [type, item]),
+      ...Array.from(text.matchAll(/<load item_type="(\w+)" item_id="([\w-]+)"/g), ([, type, item]) => [
+        type,
+        item,
+      ]),
       ...Array.from(text.matchAll(/directive="(\w+)"/g), ([, item]) => ['directive', item]),
     ]
     for (const [item_type, item_id] of named)
@@ -74,10 +85,16 @@ describe('D17: followed to their end', () => {
     write('a.txt', 'two\n')
     const run = await begin('git_checkpoint', { reason: 'a test' })
     expect(textField(await done(execute(run, 'tool', 'run', 'git.status')), 'output')).toContain(' M a.txt')
-    expect(textField(await done(execute(run, 'tool', 'run', 'git.diff', { stat: true })), 'output')).toContain('a.txt')
-    const made = await done(execute(run, 'tool', 'run', 'git.checkpoint', { message: 'a test', name: 'manual' }))
+    expect(
+      textField(await done(execute(run, 'tool', 'run', 'git.diff', { stat: true })), 'output'),
+    ).toContain('a.txt')
+    const made = await done(
+      execute(run, 'tool', 'run', 'git.checkpoint', { message: 'a test', name: 'manual' }),
+    )
     expect(git('show', '--format=%s', '--no-patch', textField(made, 'output', 'sha')).trim()).toBe('a test')
-    expect((await execute(run, 'tool', 'run', 'git.commit', { message: 'x' })).error?.code).toBe('PERMISSION_DENIED')
+    expect((await execute(run, 'tool', 'run', 'git.commit', { message: 'x' })).error?.code).toBe(
+      'PERMISSION_DENIED',
+    )
     await finish(run)
   })
 
@@ -87,8 +104,13 @@ describe('D17: followed to their end', () => {
     write('new.txt', 'token\n')
     const run = await begin('review_changes')
     expect(textField(await done(execute(run, 'tool', 'run', 'git.status')), 'output')).toContain('?? new.txt')
-    for (const parameters of [{ from: 'HEAD', stat: true }, { from: 'HEAD', paths: ['a.txt'] }])
-      expect(textField(await done(execute(run, 'tool', 'run', 'git.diff', parameters)), 'output')).toContain('a.txt')
+    for (const parameters of [
+      { from: 'HEAD', stat: true },
+      { from: 'HEAD', paths: ['a.txt'] },
+    ])
+      expect(textField(await done(execute(run, 'tool', 'run', 'git.diff', parameters)), 'output')).toContain(
+        'a.txt',
+      )
     await done(execute(run, 'tool', 'run', 'git.log', { paths: ['a.txt'] }))
     const read = await done(execute(run, 'tool', 'run', 'filesystem.read', { path: 'new.txt' }))
     expect(JSON.stringify(read)).toContain('token')
@@ -113,10 +135,16 @@ describe('D17: followed to their end', () => {
       parameters: [{ name: 'text', type: 'string', required: true, description: 'What is counted' }],
     }
     const files = { 'main.py': 'def main(text):\n    return len(text)' }
-    const create = { item_type: 'tool', action: 'create', item_id: 'word_count', parameters: { manifest, files } }
+    const create = {
+      item_type: 'tool',
+      action: 'create',
+      item_id: 'word_count',
+      parameters: { manifest, files },
+    }
     expect((await temp.call('execute', { ...create, run_id: run, dry_run: true })).status).toBe('dry_run')
     await done(temp.call('execute', { ...create, run_id: run }))
-    const count = (parameters: object): Promise<Reply> => execute(run, 'tool', 'run', 'word_count', parameters)
+    const count = (parameters: object): Promise<Reply> =>
+      execute(run, 'tool', 'run', 'word_count', parameters)
     expect(field(await done(count({ text: 'one two' })), 'output')).toBe(7)
     const mended = { files: { 'main.py': 'def main(text):\n    return len(text.split())' } }
     await done(execute(run, 'tool', 'update', 'word_count', mended))
@@ -124,9 +152,15 @@ describe('D17: followed to their end', () => {
     expect((await count({ words: 1 })).error?.code).toBe('INVALID_PARAMETERS')
     await done(execute(run, 'tool', 'sign', 'word_count'))
     const { data } = await temp.load('word_count')
-    expect(data).toMatchObject({ signature: { state: 'signed' }, call_example: { item_id: 'word_count' }, version: '1.0.1' })
+    expect(data).toMatchObject({
+      signature: { state: 'signed' },
+      call_example: { item_id: 'word_count' },
+      version: '1.0.1',
+    })
     expect(resultsOf(await temp.search('count words'))[0]).toMatchObject({ id: 'word_count' })
-    expect((await execute(run, 'tool', 'delete', 'word_count', { confirm: true })).error?.code).toBe('PERMISSION_DENIED')
+    expect((await execute(run, 'tool', 'delete', 'word_count', { confirm: true })).error?.code).toBe(
+      'PERMISSION_DENIED',
+    )
     await finish(run)
   })
 
@@ -136,11 +170,21 @@ describe('D17: followed to their end', () => {
     // The step of the person: kiwi add own -- node upstream.mjs
     await temp.kiwi.act(
       {
-        wish: () => ({ kind: 'add_server', name: 'own', entry: { command: process.execPath, args: [SERVER] }, to: 'user' }),
+        wish: () => ({
+          kind: 'add_server',
+          name: 'own',
+          entry: { command: process.execPath, args: [SERVER] },
+          to: 'user',
+        }),
         operation: 'server.add',
         subject: 'own',
       },
-      { principal: 'user:ada', session: 's', kind: 'person', defaultProject: () => Promise.resolve(temp.project) },
+      {
+        principal: 'user:ada',
+        session: 's',
+        kind: 'person',
+        defaultProject: () => Promise.resolve(temp.project),
+      },
     )
     const { data: listed } = await temp.load('own', { item_type: 'mcp' })
     expect(listField(listed, 'tools').length).toBeGreaterThan(0)
@@ -153,10 +197,14 @@ describe('D17: followed to their end', () => {
         content: 'own.given says what it was given.',
       }),
     )
-    const found = resultsOf(await temp.search('server own good for', { item_type: 'knowledge', source: 'project' }))
+    const found = resultsOf(
+      await temp.search('server own good for', { item_type: 'knowledge', source: 'project' }),
+    )
     expect(found[0]).toMatchObject({ id: 'own-notes' })
     writeFileSync(join(temp.project, 'x.txt'), '')
-    expect((await execute(run, 'tool', 'run', 'filesystem.delete', { path: 'x.txt' })).error?.code).toBe('PERMISSION_DENIED')
+    expect((await execute(run, 'tool', 'run', 'filesystem.delete', { path: 'x.txt' })).error?.code).toBe(
+      'PERMISSION_DENIED',
+    )
     await finish(run)
   })
 })

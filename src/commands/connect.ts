@@ -33,7 +33,9 @@ export function connectCommand(client: string, options: ConnectOptions): Promise
       isDryRun: dryRun,
     })
     return printReply(reply, json, (data, terminal) =>
-      reply.status === 'dry_run' ? showPlan(Planned.parse(data), terminal) : showDone(Done.parse(data), terminal),
+      reply.status === 'dry_run'
+        ? showPlan(Planned.parse(data), terminal)
+        : showDone(Done.parse(data), to, terminal),
     )
   })
 }
@@ -52,17 +54,26 @@ const Planned = z.looseObject({ client: z.string(), entry: z.json(), files: File
 const Done = z.looseObject({ output: z.string(), files: Files, backup: z.string().nullable() })
 
 function showPlan({ client, entry, files }: z.infer<typeof Planned>, terminal: Terminal): void {
-  const rows = files.map(({ path, state }) => ['', state === 'unchanged' ? 'unchanged' : `would be ${state}`, path])
+  const rows = files.map(({ path, state }) => [
+    '',
+    state === 'unchanged' ? 'unchanged' : `would be ${state}`,
+    path,
+  ])
   terminal.out(table(rows))
-  terminal.out(printable(`\n${client} would start: ${JSON.stringify(entry)}`))
+  terminal.out(`\n${printable(`${client} would start: ${JSON.stringify(entry)}`)}`)
   terminal.note('\nNothing was written. Leave out --dry-run to connect')
 }
 
-function showDone({ output, files, backup }: z.infer<typeof Done>, terminal: Terminal): void {
+function showDone(
+  { output, files, backup }: z.infer<typeof Done>,
+  to: 'user' | 'project',
+  terminal: Terminal,
+): void {
   terminal.out(printable(output))
   for (const { path, state } of files.slice(1)) terminal.out(printable(`${path} is ${state}`))
   if (backup !== null) terminal.out(printable(`What it was before: ${backup}`))
   if (files[0]?.state === 'unchanged') return
   terminal.note('\nNext: start the client anew')
+  if (to === 'project') terminal.note('Whoever works in this project needs kiwi on their PATH')
   terminal.note('Next: kiwi import mcp (its other servers, behind Kiwi)')
 }

@@ -46,8 +46,12 @@ const Loaded = z.object({
     .nullable(),
   /** Of a server. */
   tools: z.array(z.looseObject({ name: z.string(), description: z.string().default('') })).default([]),
-  relations: z.array(z.object({ kind: z.string(), id: z.string(), description: z.string().nullable() })).default([]),
-  related: z.array(z.object({ id: z.string(), version: z.string(), content: z.string().nullable() })).default([]),
+  relations: z
+    .array(z.object({ kind: z.string(), id: z.string(), description: z.string().nullable() }))
+    .default([]),
+  related: z
+    .array(z.object({ id: z.string(), version: z.string(), content: z.string().nullable() }))
+    .default([]),
   truncated: z.boolean().default(false),
   destination: z.looseObject({ path: z.string().nullable(), changed: z.boolean() }).nullable(),
 })
@@ -136,7 +140,9 @@ function showRelations({ relations, related }: z.infer<typeof Loaded>, terminal:
   if (relations.length > 0) {
     terminal.out('\nrelations')
     terminal.out(
-      table(relations.map(({ kind, id, description }) => ['', kind, id, firstLine(description ?? 'not found')])),
+      table(
+        relations.map(({ kind, id, description }) => ['', kind, id, firstLine(description ?? 'not found')]),
+      ),
     )
   }
   for (const { id, version, content } of related) {

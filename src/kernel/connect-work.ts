@@ -47,12 +47,19 @@ export async function connectWork(
     isReadOnly: false,
     parameters: { client: client.name, to, files: shown.map(({ path: file }) => file) },
     redact: keepAll,
-    preview: () => ({ client: client.name, entry: client.entry(started.command, started.args), files: shown }),
+    preview: () => ({
+      client: client.name,
+      entry: client.entry(started.command, started.args),
+      files: shown,
+    }),
     warnings: [],
     async perform() {
       const backup = config.state === 'changed' ? await keepCopy(config.path, means) : null
       for (const change of changes) await write(change, means)
-      return { data: { output: outputOf(client.name, config), client: client.name, files: shown, backup }, warnings: [] }
+      return {
+        data: { output: outputOf(client.name, config), client: client.name, files: shown, backup },
+        warnings: [],
+      }
     },
   }
 }
@@ -85,10 +92,14 @@ async function changeOf(
 ): Promise<Change> {
   const outside = within === null ? null : leadsOutTo(path, within)
   if (outside !== null) {
-    throw new KiwiError('PERMISSION_DENIED', `Cannot write "${path}": a link leads out of the project to "${outside}"`, {
-      hint: 'Replace the link by a file of the project',
-      details: { layer: 'machine', rule: 'inside-project', op: 'write', resource: outside },
-    })
+    throw new KiwiError(
+      'PERMISSION_DENIED',
+      `Cannot write "${path}": a link leads out of the project to "${outside}"`,
+      {
+        hint: 'Replace the link by a file of the project',
+        details: { layer: 'machine', rule: 'inside-project', op: 'write', resource: outside },
+      },
+    )
   }
   const real = realPathOf(path)
   if (real === null) return { path, within, state: 'created', before: '', text: await change('') }

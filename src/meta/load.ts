@@ -89,12 +89,7 @@ async function find(args: Arguments<'load'>, lookup: Lookup): Promise<Item> {
 /** Looks that are made at an item that others change meanwhile. */
 const MOST_TRIES = 10
 
-async function show(
-  item: Item,
-  depth: number,
-  lookup: Lookup,
-  { kernel, store }: MetaCall,
-): Promise<Loaded> {
+async function show(item: Item, depth: number, lookup: Lookup, { kernel, store }: MetaCall): Promise<Loaded> {
   const { manifest } = item
   const files = await item.files()
   const bytes = files.reduce((sum, { content }) => sum + content.length, 0)

@@ -59,12 +59,18 @@ async function follow(start: Item, depth: number, lookup: Lookup, say: Say): Pro
           return related
         }
         seen.add(keyOf(found))
-        const text = await textIn(found).catch((error: unknown) => void say(messageOf(error)))
+        const text = await textIn(found).catch((error: unknown) => say(messageOf(error)))
         const bytes = Buffer.byteLength(text ?? '')
         const isShown = bytes <= left
         if (isShown) left -= bytes
         else say(`the text of "${found.id}" is left out of what is related: load it by its id`)
-        related.push({ ...shown(found), kind, of: from.id, depth: step, content: isShown ? (text ?? null) : null })
+        related.push({
+          ...shown(found),
+          kind,
+          of: from.id,
+          depth: step,
+          content: isShown ? (text ?? null) : null,
+        })
         next.push(found)
       }
     }

@@ -24,9 +24,21 @@ test.each([
   ],
   ['a comma at the end', '{\n  "servers": {\n    "a": 1,\n  },\n}', '    "a": 1,\n    "kiwi": {\n'],
   ['one line', '{"servers": {"a": 1}}', '{"servers": {"a": 1, "kiwi": {"command":"kiwi","args":["a","b"]}}}'],
-  ['lines of Windows', '{\r\n  "servers": {\r\n    "a": 1\r\n  }\r\n}', '"a": 1,\r\n    "kiwi": {\r\n      "command"'],
-  ['a server that is replaced', '{\n  "servers": {\n    "kiwi": {"url": "x"}, // mine\n    "b": 2\n  }\n}', '    }, // mine\n    "b": 2\n'],
-  ['texts that look like more', '{\n  "a": "// \\" } {",\n  "b": "/*"\n}', '"a": "// \\" } {",\n  "b": "/*",\n  "servers"'],
+  [
+    'lines of Windows',
+    '{\r\n  "servers": {\r\n    "a": 1\r\n  }\r\n}',
+    '"a": 1,\r\n    "kiwi": {\r\n      "command"',
+  ],
+  [
+    'a server that is replaced',
+    '{\n  "servers": {\n    "kiwi": {"url": "x"}, // mine\n    "b": 2\n  }\n}',
+    '    }, // mine\n    "b": 2\n',
+  ],
+  [
+    'texts that look like more',
+    '{\n  "a": "// \\" } {",\n  "b": "/*"\n}',
+    '"a": "// \\" } {",\n  "b": "/*",\n  "servers"',
+  ],
   ['a mark of byte order', '\uFEFF{}', '\uFEFF{'],
 ])('X9: %s: the entry is put where it belongs, and the rest stays', (_, text, part) => {
   const edited = set(text)
@@ -61,7 +73,9 @@ test.each([
   ['{} {}', 'something follows its end'],
   ['{"a": '.repeat(70), 'nested deeper than 64'],
 ])('X9: %j is refused with its place', (text, reason) => {
-  expect(() => set(text)).toThrow(expect.objectContaining({ code: 'PARSE_ERROR', message: expect.stringContaining(reason) }))
+  expect(() => set(text)).toThrow(
+    expect.objectContaining({ code: 'PARSE_ERROR', message: expect.stringContaining(reason) }),
+  )
 })
 
 test('X9: servers that are no object are left alone', () => {

@@ -19,8 +19,14 @@ interface Member {
 }
 
 /** The same text with another value at `object.name`: every other byte stays, comments and all. */
-export function setJson(text: string, [object, name]: readonly [string, string], value: JsonObject, where: string): string {
-  if (text.replace(/^\uFEFF/, '').trim() === '') return `${JSON.stringify({ [object]: { [name]: value } }, null, 2)}\n`
+export function setJson(
+  text: string,
+  [object, name]: readonly [string, string],
+  value: JsonObject,
+  where: string,
+): string {
+  if (text.replace(/^\uFEFF/, '').trim() === '')
+    return `${JSON.stringify({ [object]: { [name]: value } }, null, 2)}\n`
   const root = readDocument(text, where)
   const style = styleOf(text, root)
   const holder = member(root, object)

@@ -8,7 +8,11 @@ const LINES = '[mcp_servers.kiwi]\ncommand = "kiwi"\nargs = ["a b", "c\\"d"]\n'
 
 test.each([
   ['an empty text', '', LINES],
-  ['other tables', '# mine\nmodel = "x" # the best\n\n[a.b]\nc = 1\n', `# mine\nmodel = "x" # the best\n\n[a.b]\nc = 1\n\n${LINES}`],
+  [
+    'other tables',
+    '# mine\nmodel = "x" # the best\n\n[a.b]\nc = 1\n',
+    `# mine\nmodel = "x" # the best\n\n[a.b]\nc = 1\n\n${LINES}`,
+  ],
   ['no line end', 'a = 1', `a = 1\n\n${LINES}`],
   [
     'one that is there',

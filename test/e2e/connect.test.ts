@@ -23,7 +23,10 @@ test('X9: what kiwi connect wrote starts a Kiwi with its four tools', async () =
   const dry = await kiwi(place, ['connect', 'gemini', '--dry-run', '--agents-md'])
   expect(dry).toMatchObject({ code: 0, stdout: expect.stringContaining(`would be created  ${path}`) })
   const made = await kiwi(place, ['connect', 'gemini', '--agents-md'])
-  expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining(`Connected gemini: ${path} is created`) })
+  expect(made).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining(`Connected gemini: ${path} is created`),
+  })
   const { command, args } = Config.parse(JSON.parse(readFileSync(path, 'utf8'))).mcpServers.kiwi
   const client = new Client({ name: 'test', version: '1' }, { capabilities: {} })
   await client.connect(new StdioClientTransport({ command, args, cwd: place.project, env: { ...place.env } }))
@@ -39,7 +42,10 @@ test('X9: what kiwi connect wrote starts a Kiwi with its four tools', async () =
 
 test('X9: --project writes the config of the project, by name and not by a path of this machine', async () => {
   const { code, stdout } = await kiwi(place, ['connect', 'claude-code', '--project', '--json'])
-  expect([code, JSON.parse(stdout)]).toMatchObject([0, { status: 'success', data: { client: 'claude-code' } }])
+  expect([code, JSON.parse(stdout)]).toMatchObject([
+    0,
+    { status: 'success', data: { client: 'claude-code' } },
+  ])
   const written: unknown = JSON.parse(readFileSync(join(place.project, '.mcp.json'), 'utf8'))
   expect(written).toEqual({ mcpServers: { kiwi: { type: 'stdio', command: 'kiwi', args: [] } } })
 })

@@ -85,7 +85,9 @@ describe('help', () => {
     // Which of two near topics is first may change with the ranking; that a question is answered may not.
     const asked = ['make a tool', 'sign an item', 'take back a change', 'add an MCP server', 'read a file']
     const first = await Promise.all(
-      asked.map(async (topic) => textField((await temp.call('help', { topic: `how do I ${topic}` })).data, 'topic')),
+      asked.map(async (topic) =>
+        textField((await temp.call('help', { topic: `how do I ${topic}` })).data, 'topic'),
+      ),
     )
     expect(first).toEqual(['tools', 'sign', 'undo', 'mcp', 'files'])
   })

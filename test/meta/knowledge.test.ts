@@ -183,8 +183,16 @@ describe('D16: knowledge in its containers', () => {
   })
 
   test.each([
-    ['front matter', '---\nid: k # mine\nversion: 1.0.0\ntitle: T\n---\nText', /^<!--[^]*-->\n---\nid: k # mine\n[^]*---\nText$/],
-    ['a fence', '```yaml\nid: k # mine\nversion: 1.0.0\ntitle: T\n```\nText', /^<!--[^]*-->\n```yaml\nid: k # mine\n[^]*```\nText$/],
+    [
+      'front matter',
+      '---\nid: k # mine\nversion: 1.0.0\ntitle: T\n---\nText',
+      /^<!--[^]*-->\n---\nid: k # mine\n[^]*---\nText$/,
+    ],
+    [
+      'a fence',
+      '```yaml\nid: k # mine\nversion: 1.0.0\ntitle: T\n```\nText',
+      /^<!--[^]*-->\n```yaml\nid: k # mine\n[^]*```\nText$/,
+    ],
     ['none', '# T\nText', /^<!--[^]*-->\n---\n[^]*---\n# T\nText$/],
   ])('D16: %s: what is changed is written back in the container it came in', async (_, text, form) => {
     const path = temp.write('knowledge/k.md', text)
@@ -196,7 +204,8 @@ describe('D16: knowledge in its containers', () => {
   })
 
   test('D16: a schema of its own is for its further keys, and what is against it is a warning', async () => {
-    const schema = 'schema: {type: object, properties: {level: {type: integer}, who: {type: string}}, required: [who]}\n'
+    const schema =
+      'schema: {type: object, properties: {level: {type: integer}, who: {type: string}}, required: [who]}\n'
     note('fits', `${schema}level: 3\nwho: Ada\n`)
     note('does_not', `${schema}level: high\nother: 1\n`)
     note('spoilt', 'schema: {type: nonsense}\n')
@@ -260,7 +269,10 @@ describe('D16: knowledge that is too much, or broken, or in other scripts', () =
   })
 
   test('D16: 5 MB are not read whole: found by what stands first, and load says why not', async () => {
-    temp.write('knowledge/huge.md', `---\nid: huge\n---\nThe walrus stands first.\n${'word '.repeat(1_000_000)}`)
+    temp.write(
+      'knowledge/huge.md',
+      `---\nid: huge\n---\nThe walrus stands first.\n${'word '.repeat(1_000_000)}`,
+    )
     const [found] = resultsOf(await temp.search('walrus', { item_type: 'knowledge' }))
     expect(found).toMatchObject({ id: 'huge', description: expect.stringContaining('needs repair') })
     expect((await load('huge')).error?.message).toContain('262144')

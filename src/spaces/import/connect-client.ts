@@ -20,26 +20,38 @@ export function findClient(name: string): KnownClient {
   if (found !== undefined) return found
   const names = CLIENTS.map((client) => client.name)
   const [near] = nearest(name, names)
-  throw new KiwiError('INVALID_PARAMETERS', `Cannot connect "${name.slice(0, 64)}": there is no such client`, {
-    hint: `${near === undefined ? '' : `Did you mean ${near}? `}Known clients: ${names.join(', ')}`,
-    details: { missing: [], invalid: [{ name: 'client', reason: `none of ${names.join(', ')}` }] },
-  })
+  throw new KiwiError(
+    'INVALID_PARAMETERS',
+    `Cannot connect "${name.slice(0, 64)}": there is no such client`,
+    {
+      hint: `${near === undefined ? '' : `Did you mean ${near}? `}Known clients: ${names.join(', ')}`,
+      details: { missing: [], invalid: [{ name: 'client', reason: `none of ${names.join(', ')}` }] },
+    },
+  )
 }
 
 /** The file in which a client looks for its servers: of a project, or of a person on this system. */
 export function configOf(
   { name, inProject, inHome }: KnownClient,
-  { project, home, system }: { readonly project: string | null; readonly home: string; readonly system: string },
+  {
+    project,
+    home,
+    system,
+  }: { readonly project: string | null; readonly home: string; readonly system: string },
 ): string {
   if (project === null) {
     const place = inHome[system === 'darwin' ? 1 : system === 'win32' ? 2 : 0] ?? inHome[0]
     return spelled(join(home, place))
   }
   if (inProject !== null) return spelled(join(project, inProject))
-  throw new KiwiError('INVALID_PARAMETERS', `Cannot connect ${name} for one project: it keeps no config there`, {
-    hint: `Leave out --project: kiwi connect ${name}`,
-    details: { missing: [], invalid: [{ name: 'project', reason: 'not known to this client' }] },
-  })
+  throw new KiwiError(
+    'INVALID_PARAMETERS',
+    `Cannot connect ${name} for one project: it keeps no config there`,
+    {
+      hint: `Leave out --project: kiwi connect ${name}`,
+      details: { missing: [], invalid: [{ name: 'project', reason: 'not known to this client' }] },
+    },
+  )
 }
 
 /** One with comments may say so by its name. */
@@ -66,7 +78,8 @@ export async function withKiwi(
   if (there === undefined) return { name: NAME, text: await set(NAME, entry) }
   const { name, given } = there
   // How it is reached may have been chosen: by an address, or with variables of its own.
-  const isStarted = given['url'] === undefined && given['httpUrl'] === undefined && given['serverUrl'] === undefined
+  const isStarted =
+    given['url'] === undefined && given['httpUrl'] === undefined && given['serverUrl'] === undefined
   const isSame = canonicalJson({ ...given, ...entry }) === canonicalJson(given)
   if (!isStarted || isSame) return { name, text }
   return { name, text: await set(name, isToml ? entry : { ...given, ...entry }) }
