@@ -131,7 +131,10 @@ describe('D9: a directive that is run', () => {
 
   test('D9: permissions of the front matter are those of XML', async () => {
     const granted = '  - execute: {resource: tool, id: hello_bash}\n'
-    temp.write('directives/front.md', `---\nname: front\nversion: 1.0.0\npermissions:\n${granted}---\n# Front\n`)
+    temp.write(
+      'directives/front.md',
+      `---\nname: front\nversion: 1.0.0\npermissions:\n${granted}---\n# Front\n`,
+    )
     const id = await begun('front')
     expect((await run('hello_bash', id)).status).toBe('success')
     expect((await run('hello_node', id)).error?.code).toBe('PERMISSION_DENIED')

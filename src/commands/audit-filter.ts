@@ -5,6 +5,8 @@ import type { JournalFilter } from '../store/store.ts'
 export interface FilterOptions {
   readonly tool?: string
   readonly session?: string
+  /** A run is a session of its own. */
+  readonly run?: string
   readonly call?: string
   readonly status?: string
   readonly principal?: string
@@ -17,7 +19,7 @@ export interface FilterOptions {
 type Filter = Omit<JournalFilter, 'limit' | 'after'>
 
 export function filterOf(options: FilterOptions, now: number): Filter {
-  const { tool, session, call: call_id, status, principal, operation, denied: isDenied } = options
+  const { tool, run, session = run, call: call_id, status, principal, operation, denied: isDenied } = options
   const since = timeOf('--since', options.since, now)
   const until = timeOf('--until', options.until, now)
   const asked = { tool, session, call_id, status, principal, operation, since, until, isDenied }

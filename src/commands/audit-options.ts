@@ -6,6 +6,7 @@ export function addAudit(command: Command, readNumber: (text: string) => number)
     .option('--limit <number>', 'how many records are shown (20)', readNumber)
     .option('--tool <id>', 'only of this item')
     .option('--session <id>', 'only of this session and those that came from it, as a tree')
+    .option('--run <id>', 'the same of a run of a directive')
     .option('--call <id>', 'only of this call')
     .option(
       '--status <status>',

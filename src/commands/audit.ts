@@ -46,7 +46,7 @@ export function auditCommand(options: AuditOptions): Promise<number> {
     const records = await kiwi.store.records(filter)
     if (isJson) for (const record of records) terminal.out(jsonLine(auditEntry(record)))
     else if (records.length === 0) terminal.note('No records fit.')
-    else if (options.session === undefined) terminal.out(recordTable(records, isWide))
+    else if (filter.session === undefined) terminal.out(recordTable(records, isWide))
     else terminal.out(sessionTree(records.toReversed()))
     return 0
   })

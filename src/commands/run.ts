@@ -6,8 +6,8 @@ import { inputSchema } from '../spaces/input-schema.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { needsSchema, readParameters } from './parameters.ts'
 import { openProgressLine } from './progress-line.ts'
-import type { Terminal } from './terminal.ts'
-import { openTerminal, printReply, printable, printableText } from './terminal.ts'
+import { Ready, showRun } from './shown-run.ts'
+import { openTerminal, printReply, printableText } from './terminal.ts'
 import type { CommonOptions } from './with-kiwi.ts'
 import { withKiwi } from './with-kiwi.ts'
 
@@ -15,12 +15,6 @@ const Result = z.looseObject({
   output: z.unknown().optional(),
   stderr: z.string().optional(),
   undo_id: z.string().optional(),
-})
-
-const Ready = z.looseObject({
-  run_id: z.string(),
-  content: z.string(),
-  permissions: z.looseObject({ granted: z.array(z.string()), ignored: z.array(z.string()) }),
 })
 
 interface RunOptions extends CommonOptions {
@@ -66,16 +60,6 @@ export function runCommand(id: string, pairs: readonly string[], options: RunOpt
     }
     return code
   })
-}
-
-/** What to follow goes where a pipe takes it; the run it is followed in stands beside. */
-function showRun({ run_id: run, content, permissions }: z.infer<typeof Ready>, terminal: Terminal): void {
-  const { granted, ignored } = permissions
-  terminal.note(`run ${run}: calls of it are made with --run ${run}`)
-  for (const line of granted) terminal.note(`  ${printable(line)}`)
-  if (granted.length === 0) terminal.note('  it may do nothing: it has no <permissions>')
-  for (const line of ignored) terminal.note(`note: ${printable(line)}`)
-  terminal.out(printableText(content.trimEnd()))
 }
 
 function shown(output: unknown): string {

@@ -46,7 +46,10 @@ export async function directiveWork(
     permissions: { block: directive.permissions ?? undefined },
     scripts: directive.wanted.scripts,
     wanted,
-    servers: [...(await knownServers(lookup, means)), ...directive.wanted.servers.map(({ name }) => serverName(name))],
+    servers: [
+      ...(await knownServers(lookup, means)),
+      ...directive.wanted.servers.map(({ name }) => serverName(name)),
+    ],
     session: heldSession(ticket, policy),
     projectPath,
     tools: null,
@@ -57,6 +60,7 @@ export async function directiveWork(
     granted: run.rules,
     wanted: wanted?.rules ?? null,
     judge: itemJudge({ ...policy, layers }),
+    layers,
     policy,
     lookup,
     ticket,
@@ -64,9 +68,16 @@ export async function directiveWork(
   }
   const found = directive.findings.map(({ line, message }) => `line ${line}: ${message}`)
   const permissions = permissionsOf(run)
-  const prepared = { item: plan.item, directive, inputs, aliases, permissions, warnings: [...unknown, ...unnamed, ...found] }
+  const prepared = {
+    item: plan.item,
+    directive,
+    inputs,
+    aliases,
+    permissions,
+    warnings: [...unknown, ...unnamed, ...found],
+  }
   // Nothing is asked of servers in a dry run: what is known of them is shown.
-  const rehearsed = means.listings === null ? readyAnswer(prepared, await toolContext(scene, layers)) : null
+  const rehearsed = means.listings === null ? readyAnswer(prepared, await toolContext(scene)) : null
   return {
     item: { id, version, space },
     action: 'run',
@@ -83,7 +94,7 @@ export async function directiveWork(
     preview: () => rehearsed ?? { directive: { name: id, version, inputs }, permissions },
     warnings: [...plan.warnings, ...plan.trust.warnings],
     async perform() {
-      const context = await toolContext(scene, layers)
+      const context = await toolContext(scene)
       const answer = readyAnswer(prepared, context)
       const runId = await run.open()
       const data = { run_id: runId, ...answer, ...howToCall(runId, projectPath) }

@@ -17,7 +17,6 @@ const MOST_HELD = 10_000
 
 export function openHeldSessions({ runs }: Pick<Store, 'runs'>): HeldSessions {
   const held = new Map<string, readonly string[]>()
-  const keyOf = ({ principal, session }: Holder): string => `${principal} ${session}`
   return {
     hold(holder, runId) {
       const key = keyOf(holder)
@@ -32,4 +31,8 @@ export function openHeldSessions({ runs }: Pick<Store, 'runs'>): HeldSessions {
       return null
     },
   }
+}
+
+function keyOf({ principal, session }: Holder): string {
+  return `${principal} ${session}`
 }

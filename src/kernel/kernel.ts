@@ -176,17 +176,7 @@ export function openKernel(given: KernelMeans): Kernel {
   }
   const bind = createBind(means, workplaces)
   return {
-    admit: async (asked, understand) => {
-      const ticket = await heldTicket(asked, runs)
-      return pass(ticket, async (call) => {
-        const understood = inRun(await understand(), call.run)
-        // Known from here on, also to the record of what cannot be worked out.
-        call.projectPath = understood.lookup.projectPath
-        const bound = await bind(ticket, understood)
-        if (ticket.caller.kind === 'agent') call.sessionProject = understood.sessionProject
-        return workOut(understood, ticket, bound)
-      })
-    },
+    admit: createAdmit(pass, bind, runs),
     read: (ticket, understand) => pass(ticket, async () => readArrival(ticket, understand())),
     listingsFor: async (ticket, workplace) =>
       boundListings(listings, { ticket, lookup: workplace.lookup, means: await bind(ticket, workplace) }),
@@ -215,6 +205,24 @@ export function openKernel(given: KernelMeans): Kernel {
       outputs.close()
       await Promise.all(followers.map((follower) => follower.close()))
     },
+  }
+}
+
+function createAdmit(
+  pass: (ticket: Ticket, workOutHere: Call['workOut']) => Promise<Outcome>,
+  bind: ReturnType<typeof createBind>,
+  runs: Means['runs'],
+): Kernel['admit'] {
+  return async (asked, understand) => {
+    const ticket = await heldTicket(asked, runs)
+    return pass(ticket, async (call) => {
+      const understood = inRun(await understand(), call.run)
+      // Known from here on, also to the record of what cannot be worked out.
+      call.projectPath = understood.lookup.projectPath
+      const bound = await bind(ticket, understood)
+      if (ticket.caller.kind === 'agent') call.sessionProject = understood.sessionProject
+      return workOut(understood, ticket, bound)
+    })
   }
 }
 

@@ -11,7 +11,7 @@ import type { Permissions } from './policy/compile-permissions.ts'
 import { compilePermissions } from './policy/compile-permissions.ts'
 import type { LayerMeans } from './policy/layer.ts'
 import { compileLayer } from './policy/layer.ts'
-import type { Layer, LayerData, Rule } from './policy/rule.ts'
+import type { Layer, LayerData, Rule, WantedLayer } from './policy/rule.ts'
 import { readPermissions } from './policy/read-permissions.ts'
 import { narrowed, spawned } from './policy/spawn.ts'
 
@@ -38,7 +38,7 @@ export interface DirectiveOrder extends Omit<RunOrder, 'permissions'> {
   /** Tools it is granted by naming them. */
   readonly scripts?: readonly string[]
   /** What it says it will use: it narrows, and grants nothing. */
-  readonly wanted?: LayerData | null
+  readonly wanted?: WantedLayer | null
   /** The session that stays inside of it until it is over. */
   readonly session?: string | null
 }
@@ -100,10 +100,11 @@ export function openRuns({ store, clock, home, ...means }: RunMeans): Runs {
     if (run === null || run.closed_at !== null || run.principal !== principal) throw notUnderWay(id)
     return run
   }
+  const compile = (layer: LayerData): Promise<Layer> => compileLayer(layer, false, means)
   const layersOf = async ({ id, own }: StoredRun): Promise<readonly Layer[]> => {
     const known = kept.get(id)
     if (known !== undefined) return known
-    const layers = await Promise.all(toLayers(own).map((data) => compileLayer(data, false, means)))
+    const layers = await Promise.all(toLayers(own).map(compile))
     if (kept.size >= MOST_KEPT) kept.clear()
     kept.set(id, layers)
     return layers
@@ -124,7 +125,6 @@ export function openRuns({ store, clock, home, ...means }: RunMeans): Runs {
         tools: tools === null ? null : narrowed(tools),
       },
     )
-    const compile = (layer: LayerData): Promise<Layer> => compileLayer(layer, false, means)
     await Promise.all(ceiling.map(compile))
     return {
       rules: permissions ?? [],
@@ -183,7 +183,12 @@ function declaredBy(
   home: string,
 ): Omit<Permissions, 'permissions'> & { readonly permissions: readonly Rule[] | null } {
   if (given === null) return { permissions: null, delegate: null, secrets: [], reports: [] }
-  const compiled = compilePermissions(given.block, { directive, servers: new Set(servers), projectPath, home })
+  const compiled = compilePermissions(given.block, {
+    directive,
+    servers: new Set(servers),
+    projectPath,
+    home,
+  })
   return { ...compiled, permissions: [...compiled.permissions, ...scripts.map(grantOf(directive))] }
 }
 

@@ -10,12 +10,12 @@ beforeEach(async () => {
 })
 afterEach(() => temp.close())
 
-const PERMISSIONS = '<permissions><execute resource="tool" id="hello_bash"/></permissions>'
 const execute = (args: object): Promise<Reply> => temp.call('execute', args)
-const begin = async (mode: string): Promise<string> => {
+const begin = async (mode: string, more = ''): Promise<string> => {
+  const permissions = `<permissions><execute resource="tool" id="hello_bash"/>${more}</permissions>`
   temp.write(
     'directives/greet.md',
-    `<directive name="greet" version="1.0.0"><metadata><description>says hello</description>${PERMISSIONS}</metadata></directive>\n`,
+    `<directive name="greet" version="1.0.0"><metadata><description>says hello</description>${permissions}</metadata></directive>\n`,
   )
   const directive = { item_type: 'directive', item_id: 'greet' }
   expect((await execute({ ...directive, action: 'sign' })).error).toBeNull()
@@ -53,11 +53,16 @@ describe('a session that has begun a run', () => {
     ])
   })
 
-  test('D9: a directive it begins is a child of the run, and leads back to it when it ends', async () => {
-    const id = await begin('proxy')
+  test('D9: a directive it begins is a child of the run, whose end leads back to it', async () => {
+    const id = await begin('proxy', '<execute><directive>greet</directive></execute>')
     const again = await execute({ item_type: 'directive', action: 'run', item_id: 'greet' })
-    expect(again.error).toMatchObject({ code: 'PERMISSION_DENIED', details: { layer: 'directive greet' } })
+    const child = textField(again.data, 'run_id')
+    const [begun] = await temp.kiwi.store.records({ limit: 1, call_id: again.metadata.call_id })
+    expect(begun?.session).toBe(id)
+    await execute({ item_type: 'directive', action: 'finish', item_id: child })
+    expect((await temp.run('hello_node')).error?.code).toBe('PERMISSION_DENIED')
     await execute({ item_type: 'directive', action: 'finish', item_id: id })
+    expect((await temp.run('hello_node')).status).toBe('success')
   })
 
   test('D9, N6: in direct mode a call that does not name the run is interactive', async () => {

@@ -23,7 +23,13 @@ const put = (path: string): string => {
   return file
 }
 const use = (item_id: string, { data }: Reply, parameters: object = {}): Promise<Reply> =>
-  temp.call('execute', { item_type: 'tool', action: 'run', item_id, run_id: textField(data, 'run_id'), parameters })
+  temp.call('execute', {
+    item_type: 'tool',
+    action: 'run',
+    item_id,
+    run_id: textField(data, 'run_id'),
+    parameters,
+  })
 const context = ({ data }: Reply, ...path: readonly (string | number)[]): unknown =>
   field(data, 'tool_context', ...path)
 const namesIn = ({ data }: Reply, key: string): readonly unknown[] =>
@@ -31,7 +37,11 @@ const namesIn = ({ data }: Reply, key: string): readonly unknown[] =>
 
 describe('D8: what is wanted narrows what is granted', () => {
   test('D8: a path inside the permission but outside <filesystem> is refused', async () => {
-    writeDirective(temp, 'd', permissions(READ) + tools('<filesystem><read paths="src/**, docs/*.md"/></filesystem>'))
+    writeDirective(
+      temp,
+      'd',
+      permissions(READ) + tools('<filesystem><read paths="src/**, docs/*.md"/></filesystem>'),
+    )
     const reply = await begin(temp, 'd')
     expect(context(reply, 'filesystem', 'constraints')).toEqual({
       read_paths: ['src/**', 'docs/*.md'],
@@ -63,12 +73,17 @@ describe('D8: what is wanted narrows what is granted', () => {
         tools('<filesystem><read paths="src/**,etc/**"/><write paths="out/**"/></filesystem>'),
     )
     const reply = await begin(temp, 'd')
-    expect(context(reply, 'filesystem', 'constraints')).toEqual({ read_paths: ['src/lib/**'], write_paths: [] })
+    expect(context(reply, 'filesystem', 'constraints')).toEqual({
+      read_paths: ['src/lib/**'],
+      write_paths: [],
+    })
     expect(field(reply.data, 'warnings')).toEqual([
       'to read "etc/**" is left out: add <read resource="filesystem" path="etc/**"/> to <permissions>',
       'to write "out/**" is left out: add <write resource="filesystem" path="out/**"/> to <permissions>',
     ])
-    expect((await use('filesystem.read', reply, { path: put('src/a.ts') })).error?.code).toBe('PERMISSION_DENIED')
+    expect((await use('filesystem.read', reply, { path: put('src/a.ts') })).error?.code).toBe(
+      'PERMISSION_DENIED',
+    )
     expect((await use('filesystem.read', reply, { path: put('src/lib/a.ts') })).status).toBe('success')
   })
 
@@ -76,18 +91,18 @@ describe('D8: what is wanted narrows what is granted', () => {
     writeDirective(
       temp,
       'd',
-      permissions('<execute resource="shell" commands="git,ls"/>') + tools('<shell commands="git,npm"/>'),
+      permissions('<execute resource="shell" commands="echo,ls"/>') + tools('<shell commands="echo,npm"/>'),
     )
     const reply = await begin(temp, 'd')
     expect(context(reply, 'shell')).toMatchObject({
       available: true,
       tools: [{ name: 'shell.run', inputSchema: expect.any(Object) }],
-      constraints: { allowed_commands: ['git'] },
+      constraints: { allowed_commands: ['echo'] },
     })
     expect(field(reply.data, 'warnings')).toEqual([
       'the command "npm" is left out: add <execute resource="shell" commands="npm"/> to <permissions>',
     ])
-    expect((await use('shell.run', reply, { argv: ['git', '--version'] })).status).toBe('success')
+    expect((await use('shell.run', reply, { argv: ['echo', 'x'] })).status).toBe('success')
     expect((await use('shell.run', reply, { argv: ['ls'] })).error).toMatchObject({
       details: { layer: 'tools of directive d', required: '<shell commands="ls"/>' },
     })
@@ -97,8 +112,11 @@ describe('D8: what is wanted narrows what is granted', () => {
     writeDirective(
       temp,
       'd',
-      permissions(READ, '<shell><command pattern="git log *"/></shell>', '<execute resource="git" action="status"/>') +
-        tools('<kiwi><search types="knowledge"/></kiwi>'),
+      permissions(
+        READ,
+        '<shell><command pattern="git log *"/></shell>',
+        '<execute resource="git" action="status"/>',
+      ) + tools('<kiwi><search types="knowledge"/></kiwi>'),
     )
     const reply = await begin(temp, 'd')
     expect(context(reply, 'filesystem', 'constraints')).toEqual({ read_paths: ['**'], write_paths: [] })
@@ -156,7 +174,14 @@ describe('R55: scripts', () => {
       available: true,
       tools: [{ name: 'validate', parameters: [{ name: 'file', type: 'string', required: true }] }],
     })
-    expect(field(reply.data, 'warnings')).toEqual(['"gone" is left out: there is no such tool here'])
+    expect(field(reply.data, 'warnings')).toEqual([
+      '"validate" starts "bash" and is signed by nobody, so it is refused: sign it, or add <execute resource="shell" commands="bash"/> to <permissions> of the directive "d"',
+      '"gone" is left out: there is no such tool here',
+    ])
+    expect((await use('validate', reply, { file: 'x' })).error).toMatchObject({
+      code: 'PERMISSION_DENIED',
+      details: { op: 'exec', required: '<execute resource="shell" commands="bash"/>' },
+    })
     expect(field(reply.data, 'permissions', 'granted')).toEqual(['allow tool validate', 'allow tool gone'])
     expect((await use('hello_bash', reply)).error?.code).toBe('PERMISSION_DENIED')
   })
@@ -164,7 +189,10 @@ describe('R55: scripts', () => {
   test('R55: it still runs under the layers of the directive', async () => {
     writeDirective(temp, 'd', tools('<script name="hello_bash"/>'))
     expect((await use('hello_bash', await begin(temp, 'd'))).status).toBe('success')
-    temp.write('config/agent_harness.yaml', 'mode: direct\nrules:\n  - { op: tool, match: { tool: hello_bash }, effect: deny }\n')
+    temp.write(
+      'config/agent_harness.yaml',
+      'mode: direct\nrules:\n  - { op: tool, match: { tool: hello_bash }, effect: deny }\n',
+    )
     expect((await begin(temp, 'd')).data).toMatchObject({
       tool_context: { scripts: { available: false, tools: [], error: 'none of them can be used' } },
       warnings: [expect.stringContaining('"hello_bash" is left out: change "rules/1"')],
@@ -175,7 +203,8 @@ describe('R55: scripts', () => {
 describe('D2: inputs', () => {
   const INPUTS =
     '<inputs><input name="branch" required="true">What to deploy</input><input name="count" type="integer" required="true"/><input name="tags" type="array"/><input name="mode" default="fast" enum="fast,slow"/></inputs>'
-  const STEP = '<process><step name="go" condition="{mode} is set"><action>Deploy {branch} {other}</action></step></process>'
+  const STEP =
+    '<process><step name="go" condition="{mode} is set"><action>Deploy {branch} {other}</action></step></process>'
   const deploy = (parameters: object): Promise<Reply> => begin(temp, 'd', { parameters })
 
   beforeEach(() => {
@@ -198,7 +227,9 @@ describe('D2: inputs', () => {
   })
 
   test('D2: what is of another type, or none of those allowed, is refused', async () => {
-    expect((await deploy({ branch: 'a', count: 'many', tags: {}, mode: 'off' })).error?.details).toMatchObject({
+    expect(
+      (await deploy({ branch: 'a', count: 'many', tags: {}, mode: 'off' })).error?.details,
+    ).toMatchObject({
       missing: [],
       invalid: [
         { name: 'count', reason: 'must be of type integer' },
@@ -233,7 +264,9 @@ test('D13: a large answer says how its schemas are loaded, and is kept whole', a
   expect(data).toMatchObject({
     run_id: expect.any(String),
     tool_context: {
-      scripts: { tools: [{ name: 'large', load: { item_type: 'tool', item_id: 'large' } }, { name: 'hello_bash' }] },
+      scripts: {
+        tools: [{ name: 'large', load: { item_type: 'tool', item_id: 'large' } }, { name: 'hello_bash' }],
+      },
     },
     truncated: true,
     rest: { call: 'load', arguments: { path: expect.stringContaining('result:') } },

@@ -32,7 +32,7 @@ test('D9, H11: a run is begun, called, read with its child and undone from the c
   const shown = await kiwi(place, ['run', 'note', '--type', 'directive'])
   expect(shown).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining('<process>Do note</process>'),
+    stdout: '1.\n   Do note\n',
     stderr: expect.stringMatching(/^run \w{26}: calls of it are made with --run \w{26}\n {2}allow write \//),
   })
   const parent = await begin('tidy')
@@ -43,7 +43,7 @@ test('D9, H11: a run is begun, called, read with its child and undone from the c
     code: 4,
     stderr: expect.stringContaining('layer "directive note" has no rule for it'),
   })
-  const { stdout } = await kiwi(place, ['audit', '--session', parent])
+  const { stdout } = await kiwi(place, ['audit', '--run', parent])
   const lines = stdout.split('\n')
   expect(lines.findIndex((line) => line.includes('filesystem.write'))).toBeGreaterThan(0)
   const below = lines.findIndex((line) => line.startsWith(`  ${child}`))

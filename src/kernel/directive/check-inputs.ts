@@ -34,7 +34,10 @@ function toInput([input]: readonly [DirectiveInput, unknown]): DirectiveInput {
   return input
 }
 
-function valueOf({ name, type, default: otherwise }: DirectiveInput, given: JsonObject): JsonValue | undefined {
+function valueOf(
+  { name, type, default: otherwise }: DirectiveInput,
+  given: JsonObject,
+): JsonValue | undefined {
   const value = Object.hasOwn(given, name) ? given[name] : undefined
   if (value === undefined || value === null) return otherwise
   return typeof value === 'string' ? convertText(value, [type]) : value
@@ -52,7 +55,9 @@ function refusal(
   invalid: readonly { readonly name: string; readonly reason: string }[],
 ): KiwiError {
   const faults = [
-    ...missing.map(({ name, description }) => `"${name}" is missing${description === '' ? '' : ` (${description})`}`),
+    ...missing.map(
+      ({ name, description }) => `"${name}" is missing${description === '' ? '' : ` (${description})`}`,
+    ),
     ...invalid.map(({ name, reason }) => `"${name}" ${reason}`),
   ]
   return new KiwiError('INVALID_PARAMETERS', `Cannot run "${directive}": ${faults.join('; ')}`, {

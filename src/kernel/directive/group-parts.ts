@@ -14,11 +14,7 @@ import { narrowPaths, shownPaths } from './shown-paths.ts'
 export async function groupParts(scene: Scene): Promise<readonly Part[]> {
   const items = await shippedItems(scene)
   const of = (group: string): readonly Item[] => items.filter(({ id }) => groupOf(id) === group)
-  const parts = [
-    filesPart(of('filesystem'), scene),
-    shellPart(of('shell'), scene),
-    gitPart(of('git'), scene),
-  ]
+  const parts = [filesPart(of('filesystem'), scene), shellPart(of('shell'), scene), gitPart(of('git'), scene)]
   return parts.filter((part) => part !== null)
 }
 
@@ -125,11 +121,7 @@ function gitPart(items: readonly Item[], scene: Scene): Part | null {
   return partOf('git', tools, null, warnings)
 }
 
-function allowed(
-  items: readonly Item[],
-  { judge }: Scene,
-  operations?: readonly string[],
-): readonly Item[] {
+function allowed(items: readonly Item[], { judge }: Scene, operations?: readonly string[]): readonly Item[] {
   return items.filter(
     (item) =>
       (operations === undefined || operations.includes(item.id.slice(item.id.indexOf('.') + 1))) &&

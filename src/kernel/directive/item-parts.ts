@@ -1,10 +1,11 @@
+import { VOUCHED } from '../../chain/trust.ts'
 import { ItemName } from '../../shared/ids.ts'
 import type { JsonObject } from '../../shared/json.ts'
+import type { Item } from '../../spaces/item.ts'
 import { decide } from '../policy/decide.ts'
-import type { Layer } from '../policy/rule.ts'
-import { judgedItem } from '../item-demand.ts'
+import { itemDemand, judgedItem } from '../item-demand.ts'
 import type { Part, Scene } from './scene.ts'
-import { leftOut, shownTool } from './scene.ts'
+import { leftOut, lowered, shownTool } from './scene.ts'
 
 /** Tools of the spaces that are granted by name. */
 export async function scriptsPart(scene: Scene): Promise<Part | null> {
@@ -20,10 +21,30 @@ export async function scriptsPart(scene: Scene): Promise<Part | null> {
     const refusal = item === null ? null : judge.refusalOf(judgedItem(item))
     if (item === null) warnings.push(leftOut(`"${text}"`, 'There is no such tool here'))
     else if (refusal !== null) warnings.push(leftOut(`"${text}"`, refusal.remedy))
-    else tools.push(shownTool(item))
+    else {
+      tools.push(shownTool(item))
+      warnings.push(...(await startWarnings(item, scene)))
+    }
   }
   const error = tools.length > 0 ? {} : { error: 'none of them can be used' }
   return { key: 'scripts', entry: { available: tools.length > 0, tools, ...error }, warnings }
+}
+
+/** Of what nobody vouches for, the program is judged by itself, so the grant of the script alone lets nothing start. */
+async function startWarnings(item: Item, { lookup, means, layers }: Scene): Promise<readonly string[]> {
+  const plan = await means.chain.resolver.plan(item, lookup).catch(() => null)
+  if (plan === null || plan.trust.level >= VOUCHED || plan.effect.kind !== 'subprocess') return []
+  const program = plan.effect.command.command.source
+  if (/[{}$]/.test(program)) return []
+  const demands = [
+    itemDemand(judgedItem(item)),
+    { op: 'exec', program, isChosen: true, runsCode: true } as const,
+  ]
+  const { effect, remedy } = decide(layers, demands, null)
+  if (effect !== 'deny') return []
+  return [
+    `"${item.id}" starts "${program}" and is signed by nobody, so it is refused: sign it, or ${lowered(remedy)}`,
+  ]
 }
 
 /** Written out: what a pattern grants is found by search. */
@@ -43,7 +64,7 @@ const QUESTIONS = {
 const CHANGES = ['create', 'update', 'delete', 'publish', 'sign'] as const
 
 /** Which of Kiwi's own tools are granted, and what may be done to items. */
-export function kiwiPart({ directive }: Scene, layers: readonly Layer[]): Part | null {
+export function kiwiPart({ directive, layers }: Scene): Part | null {
   const { kiwi } = directive.wanted
   const mayDo = (id: string, action: string): boolean =>
     decide(layers, [{ op: 'tool', id, action }], null).effect !== 'deny'

@@ -66,7 +66,11 @@ function filesOf({ id, filePaths, raw }: Item): JsonObject {
 }
 
 /** Calls that its own steps make and that would be refused, as far as nothing was said of the tool yet. */
-function uncalled({ steps }: Directive, aliases: Prepared['aliases'], context: ToolContext): readonly string[] {
+function uncalled(
+  { steps }: Directive,
+  aliases: Prepared['aliases'],
+  context: ToolContext,
+): readonly string[] {
   const { schemas, shown, warnings } = context
   const isSaid = (tool: string): boolean => {
     const entry = shown[tool.split('.', 1).join('')]

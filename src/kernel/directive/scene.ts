@@ -6,7 +6,7 @@ import type { Ticket } from '../call.ts'
 import type { ItemJudge } from '../item-demand.ts'
 import type { Means } from '../means.ts'
 import type { Policy } from '../policy/policy.ts'
-import type { Rule } from '../policy/rule.ts'
+import type { Layer, Rule } from '../policy/rule.ts'
 
 /** What a directive is put into when its tools are gathered. */
 export interface Scene {
@@ -17,6 +17,7 @@ export interface Scene {
   readonly wanted: readonly Rule[] | null
   /** What all layers together say of an item, those of the run among them. */
   readonly judge: ItemJudge
+  readonly layers: readonly Layer[]
   readonly policy: Policy
   readonly lookup: Lookup
   readonly ticket: Ticket
@@ -40,5 +41,10 @@ export function shownTool({ id, manifest }: Item): JsonObject {
 
 /** Why something that is wanted is not there, with the line that would change it. */
 export function leftOut(what: string, remedy: string): string {
-  return `${what} is left out: ${remedy.charAt(0).toLowerCase()}${remedy.slice(1)}`
+  return `${what} is left out: ${lowered(remedy)}`
+}
+
+/** What to do, in the middle of a sentence. */
+export function lowered(remedy: string): string {
+  return `${remedy.charAt(0).toLowerCase()}${remedy.slice(1)}`
 }

@@ -51,7 +51,13 @@ async function serverPart(wanted: WantedServer, scene: Scene): Promise<Part> {
     const direct = directly(wanted, scene)
     return {
       key,
-      entry: { available: true, ...aboutOf(wanted), tools: found.tools, ...direct.entry },
+      entry: {
+        available: found.tools.length > 0,
+        ...aboutOf(wanted),
+        tools: found.tools,
+        ...direct.entry,
+        ...(found.tools.length > 0 ? {} : { error: 'no tool of it can be used' }),
+      },
       warnings: [...heard, ...found.warnings, ...direct.warnings],
     }
   } catch (error) {
@@ -132,7 +138,10 @@ function toolOf(id: string, tool: CatalogTool, shown: JsonObject): JsonObject {
 }
 
 /** Only where a person lets agents have servers of their own is a server called past Kiwi. */
-function directly({ name, proxy }: WantedServer, { policy }: Scene): { entry: JsonObject; warnings: string[] } {
+function directly(
+  { name, proxy }: WantedServer,
+  { policy }: Scene,
+): { entry: JsonObject; warnings: string[] } {
   if (proxy) return { entry: {}, warnings: [] }
   const mode = harnessMode(policy)
   if (mode === 'direct' || mode === 'hybrid') return { entry: { proxy: false }, warnings: [] }

@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../shared/json.ts'
 import { isJsonObject } from '../../shared/json.ts'
-import type { Layer } from '../policy/rule.ts'
 import { groupParts } from './group-parts.ts'
 import { kiwiPart, scriptsPart } from './item-parts.ts'
 import type { Scene } from './scene.ts'
@@ -17,13 +16,13 @@ export interface ToolContext {
   readonly warnings: readonly string[]
 }
 
-export async function toolContext(scene: Scene, layers: readonly Layer[]): Promise<ToolContext> {
+export async function toolContext(scene: Scene): Promise<ToolContext> {
   const [servers, groups, scripts] = await Promise.all([
     serverParts(scene),
     groupParts(scene),
     scriptsPart(scene),
   ])
-  const kiwi = kiwiPart(scene, layers)
+  const kiwi = kiwiPart(scene)
   const parts = [...groups, ...servers, ...[scripts, kiwi].filter((part) => part !== null)]
   const aliases = parts.flatMap(({ key, entry }) => {
     const { alias, available = false } = entry
@@ -59,7 +58,7 @@ const MOST_CHARACTERS = 400
 function briefly(entry: JsonObject): JsonObject {
   const tools = toolsIn(entry).map((tool): JsonObject => {
     const { inputSchema, parameters, description, ...rest } = tool
-    const schema = { ...(inputSchema === undefined ? { parameters } : { inputSchema }) }
+    const schema = inputSchema === undefined ? { parameters } : { inputSchema }
     const isLarge = JSON.stringify(schema).length > MOST_CHARACTERS
     const name = nameOf(tool)
     return {

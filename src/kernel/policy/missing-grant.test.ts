@@ -104,3 +104,19 @@ test('what was named at a spawn is not for a file to say, and the machine has ru
     'directive d',
   )
 })
+
+test.each<[Demand, string]>([
+  [{ op: 'read', path: '/p/a"b' }, '<filesystem><read paths="/p/a&quot;b"/></filesystem>'],
+  [EXEC, '<shell commands="git"/>'],
+  [{ op: 'spawn', directive: 'x' }, '<execute><directive>x</directive></execute>'],
+  [tool('x', { server: 'a', tool: 'b' }), '<mcp name="a"><tool>b</tool></mcp>'],
+  [tool('kiwi-mcp', undefined, 'search'), '<kiwi><search/></kiwi>'],
+  [tool('x', undefined, 'create'), '<kiwi><execute actions="create"/></kiwi>'],
+])('D8: what is missing in <tools> for %j is %s', (demand, required) => {
+  const source = { kind: 'tools', directive: 'd', aliases: {} } as const
+  expect(missingGrant({ name: 'tools of directive d', source, rules: [] }, demand, [demand])).toEqual({
+    rule: null,
+    required,
+    remedy: `Add ${required} to <tools> of the directive "d"`,
+  })
+})

@@ -112,13 +112,23 @@ function elementFor(demand: Demand): string {
   }
 }
 
-/** The line of `<tools>`: it says nothing against hosts and directives. */
+/** The line of `<tools>`, which says nothing of hosts and directives. */
 function wantedFor(demand: Demand): string {
-  if (demand.op === 'read' || demand.op === 'write')
-    return `<filesystem><${demand.op} paths="${escaped(demand.path)}"/></filesystem>`
-  if (demand.op === 'exec') return `<shell commands="${escaped(basename(demand.program))}"/>`
-  if (demand.op !== 'tool') return ''
-  const { id, of, action } = demand
+  switch (demand.op) {
+    case 'read':
+    case 'write':
+      return `<filesystem><${demand.op} paths="${escaped(demand.path)}"/></filesystem>`
+    case 'exec':
+      return `<shell commands="${escaped(basename(demand.program))}"/>`
+    case 'tool':
+      return wantedTool(demand)
+    case 'net':
+    case 'spawn':
+      return elementFor(demand)
+  }
+}
+
+function wantedTool({ id, of, action }: Extract<Demand, { op: 'tool' }>): string {
   if (of !== undefined) return `<mcp name="${escaped(of.server)}"><tool>${escaped(of.tool)}</tool></mcp>`
   return id === 'kiwi-mcp'
     ? `<kiwi><${escaped(action)}/></kiwi>`

@@ -133,6 +133,11 @@ export interface LayerData {
   readonly rules: readonly Rule[]
 }
 
+/** What a directive says it will use, as a layer. */
+export interface WantedLayer extends LayerData {
+  readonly source: Extract<LayerSource, { kind: 'tools' }>
+}
+
 /** One named, frozen set of rules, ready to judge. A call needs the consent of every layer. */
 export interface Layer extends LayerData {
   /** Of the machine, the user or the project: it judges what trusted manifests fix as well. */

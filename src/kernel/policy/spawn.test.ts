@@ -129,3 +129,18 @@ describe('no sequence of spawns escalates', () => {
     )
   })
 })
+
+test('D8, D5: what a directive wants narrows it and what it hands on, without the names it gave', () => {
+  const wanted: LayerData = {
+    name: 'tools of directive d',
+    source: { kind: 'tools', directive: 'd', aliases: { db: 'supabase' } },
+    rules: [grant('supabase', 'list')],
+  }
+  const { own, ceiling } = spawn(null, [grant('supabase', '*')], { wanted })
+  expect(own.at(-1)).toEqual(wanted)
+  expect(ceiling.at(-1)).toEqual({ ...wanted, source: { kind: 'tools', directive: 'd', aliases: {} } })
+  expect(verdict(own, supabase('list'))).toBe('allow')
+  expect(verdict(ceiling, supabase('delete'))).toBe('deny')
+  const handing = spawn(null, [grant('supabase', '*')], { wanted, delegate: [grant('supabase', 'delete')] })
+  expect(verdict(handing.ceiling, supabase('delete'))).toBe('allow')
+})

@@ -1,5 +1,5 @@
 import { canonicalJson } from '../../shared/json.ts'
-import type { LayerData, Rule } from './rule.ts'
+import type { LayerData, Rule, WantedLayer } from './rule.ts'
 
 /** The two sets of layers of a run: what judges it, and what judges whatever it begins. */
 export interface RunLayers {
@@ -13,7 +13,7 @@ interface Spawn {
   readonly permissions: readonly Rule[] | null
   readonly delegate: readonly Rule[] | null
   /** What the directive says it will use; null where it does not say. */
-  readonly wanted: LayerData | null
+  readonly wanted: WantedLayer | null
   readonly tools: LayerData | null
 }
 
@@ -40,8 +40,8 @@ export function spawned(
 }
 
 /** The names a directive gives to servers are its own. */
-function withoutAliases(layer: LayerData): LayerData {
-  return layer.source.kind === 'tools' ? { ...layer, source: { ...layer.source, aliases: {} } } : layer
+function withoutAliases(layer: WantedLayer): WantedLayer {
+  return { ...layer, source: { ...layer.source, aliases: {} } }
 }
 
 function layerOf(directive: string, element: 'permissions' | 'delegate', rules: readonly Rule[]): LayerData {

@@ -3,7 +3,7 @@ import { GROUPS, serverName } from '../../shared/groups.ts'
 import type { PathContext } from './expand-path.ts'
 import { fileOperation } from './groups.ts'
 import { files } from './permission-rows.ts'
-import type { LayerData, Match, Operation, Rule } from './rule.ts'
+import type { Match, Operation, Rule, WantedLayer } from './rule.ts'
 
 interface WantedContext extends PathContext {
   readonly directive: string
@@ -12,7 +12,7 @@ interface WantedContext extends PathContext {
 }
 
 /** What a directive says it will use, as a layer: it narrows what it speaks of, and grants nothing. */
-export function wantedLayer(wanted: WantedTools, context: WantedContext): LayerData {
+export function wantedLayer(wanted: WantedTools, context: WantedContext): WantedLayer {
   const { directive, aliases } = context
   const found = [
     ...pathsOf('read', wanted, context),
@@ -45,11 +45,7 @@ const ANY: Match = { kind: 'any' }
 const ANY_HOST: Found = { op: 'net', match: ANY }
 const ANY_DIRECTIVE: Found = { op: 'spawn', match: ANY }
 
-function pathsOf(
-  op: 'read' | 'write',
-  { filesystem }: WantedTools,
-  context: PathContext,
-): readonly Found[] {
+function pathsOf(op: 'read' | 'write', { filesystem }: WantedTools, context: PathContext): readonly Found[] {
   if (filesystem === null) return [{ op, match: ANY }]
   return filesystem[op].flatMap((path) => {
     const row = files(op, [path], context)
