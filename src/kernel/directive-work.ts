@@ -1,8 +1,8 @@
 import type { JsonObject } from '../shared/json.ts'
 import { canonicalJson, sha256 } from '../shared/json.ts'
 import { keepAll } from '../shared/redact.ts'
+import { readExtended } from '../spaces/directive/extend.ts'
 import type { WantedTools } from '../spaces/directive/model.ts'
-import { readDirective } from '../spaces/directive/read-directive.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Ticket, Wish, Work } from './call.ts'
 import { checkInputs } from './directive/check-inputs.ts'
@@ -31,7 +31,9 @@ export async function directiveWork(
   const { id, manifest, space, contentHash } = plan.item
   const { tool_type: type, executor, config, category, version } = manifest
   const { projectPath } = lookup
-  const read = await readDirective(plan.item)
+  const { directive: read, bases } = await readExtended(plan.item, (ref) => lookup.find(ref, 'directive'))
+  // What it is built on is handed over with it, so it is trusted like it.
+  for (const item of bases) await trustedPlan({ ...wish, item }, lookup, means)
   const { inputs, warnings: unknown } = checkInputs(read, wish.parameters)
   const { directive, aliases, warnings: unnamed } = await settleAliases(read, lookup)
   const wanted = isNarrowing(directive.wanted)
@@ -89,7 +91,10 @@ export async function directiveWork(
     parameters: inputs,
     trust: plan.trust.level,
     policy,
-    digest: sha256(canonicalJson({ chain: plan.digest, content: contentHash })),
+    digest: sha256(canonicalJson({
+        chain: plan.digest,
+        content: [contentHash, ...bases.map((base) => base.contentHash)],
+      })),
     redact: keepAll,
     preview: () => rehearsed ?? { directive: { name: id, version, inputs }, permissions },
     warnings: [...plan.warnings, ...plan.trust.warnings],
