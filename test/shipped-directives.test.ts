@@ -27,8 +27,7 @@ const begin = async (item_id: string, parameters: object = {}): Promise<string> 
 /** A call of the run, as an agent that follows the directive makes it. */
 const execute = (
   run_id: string,
-  item_type: string,
-  action: string,
+  [item_type, action]: readonly [string, string],
   item_id: string,
   parameters: object = {},
 ): Promise<Reply> => temp.call('execute', { item_type, action, item_id, parameters, run_id })
@@ -84,15 +83,15 @@ describe('D17: followed to their end', () => {
     const { git, write } = openRepository(temp.project)
     write('a.txt', 'two\n')
     const run = await begin('git_checkpoint', { reason: 'a test' })
-    expect(textField(await done(execute(run, 'tool', 'run', 'git.status')), 'output')).toContain(' M a.txt')
+    expect(textField(await done(execute(run, ['tool', 'run'], 'git.status')), 'output')).toContain(' M a.txt')
     expect(
-      textField(await done(execute(run, 'tool', 'run', 'git.diff', { stat: true })), 'output'),
+      textField(await done(execute(run, ['tool', 'run'], 'git.diff', { stat: true })), 'output'),
     ).toContain('a.txt')
     const made = await done(
-      execute(run, 'tool', 'run', 'git.checkpoint', { message: 'a test', name: 'manual' }),
+      execute(run, ['tool', 'run'], 'git.checkpoint', { message: 'a test', name: 'manual' }),
     )
     expect(git('show', '--format=%s', '--no-patch', textField(made, 'output', 'sha')).trim()).toBe('a test')
-    expect((await execute(run, 'tool', 'run', 'git.commit', { message: 'x' })).error?.code).toBe(
+    expect((await execute(run, ['tool', 'run'], 'git.commit', { message: 'x' })).error?.code).toBe(
       'PERMISSION_DENIED',
     )
     await finish(run)
@@ -103,24 +102,26 @@ describe('D17: followed to their end', () => {
     write('a.txt', 'two\n')
     write('new.txt', 'token\n')
     const run = await begin('review_changes')
-    expect(textField(await done(execute(run, 'tool', 'run', 'git.status')), 'output')).toContain('?? new.txt')
+    expect(textField(await done(execute(run, ['tool', 'run'], 'git.status')), 'output')).toContain(
+      '?? new.txt',
+    )
     for (const parameters of [
       { from: 'HEAD', stat: true },
       { from: 'HEAD', paths: ['a.txt'] },
     ])
-      expect(textField(await done(execute(run, 'tool', 'run', 'git.diff', parameters)), 'output')).toContain(
-        'a.txt',
-      )
-    await done(execute(run, 'tool', 'run', 'git.log', { paths: ['a.txt'] }))
-    const read = await done(execute(run, 'tool', 'run', 'filesystem.read', { path: 'new.txt' }))
+      expect(
+        textField(await done(execute(run, ['tool', 'run'], 'git.diff', parameters)), 'output'),
+      ).toContain('a.txt')
+    await done(execute(run, ['tool', 'run'], 'git.log', { paths: ['a.txt'] }))
+    const read = await done(execute(run, ['tool', 'run'], 'filesystem.read', { path: 'new.txt' }))
     expect(JSON.stringify(read)).toContain('token')
-    await done(execute(run, 'tool', 'run', 'filesystem.search', { path: '.', pattern: 'two' }))
+    await done(execute(run, ['tool', 'run'], 'filesystem.search', { path: '.', pattern: 'two' }))
     for (const [id, parameters] of [
       ['filesystem.write', { path: 'a.txt', content: 'x' }],
       ['git.checkpoint', {}],
       ['shell.run', { command: 'ls' }],
     ] as const)
-      expect((await execute(run, 'tool', 'run', id, parameters)).error?.code).toBe('PERMISSION_DENIED')
+      expect((await execute(run, ['tool', 'run'], id, parameters)).error?.code).toBe('PERMISSION_DENIED')
     await finish(run)
   })
 
@@ -144,13 +145,13 @@ describe('D17: followed to their end', () => {
     expect((await temp.call('execute', { ...create, run_id: run, dry_run: true })).status).toBe('dry_run')
     await done(temp.call('execute', { ...create, run_id: run }))
     const count = (parameters: object): Promise<Reply> =>
-      execute(run, 'tool', 'run', 'word_count', parameters)
+      execute(run, ['tool', 'run'], 'word_count', parameters)
     expect(field(await done(count({ text: 'one two' })), 'output')).toBe(7)
     const mended = { files: { 'main.py': 'def main(text):\n    return len(text.split())' } }
-    await done(execute(run, 'tool', 'update', 'word_count', mended))
+    await done(execute(run, ['tool', 'update'], 'word_count', mended))
     expect(field(await done(count({ text: 'one two' })), 'output')).toBe(2)
     expect((await count({ words: 1 })).error?.code).toBe('INVALID_PARAMETERS')
-    await done(execute(run, 'tool', 'sign', 'word_count'))
+    await done(execute(run, ['tool', 'sign'], 'word_count'))
     const { data } = await temp.load('word_count')
     expect(data).toMatchObject({
       signature: { state: 'signed' },
@@ -158,7 +159,7 @@ describe('D17: followed to their end', () => {
       version: '1.0.1',
     })
     expect(resultsOf(await temp.search('count words'))[0]).toMatchObject({ id: 'word_count' })
-    expect((await execute(run, 'tool', 'delete', 'word_count', { confirm: true })).error?.code).toBe(
+    expect((await execute(run, ['tool', 'delete'], 'word_count', { confirm: true })).error?.code).toBe(
       'PERMISSION_DENIED',
     )
     await finish(run)
@@ -188,11 +189,11 @@ describe('D17: followed to their end', () => {
     )
     const { data: listed } = await temp.load('own', { item_type: 'mcp' })
     expect(listField(listed, 'tools').length).toBeGreaterThan(0)
-    await done(execute(run, 'tool', 'call', 'own.given', { a: 1 }))
-    const kept = await done(execute(run, 'mcp', 'discover', 'own'))
+    await done(execute(run, ['tool', 'call'], 'own.given', { a: 1 }))
+    const kept = await done(execute(run, ['mcp', 'discover'], 'own'))
     expect(listField(kept, 'created')).toContain('own.given')
     await done(
-      execute(run, 'knowledge', 'create', 'own-notes', {
+      execute(run, ['knowledge', 'create'], 'own-notes', {
         description: 'What the server own is good for',
         content: 'own.given says what it was given.',
       }),
@@ -202,7 +203,7 @@ describe('D17: followed to their end', () => {
     )
     expect(found[0]).toMatchObject({ id: 'own-notes' })
     writeFileSync(join(temp.project, 'x.txt'), '')
-    expect((await execute(run, 'tool', 'run', 'filesystem.delete', { path: 'x.txt' })).error?.code).toBe(
+    expect((await execute(run, ['tool', 'run'], 'filesystem.delete', { path: 'x.txt' })).error?.code).toBe(
       'PERMISSION_DENIED',
     )
     await finish(run)

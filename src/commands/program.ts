@@ -5,7 +5,7 @@ import { KiwiError } from '../shared/errors.ts'
 import { VERSION } from '../shared/version.ts'
 import { addAnswering } from './answering.ts'
 import { addAudit } from './audit-options.ts'
-import { addAuthoring, addImport } from './authoring.ts'
+import { addAuthoring } from './authoring.ts'
 import { addSecrets } from './secrets.ts'
 import { addServers } from './server-commands.ts'
 import { printReply } from './terminal.ts'
@@ -109,7 +109,6 @@ function createProgram(ends: (run: Promise<number>) => Promise<void>, hasDashes:
     .option('--dry-run', 'check everything, run nothing')
     .action(async (id, pairs, options) => ends((await import('./run.ts')).runCommand(id, pairs, options)))
   addAuthoring({ inProject, ends })
-  addImport({ inProject, ends })
   addServers({ command, inProject, ends }, hasDashes)
   addSecrets({ inProject, ends })
   inProject('sign', 'vouch for items with your own key')

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { setJson } from './edit-json.ts'
 import { withoutComments } from './import/client-config.ts'

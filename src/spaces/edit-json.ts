@@ -30,11 +30,11 @@ export function setJson(
   const root = readDocument(text, where)
   const style = styleOf(text, root)
   const holder = member(root, object)
-  if (holder === null) return insert(text, root, object, { [name]: value }, style)
+  if (holder === null) return insert(text, root, [object, { [name]: value }], style)
   if (holder.value.members === null)
     throw new KiwiError('CONFLICT', `Cannot change "${where}": its "${object}" is no object`)
   const there = member(holder.value, name)
-  if (there === null) return insert(text, holder.value, name, value, style)
+  if (there === null) return insert(text, holder.value, [name, value], style)
   const { start, end } = there.value
   const isOneLine = !text.slice(holder.value.start, there.start).includes('\n')
   const put = isOneLine ? JSON.stringify(value) : written(value, indentAt(text, there.start), style)
@@ -68,7 +68,12 @@ function written(value: JsonObject, indent: string, { unit, line }: Style): stri
 }
 
 /** Behind the last member and what is said about it. */
-function insert(text: string, object: Node, key: string, value: JsonObject, style: Style): string {
+function insert(
+  text: string,
+  object: Node,
+  [key, value]: readonly [string, JsonObject],
+  style: Style,
+): string {
   const close = object.end - 1
   const last = object.members?.at(-1)
   const outer = indentAt(text, lineStart(text, object.start))

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Reply } from '../../src/shared/reply.ts'
 import { field, listField, textField } from '../fixtures/field.ts'
@@ -17,7 +17,7 @@ const note = (id: string, keys: string, body = `The text of ${id}`): string =>
   temp.write(`knowledge/${id}.md`, `---\nid: ${id}\nversion: 1.0.0\ntitle: ${id}\n${keys}---\n${body}`)
 const load = (id: string, more: object = {}): Promise<Reply> =>
   temp.load(id, { item_type: 'knowledge', ...more })
-const relatedIds = ({ data }: Reply): readonly string[] =>
+const relatedIds = ({ data }: Pick<Reply, 'data'>): readonly string[] =>
   listField(data, 'related').map((each) => textField(each, 'id'))
 const warningsOf = ({ metadata }: Reply): readonly string[] => metadata.warnings ?? []
 
@@ -75,8 +75,7 @@ describe('D16: what a piece of knowledge belongs to', () => {
           note(id, `references: [${targets.join(', ')}]\n`)
         }
         temp.kiwi.spaces.at(temp.project).freshen(true)
-        const { data } = await load('n0', { depth })
-        const met = Array.isArray(field(data, 'related')) ? relatedIds({ data } as Reply) : []
+        const met = relatedIds(await load('n0', { depth }))
         const steps = distances(pairs)
         const near = names.filter((_, at) => at !== 0 && (steps.get(at) ?? 9) <= depth)
         expect(met.toSorted()).toEqual(near)
