@@ -2,6 +2,8 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { checkDirective } from '../src/kernel/directive/check-directive.ts'
+import { parseItemRef } from '../src/shared/ids.ts'
 import type { Reply } from '../src/shared/reply.ts'
 import { field, listField, textField } from './fixtures/field.ts'
 import { openRepository } from './fixtures/repository.ts'
@@ -53,7 +55,7 @@ describe('D17: the directives that are shipped', () => {
   test.each(SHIPPED)('D17: %s is found by what it does, and runs to ready without a warning', async (id) => {
     const { data } = await temp.load(id, { item_type: 'directive' })
     const found = resultsOf(await temp.search(textField(data, 'description'), { item_type: 'directive' }))
-    expect(found[0]).toMatchObject({ id, source: 'builtin' })
+    expect(found[0]).toMatchObject({ id })
     await finish(await begin(id, INPUTS[id]))
   })
 
@@ -77,6 +79,22 @@ describe('D17: the directives that are shipped', () => {
       expect((await temp.call('load', { item_type, item_id })).error, `${item_type} ${item_id}`).toBeNull()
   })
 })
+
+test.each(SHIPPED)(
+  'D17: %s is read without a finding, and wants nothing that it does not grant',
+  async (id) => {
+    const lookup = temp.kiwi.spaces.at(temp.project)
+    const item = await lookup.find(parseItemRef(id), 'directive')
+    if (item === null) throw new Error(`${id} is not there`)
+    const checked = await checkDirective(item, { lookup, home: temp.folder })
+    expect(checked).toMatchObject({
+      directive: { findings: [] },
+      granted: { reports: [], secrets: [] },
+      excess: [],
+      unknownServers: [],
+    })
+  },
+)
 
 describe('D17: followed to their end', () => {
   test('D17: git_checkpoint records what is changed', async () => {
@@ -203,9 +221,12 @@ describe('D17: followed to their end', () => {
     )
     expect(found[0]).toMatchObject({ id: 'own-notes' })
     writeFileSync(join(temp.project, 'x.txt'), '')
-    expect((await execute(run, ['tool', 'run'], 'filesystem.delete', { path: 'x.txt' })).error?.code).toBe(
-      'PERMISSION_DENIED',
-    )
+    for (const [id, parameters] of [
+      ['filesystem.delete', { path: 'x.txt' }],
+      ['shell.run', { command: 'ls' }],
+      ['git.status', {}],
+    ] as const)
+      expect((await execute(run, ['tool', 'run'], id, parameters)).error?.code, id).toBe('PERMISSION_DENIED')
     await finish(run)
   })
 })
