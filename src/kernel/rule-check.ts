@@ -10,6 +10,7 @@ import { keepAll } from '../shared/redact.ts'
 import { textOf } from '../shared/template.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Ticket } from './call.ts'
+import { assertDirective } from './directive/check-directive.ts'
 import type { Means } from './means.ts'
 import type { Demand } from './policy/rule.ts'
 
@@ -38,7 +39,10 @@ export async function ruleCheck(plan: Plan, occasion: Occasion): Promise<RuleChe
   const { action, ticket, means, redact = keepAll } = occasion
   const isRun = action === 'run'
   // Whether a chain may run is known before it is drafted.
-  if (!isRun) await assertMayStart(plan, occasion)
+  if (!isRun) {
+    await assertMayStart(plan, occasion)
+    await assertDirective(plan.item, action, { ...means, lookup: occasion.lookup })
+  }
   const validation = await means.chain.validate(plan, { callId: ticket.callId, isRun })
   const { programs, found } = validation
   const sort = (validated: Validated): Sorted => sorted(validated, action, redact)

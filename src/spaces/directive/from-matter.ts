@@ -24,30 +24,29 @@ interface MatterOrigin {
 }
 
 /** Keys that only a directive has: with one of them the front matter is the directive, whatever its text looks like. */
-export const OWN_KEYS = 'inputs permissions requires steps tools mcps outputs limits model hooks extends context'.split(' ')
+export const OWN_KEYS =
+  'inputs permissions requires steps tools mcps outputs limits model hooks extends context'.split(' ')
 
 /** The model of a directive in front matter, with its instructions below. */
 export function fromMatter(given: JsonObject, origin: MatterOrigin): Directive {
   const { where, stem, body, at, isSkill } = origin
   const { note, findings } = openNotes()
   const { name, version, description, category, extends: base, ...own } = given
-  const { inputs, steps = [], tools, mcps, permissions: _p, requires: _r, limits, relationships, ...more } = own
-  const placed = (Array.isArray(steps) ? steps : [steps]).map(
-    (step, index): PlacedStep => ({
-      step: stepOfData(step, at(['steps', index]), note),
-      place: at(['steps', index]),
-    }),
-  )
+  const { inputs, steps, tools, mcps, permissions: _p, requires: _r, limits, relationships, ...more } = own
+  const placed = entriesOf(steps).map((step, index): PlacedStep => {
+    const place = at(['steps', index])
+    return { step: stepOfData(step, place, note), place }
+  })
   noteTwins(placed, note)
   const declared = readInputs(declaredInputs(inputs, at), where, note)
   noteUnfilled(placed, declared, note)
-  const sections = (['tools', 'mcps'] as const).flatMap((key): readonly Element[] => {
-    const section = key === 'tools' ? tools : mcps
-    return section === undefined ? [] : [section_(key, elementsOf(section, at, [key]), at([key]))]
-  })
+  const wanted = [
+    section('tools', elementsOf(tools ?? [], at, ['tools']), at(['tools'])),
+    section('mcps', elementsOf(mcps ?? [], at, ['mcps']), at(['mcps'])),
+  ]
   return {
-    name: name === undefined || name === null ? stem : textOf(name),
-    version: version === undefined || version === null ? '0.0.0' : textOf(version),
+    name: textOf(name ?? stem),
+    version: textOf(version ?? '0.0.0'),
     description: textOf(description).replaceAll(/\s+/g, ' ').trim(),
     category: typeof category === 'string' ? category : null,
     dialect: isSkill ? 'skill' : 'yaml',
@@ -58,35 +57,35 @@ export function fromMatter(given: JsonObject, origin: MatterOrigin): Directive {
     permissions: permissionsOf(given, at),
     wanted: isSkill
       ? skillTools(given['allowed-tools'] ?? null, at(['allowed-tools']), note)
-      : readWanted(sections, note),
+      : readWanted(wanted, note),
     relations: relationsOf(relationships ?? null),
-    limits: isJsonObject(limits ?? null) ? normalLimits(limits as JsonObject) : {},
+    limits: isJsonObject(limits) ? normalLimits(limits) : {},
     more,
     findings,
   }
 }
 
-function section_(name: string, children: readonly Element[], place: Position): Element {
+function entriesOf(given: JsonValue | undefined): readonly JsonValue[] {
+  if (given === undefined || given === null) return []
+  return Array.isArray(given) ? given : [given]
+}
+
+function section(name: string, children: readonly Element[], place: Position): Element {
   return { name, attributes: {}, children, text: '', inner: '', ...place }
 }
 
 /** What it grants itself, and what another system calls capabilities; null when it says neither. */
 export function permissionsOf(given: JsonObject, at: MatterOrigin['at']): Element | null {
-  const { permissions, requires } = given
-  const capabilities = isJsonObject(requires ?? null) ? (requires as JsonObject)['capabilities'] : undefined
-  const declared = isJsonObject(capabilities ?? null) ? (capabilities as JsonObject)['declared'] : undefined
-  if ((permissions === undefined || permissions === null) && !Array.isArray(declared)) return null
-  const own =
-    permissions === undefined || permissions === null
-      ? []
-      : isJsonObject(permissions)
-        ? grantsOf(permissions, at, ['permissions'])
-        : elementsOf(permissions, at, ['permissions'])
+  const { permissions = null, requires } = given
+  const capabilities = isJsonObject(requires) ? requires['capabilities'] : undefined
+  const declared = isJsonObject(capabilities) ? capabilities['declared'] : undefined
+  if (permissions === null && !Array.isArray(declared)) return null
+  const own = isJsonObject(permissions)
+    ? grantsOf(permissions, at, ['permissions'])
+    : elementsOf(entriesOf(permissions), at, ['permissions'])
   const path = ['requires', 'capabilities', 'declared']
-  const foreign = (Array.isArray(declared) ? declared : []).map((text, index) =>
-    capability(textOf(text), at([...path, index])),
-  )
-  return section_('permissions', [...own, ...foreign], at(['permissions']))
+  const foreign = entriesOf(declared).map((text, index) => capability(textOf(text), at([...path, index])))
+  return section('permissions', [...own, ...foreign], at(permissions === null ? path : ['permissions']))
 }
 
 /** A list with one entry for each, or a description to each name. */
@@ -98,7 +97,7 @@ function declaredInputs(given: JsonValue | undefined, at: MatterOrigin['at']): r
       place: at(['inputs', name]),
     }))
   }
-  return (Array.isArray(given) ? given : [given]).map((one, index) => ({
+  return entriesOf(given).map((one, index) => ({
     given: isJsonObject(one) ? one : { name: textOf(one) },
     place: at(['inputs', index]),
   }))
@@ -108,8 +107,5 @@ const RELATIONS = ['requires', 'suggests', 'extends', 'related'] as const
 
 function relationsOf(given: JsonValue): readonly Relation[] {
   if (!isJsonObject(given)) return []
-  return RELATIONS.flatMap((kind) => {
-    const named = given[kind] ?? []
-    return (Array.isArray(named) ? named : [named]).map((one) => ({ kind, directive: textOf(one) }))
-  })
+  return RELATIONS.flatMap((kind) => entriesOf(given[kind]).map((one) => ({ kind, directive: textOf(one) })))
 }

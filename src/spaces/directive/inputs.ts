@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '../../shared/json.ts'
 import { isUnsafeKey } from '../../shared/json.ts'
-import { typeOf } from '../source/declared.ts'
+import { textOf } from '../../shared/template.ts'
+import { keyOf, typeOf } from '../source/declared.ts'
 import type { DirectiveInput } from './model.ts'
 import type { Note } from './note.ts'
 import { parseFault } from './parse-fault.ts'
@@ -30,41 +31,57 @@ export function readInputs(
     }
     const before = found.get(name)
     if (before !== undefined)
-      throw parseFault(where, `the input "${name}" is declared twice, first in line ${before.place.line}`, place, {
-        hint: 'Remove one of them',
-      })
+      throw parseFault(
+        where,
+        `the input "${name}" is declared twice, first in line ${before.place.line}`,
+        place,
+        {
+          hint: 'Remove one of them',
+        },
+      )
     found.set(name, { input: inputOf(name, given, (message) => note(place, message)), place })
   }
   return [...found.values()].map(({ input }) => input)
 }
 
-function inputOf(name: string, given: JsonObject, note: (message: string) => void): DirectiveInput {
-  const { name: _name, type: word = 'string', required = false, description = '', ...others } = given
+type Say = (message: string) => void
+
+function inputOf(name: string, given: JsonObject, say: Say): DirectiveInput {
+  const { name: _name, type: _type, required = false, description, ...others } = given
   const { default: fallback, enum: choices, ...schema } = others
-  const read = typeOf(typeof word === 'string' ? word : '')
-  const type = TYPES.find((known) => known === read)
-  if (type === undefined) note(`the input "${name}" has a type that is not known: it is read as a text`)
+  const type = typeIn(name, given, say)
   const isRequired = valueAs('boolean', required)
-  if (isRequired === undefined) note(`"required" of the input "${name}" is neither true nor false: read as false`)
-  const wanted = type ?? 'string'
+  if (isRequired === undefined)
+    say(`"required" of the input "${name}" is neither true nor false: read as false`)
   const as = (value: JsonValue, what: string): readonly JsonValue[] => {
-    const converted = valueAs(wanted, value)
+    const converted = valueAs(type, value)
     if (converted !== undefined) return [converted]
-    note(`${what} of the input "${name}" is not of type ${wanted}: it is left out`)
+    say(`${what} of the input "${name}" is not of type ${type}: it is left out`)
     return []
   }
   const [standard] = fallback === undefined || fallback === null ? [] : as(fallback, 'the default')
-  const listed = choices === undefined ? [] : Array.isArray(choices) ? choices : wordsIn(String(choices))
-  const values = listed.flatMap((choice) => as(choice, `"${String(choice)}"`))
+  const values = choicesIn(choices ?? null).flatMap((choice) => as(choice, `"${textOf(choice)}"`))
   return {
     name,
-    type: wanted,
+    type,
     required: isRequired === true,
-    ...(standard === undefined ? {} : { default: standard }),
-    ...(values.length === 0 ? {} : { enum: values }),
-    description: typeof description === 'string' ? description.replaceAll(/\s+/g, ' ').trim() : '',
+    ...keyOf('default', standard),
+    ...keyOf('enum', values.length === 0 ? undefined : values),
+    description: textOf(description).replaceAll(/\s+/g, ' ').trim(),
     ...(Object.keys(schema).length === 0 ? {} : { schema }),
   }
+}
+
+function typeIn(name: string, { type: word = 'string' }: JsonObject, say: Say): DirectiveInput['type'] {
+  const read = typeOf(textOf(word))
+  const type = TYPES.find((known) => known === read)
+  if (type === undefined) say(`the input "${name}" has a type that is not known: it is read as a text`)
+  return type ?? 'string'
+}
+
+function choicesIn(given: JsonValue): readonly JsonValue[] {
+  if (given === null) return []
+  return Array.isArray(given) ? given : wordsIn(textOf(given))
 }
 
 /** An input as a parameter of the manifest. */

@@ -1,49 +1,54 @@
+import type { JsonObject } from '../../shared/json.ts'
 import { isJsonObject } from '../../shared/json.ts'
 import type { Item } from '../item.ts'
 import { permissionsOf } from './from-matter.ts'
+import { readInputs } from './inputs.ts'
 import type { Directive } from './model.ts'
 import { parseDirective } from './parse-directive.ts'
-import { readInputs } from './inputs.ts'
-
-/** The file that holds the text of a directive. */
-const FILE = 'directive.md'
+import type { Position } from './position.ts'
 
 /** A directive as every dialect means it. One that cannot be read is a PARSE_ERROR with its line and column. */
 export async function readDirective(item: Item): Promise<Directive> {
   const { id, path, raw, manifest } = item
-  const { directive, given } = await parseDirective(await textOfDirective(item), {
-    where: path ?? id,
-    stem: id,
-    isSkill: raw['_file'] === 'SKILL.md',
-  })
-  // One that is a manifest with a text beside it says there what it takes and may do.
-  const { config } = manifest
-  const at = (): { line: number; column: number } => ({ line: 1, column: 1 })
-  const isDeclared = Object.keys(given).length > 0 || !isJsonObject(config['permissions'] ?? null)
-  const inputs = directive.inputs.length > 0 ? directive.inputs : fromManifest(item)
+  const where = path ?? id
+  const isSkill = raw['_file'] === 'SKILL.md'
+  const { directive } = await parseDirective(await textOfDirective(item), { where, stem: id, isSkill })
+  const { version, description, category } = manifest
+  const whole = { ...directive, name: id, version, description, category }
+  return isDocument(item) ? whole : { ...whole, ...declaredBy(item, whole) }
+}
+
+/** The file that holds the text of a directive. */
+const FILE = 'directive.md'
+
+/** What its author wrote, with the lines of the file. */
+export async function textOfDirective({ form, raw, text, files }: Item): Promise<string> {
+  if (form === 'document' && text !== null) return text
+  const own = (await files()).find(({ path }) => path === FILE || path === raw['_file'])
+  return own === undefined ? '' : Buffer.from(own.content).toString('utf8')
+}
+
+/** Whether its text is all there is of it, and no manifest beside it. */
+function isDocument({ form, raw }: Item): boolean {
+  return form === 'document' || raw['_file'] !== undefined
+}
+
+const TOP: Position = { line: 1, column: 1 }
+
+/** What a manifest says of a directive whose text does not. */
+function declaredBy({ manifest, path, id }: Item, { inputs, permissions }: Directive): Partial<Directive> {
+  const { config, parameters } = manifest
+  const given = parameters.map((parameter) => ({ given: toJson(parameter), place: TOP }))
   return {
-    ...directive,
-    name: id,
-    version: manifest.version,
-    description: manifest.description,
-    category: manifest.category,
-    inputs,
-    permissions: directive.permissions ?? (isDeclared ? null : permissionsOf(config, at)),
+    inputs: inputs.length > 0 ? inputs : readInputs(given, path ?? id, () => undefined),
+    permissions:
+      permissions ?? (isJsonObject(config['permissions']) ? permissionsOf(config, () => TOP) : null),
   }
 }
 
-/** What its author wrote, with the lines of the file. */
-async function textOfDirective({ form, raw, text, files }: Item): Promise<string> {
-  if (form === 'document' && text !== null) return text
-  const own = (await files()).find(({ path }) => path === FILE || path === raw['_file'])
-  return own === undefined ? (form === 'row' ? (text ?? '') : '') : Buffer.from(own.content).toString('utf8')
-}
-
-function fromManifest({ manifest, path, id }: Item): Directive['inputs'] {
-  const declared = manifest.parameters.map(({ ...given }) => ({
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the manifest was read from JSON
-    given: given as never,
-    place: { line: 1, column: 1 },
-  }))
-  return readInputs(declared, path ?? id, () => undefined)
+function toJson(parameter: Readonly<Record<string, unknown>>): JsonObject {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the manifest was read from JSON
+  return Object.fromEntries(
+    Object.entries(parameter).filter(([, value]) => value !== undefined),
+  ) as JsonObject
 }

@@ -5,30 +5,42 @@ import type { Note } from './note.ts'
 import type { Position } from './position.ts'
 import { NOTHING_WANTED } from './wanted.ts'
 
-const READS: ReadonlySet<string> = new Set(['Read', 'Grep', 'Glob', 'LS'])
-const WRITES: ReadonlySet<string> = new Set(['Write', 'Edit', 'MultiEdit'])
+/** Tools of the clients that skills are written for, and what they do here. */
+const KINDS: ReadonlyMap<string, 'read' | 'write' | 'shell'> = new Map([
+  ['Read', 'read'],
+  ['Grep', 'read'],
+  ['Glob', 'read'],
+  ['LS', 'read'],
+  ['Write', 'write'],
+  ['Edit', 'write'],
+  ['MultiEdit', 'write'],
+  ['Bash', 'shell'],
+])
 
-/** What `allowed-tools` of a skill asks for, in the words of the client it was written for. It is a wish, and no grant. */
+/** What `allowed-tools` of a skill asks for. It is a wish, and no grant. */
 export function skillTools(given: JsonValue, place: Position, note: Note): WantedTools {
-  if (given === null) return NOTHING_WANTED
-  const read: string[] = []
-  const write: string[] = []
-  const shell: string[] = []
-  const servers = new Map<string, WantedServer>()
+  const wanted = { read: new Set<string>(), write: new Set<string>(), shell: new Set<string>() }
+  const seen = new Set<string>()
+  const servers = new Map<string, string[]>()
   for (const [, name = '', inside = ''] of textIn(given).matchAll(/([^\s,()]+)(?:\(([^()]*)\))?/g)) {
+    const kind = KINDS.get(name)
     const [, server, tool] = /^mcp__(.+?)__(.+)$/.exec(name) ?? []
-    if (READS.has(name)) read.push(inside === '' ? '**/*' : inside)
-    else if (WRITES.has(name)) write.push(inside === '' ? '**/*' : inside)
-    else if (name === 'Bash') shell.push(...commandOf(inside))
-    else if (server !== undefined && tool !== undefined)
-      servers.set(server, { ...server_(server, place.line), tools: [...(servers.get(server)?.tools ?? []), tool] })
-    else note(place, `"${name}" of allowed-tools has no counterpart here: kept, without effect`)
+    if (kind !== undefined) {
+      seen.add(kind)
+      for (const one of kind === 'shell' ? programIn(inside) : [inside === '' ? '**/*' : inside])
+        wanted[kind].add(one)
+    } else if (server !== undefined && tool !== undefined) {
+      servers.set(server, [...(servers.get(server) ?? []), tool])
+    } else {
+      note(place, `"${name}" of allowed-tools has no counterpart here: kept, without effect`)
+    }
   }
   return {
     ...NOTHING_WANTED,
-    servers: [...servers.values()],
-    filesystem: read.length + write.length === 0 ? null : { read: unique(read), write: unique(write) },
-    shell: /\bBash\b/.test(textIn(given)) ? unique(shell) : null,
+    servers: [...servers].map(([name, tools]) => wantedServer(name, tools, place)),
+    filesystem:
+      seen.has('read') || seen.has('write') ? { read: [...wanted.read], write: [...wanted.write] } : null,
+    shell: seen.has('shell') ? [...wanted.shell] : null,
   }
 }
 
@@ -36,16 +48,12 @@ function textIn(given: JsonValue): string {
   return Array.isArray(given) ? given.map(textOf).join(' ') : textOf(given)
 }
 
-/** `git:*`, `npm run test`: the program alone; rights are granted by program. */
-function commandOf(inside: string): readonly string[] {
+/** `git:*`, `npm run test`: the program alone, as rights are granted by program. */
+function programIn(inside: string): readonly string[] {
   const [program = ''] = inside.trim().split(/[\s:]/)
   return program === '' || program === '*' ? [] : [program]
 }
 
-function server_(name: string, line: number): WantedServer {
-  return { name, required: false, alias: null, proxy: true, refresh: false, tools: [], why: '', line }
-}
-
-function unique(words: readonly string[]): readonly string[] {
-  return [...new Set(words)]
+function wantedServer(name: string, tools: readonly string[], { line }: Position): WantedServer {
+  return { name, required: false, alias: null, proxy: true, refresh: false, tools, why: '', line }
 }

@@ -1,30 +1,37 @@
 import type { JsonValue } from '../../shared/json.ts'
 import { isJsonObject, parsePlain } from '../../shared/json.ts'
+import { textOf } from '../../shared/template.ts'
 import type { Element } from './element.ts'
 import type { DirectiveInput } from './model.ts'
 
 /** A value as its type wants it, whether it was written as text or as data; undefined when it is none of that type. */
 export function valueAs(type: DirectiveInput['type'], given: JsonValue): JsonValue | undefined {
-  switch (type) {
-    case 'string':
-      return typeof given === 'object' ? undefined : String(given)
-    case 'number':
-    case 'integer': {
-      const number = typeof given === 'string' && given.trim() !== '' ? Number(given) : given
-      const isFit = typeof number === 'number' && Number.isFinite(number)
-      return isFit && (type === 'number' || Number.isSafeInteger(number)) ? number : undefined
-    }
-    case 'boolean':
-      return typeof given === 'boolean' ? given : BOOLEANS.get(String(given).trim().toLowerCase())
-    case 'array': {
-      const list = typeof given === 'string' ? (parsePlain(given) ?? wordsIn(given)) : given
-      return Array.isArray(list) ? list : undefined
-    }
-    case 'object': {
-      const value = typeof given === 'string' ? parsePlain(given) : given
-      return value !== undefined && isJsonObject(value) ? value : undefined
-    }
-  }
+  return READERS[type](given)
+}
+
+type Reader = (given: JsonValue) => JsonValue | undefined
+
+const READERS: Readonly<Record<DirectiveInput['type'], Reader>> = {
+  string: (given) => (typeof given === 'object' ? undefined : String(given)),
+  number: numberIn,
+  integer(given) {
+    const number = numberIn(given)
+    return Number.isSafeInteger(number) ? number : undefined
+  },
+  boolean: (given) => BOOLEANS.get(textOf(given).trim().toLowerCase()),
+  array(given) {
+    const list = typeof given === 'string' ? (parsePlain(given) ?? wordsIn(given)) : given
+    return Array.isArray(list) ? list : undefined
+  },
+  object(given) {
+    const value = typeof given === 'string' ? parsePlain(given) : given
+    return isJsonObject(value) ? value : undefined
+  },
+}
+
+function numberIn(given: JsonValue): number | undefined {
+  const number = typeof given === 'string' && given.trim() !== '' ? Number(given) : given
+  return typeof number === 'number' && Number.isFinite(number) ? number : undefined
 }
 
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
@@ -54,7 +61,9 @@ export function dataOf({ attributes, children, text }: Element): JsonValue {
   for (const [name, value] of Object.entries(attributes)) add(name, value)
   for (const child of children) add(child.name, dataOf(child))
   if (text !== '') add('text', text)
-  return Object.fromEntries([...found].map(([name, [first = '', ...more]]) => [name, more.length === 0 ? first : [first, ...more]]))
+  return Object.fromEntries(
+    [...found].map(([name, [first = '', ...more]]) => [name, more.length === 0 ? first : [first, ...more]]),
+  )
 }
 
 /** A text over several lines without the blanks its place in the file gave them. */

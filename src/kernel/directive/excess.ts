@@ -1,0 +1,123 @@
+import { serverName } from '../../shared/groups.ts'
+import type { WantedServer, WantedTools } from '../../spaces/directive/model.ts'
+import type { PathContext } from '../policy/expand-path.ts'
+import { expandPath } from '../policy/expand-path.ts'
+import { FILE_OPERATIONS, fileOperation } from '../policy/groups.ts'
+import { compileMatch } from '../policy/match.ts'
+import { missingGrant } from '../policy/missing-grant.ts'
+import type { Demand, Rule } from '../policy/rule.ts'
+
+/** Something a directive wants and does not grant, with the line that would. */
+export interface Excess {
+  readonly wanted: string
+  readonly required: string
+}
+
+interface ExcessContext extends PathContext {
+  readonly directive: string
+}
+
+/** What of `<tools>` lies outside of `<permissions>`. A script is granted by being wanted. */
+export function excessOf(
+  { servers, filesystem, shell, kiwi }: WantedTools,
+  rules: readonly Rule[],
+  context: ExcessContext,
+): readonly Excess[] {
+  const isGranted = judgeOf(rules)
+  const excess = (wanted: string, demand: Demand): readonly Excess[] =>
+    isGranted(demand) ? [] : [{ wanted, required: requiredFor(demand, context) }]
+  const paths = (right: 'read' | 'write'): readonly Excess[] =>
+    (filesystem?.[right] ?? []).flatMap((path) =>
+      probesOf(path, context).every((probe) => isGranted({ op: right, path: probe }))
+        ? []
+        : [{ wanted: `${right} ${path}`, required: `<${right} resource="filesystem" path="${path}"/>` }],
+    )
+  const { execute = [], ...questions } = kiwi ?? {}
+  return [
+    ...servers.flatMap((server) => ofServer(server, rules, excess)),
+    ...paths('read'),
+    ...paths('write'),
+    ...(shell ?? []).flatMap((program) => excess(`shell ${program}`, { op: 'exec', program })),
+    ...Object.keys(questions).flatMap((action) =>
+      excess(`kiwi ${action}`, { op: 'tool', id: 'kiwi-mcp', action }),
+    ),
+    // To run something takes a grant of that very thing.
+    ...execute
+      .filter((action) => action !== 'run' && action !== '*')
+      .flatMap((action) => excess(`kiwi ${action}`, { op: 'tool', id: '*', action })),
+  ]
+}
+
+type Excessive = (wanted: string, demand: Demand) => readonly Excess[]
+
+function ofServer(
+  { name, tools }: WantedServer,
+  rules: readonly Rule[],
+  excess: Excessive,
+): readonly Excess[] {
+  const server = serverName(name)
+  const demand = (tool: string): Demand => {
+    const called = server === 'filesystem' ? fileOperation(tool) : tool
+    return { op: 'tool', id: `${server}.${called}`, action: 'run', of: { server, tool: called } }
+  }
+  if (tools !== null) return tools.flatMap((tool) => excess(`${server}.${tool}`, demand(tool)))
+  // All of them are those that are granted: one will do.
+  const speaks = rules.some(
+    ({ op, effect, match }) =>
+      op === 'tool' && effect !== 'deny' && match.kind === 'tool' && fitsServer(match.server, server),
+  )
+  return speaks ? [] : excess(server, demand('*'))
+}
+
+function fitsServer(given: string | null | undefined, server: string): boolean {
+  return given === undefined || given === server || given === '*'
+}
+
+/** What is asked about is granted too; what is denied is not. */
+function judgeOf(rules: readonly Rule[]): (demand: Demand) => boolean {
+  const ready = rules.map(({ op, match, effect }) => ({
+    op,
+    effect,
+    match,
+    speaksOf: compileMatch(match, new Map()),
+  }))
+  return (demand) => {
+    const spoken = ready.filter(
+      ({ op, match, speaksOf }) =>
+        op === demand.op && (speaksOf(demand) || (demand.op === 'exec' && begins(match, demand.program))),
+    )
+    // What denies some commands of a program leaves the others.
+    const counted = spoken.filter(({ effect, match }) => effect !== 'deny' || match.kind !== 'prefix')
+    return counted.length > 0 && counted.every(({ effect }) => effect !== 'deny')
+  }
+}
+
+/** A part of what a program can do is granted. */
+function begins(match: Rule['match'], program: string): boolean {
+  return match.kind === 'prefix' && match.words[0] === program
+}
+
+/** Paths that only a glob at least as wide speaks of: what stands for anything is filled with names nobody has. */
+function probesOf(path: string, context: PathContext): readonly string[] {
+  const match = expandPath(path.replace(/\*\*\/\*$/, '**'), context)
+  if (match === null) return []
+  if (match.kind !== 'path') return match.kind === 'under' ? [...match.paths] : []
+  return match.globs.flatMap((glob) =>
+    ['\u0001', '\u0001/\u0001/\u0001'].map(
+      (deep) => `${match.root}/${glob.replaceAll('**', deep).replaceAll(/[*?]/g, '\u0001')}`,
+    ),
+  )
+}
+
+/** The line for it. Files are granted by what is done with them. */
+function requiredFor(demand: Demand, { directive }: ExcessContext): string {
+  const layer = {
+    name: directive,
+    source: { kind: 'directive', directive, element: 'permissions' },
+    rules: [],
+  } as const
+  const { server, tool = '' } = demand.op === 'tool' ? (demand.of ?? {}) : {}
+  const isWritten = FILE_OPERATIONS.write.some((operation) => operation === tool)
+  const meant: Demand = server === 'filesystem' ? { op: isWritten ? 'write' : 'read', path: '**/*' } : demand
+  return missingGrant(layer, meant, [meant]).required ?? ''
+}
