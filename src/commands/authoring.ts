@@ -33,6 +33,10 @@ export function addAuthoring({ inProject, ends }: Program): void {
     .action(async (id, source, options) =>
       ends((await import('./update.ts')).updateCommand(id, source, options)),
     )
+  inProject('check', 'read a directive and say what it may do and what is wrong with it')
+    .argument('<directive>', 'name, category/name, a file, or the folder of a skill')
+    .option('--fix', 'write signs that are no XML as text: & as &amp;, < as &lt;')
+    .action(async (target, options) => ends((await import('./check.ts')).checkCommand(target, options)))
   inProject('delete', 'remove an item from the space it lies in')
     .argument('<id>', 'name or category/name')
     .option(...TYPE)

@@ -1,7 +1,9 @@
+import type { ItemRef } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { canonicalJson, sha256 } from '../shared/json.ts'
 import { keepAll } from '../shared/redact.ts'
 import { readExtended } from '../spaces/directive/extend.ts'
+import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Ticket, Wish, Work } from './call.ts'
 import { prepareDirective } from './directive/prepare-directive.ts'
@@ -23,7 +25,7 @@ export async function directiveWork(
   const { item } = plan
   const { id, space, contentHash } = item
   const { version } = item.manifest
-  const { directive, bases } = await readExtended(item, (ref) => lookup.find(ref, 'directive'))
+  const { directive, bases } = await readExtended(item, (ref) => asItIsNow(ref, lookup))
   // What it is built on is handed over with it, so it is trusted like it.
   for (const base of bases) await trustedPlan({ ...wish, item: base }, lookup, means)
   const { parameters } = wish
@@ -56,6 +58,14 @@ export async function directiveWork(
       return { data: await means.results.fitAnswer(ticket.callId, id, data, brief), warnings: [] }
     },
   }
+}
+
+/** What it is built on may have been changed a moment ago. */
+async function asItIsNow(ref: ItemRef, lookup: Lookup): Promise<Item | null> {
+  const known = await lookup.find(ref, 'directive')
+  if (known === null || lookup.isCurrent(known)) return known
+  lookup.freshen(true)
+  return lookup.find(ref, 'directive')
 }
 
 /** What a person is shown who is asked whether it may begin. */

@@ -4,12 +4,10 @@ import { readExtended } from '../../spaces/directive/extend.ts'
 import type { Directive } from '../../spaces/directive/model.ts'
 import type { Item } from '../../spaces/item.ts'
 import type { Lookup } from '../../spaces/lookup.ts'
-import type { Store } from '../../store/store.ts'
 import type { Permissions } from '../policy/compile-permissions.ts'
 import { compilePermissions } from '../policy/compile-permissions.ts'
 import type { Excess } from './excess.ts'
 import { excessOf } from './excess.ts'
-import { knownServers } from './known-servers.ts'
 
 /** What is known of a directive before anybody runs it. */
 export interface CheckedDirective {
@@ -23,16 +21,16 @@ export interface CheckedDirective {
 
 interface CheckMeans {
   readonly lookup: Lookup
-  readonly store: Pick<Store, 'index'>
   readonly home: string
 }
 
 /** Reads a directive with all it is built on, and holds what it wants against what it grants. */
 export async function checkDirective(item: Item, means: CheckMeans): Promise<CheckedDirective> {
-  const { lookup, store, home } = means
+  const { lookup, home } = means
   const { directive } = await readExtended(item, (ref) => lookup.find(ref, 'directive'))
   const { name, wanted, permissions } = directive
-  const known = await knownServers(lookup, store)
+  await lookup.syncIndex()
+  const known = (await lookup.servers()).map((server) => server.name)
   const named = wanted.servers.map((server) => serverName(server.name))
   const context = { directive: name, projectPath: lookup.projectPath, home }
   const servers = new Set([...known, ...named])

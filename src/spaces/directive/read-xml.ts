@@ -33,7 +33,7 @@ export async function readXml(text: string, where: string, from = 0): Promise<Re
     // What stands below its end is none of it.
     if (found.length > 0) return
     const failed = Math.max(parser.position - 1, from)
-    const repair = proposeRepair(masked, from, failed)
+    const repair = proposeRepair({ text, masked, from, failed })
     if (repair === null) throw parseFault(where, reason, place ?? positionOf(failed), { hint: HINT })
     const position = positionOf(repair.offset)
     const [entity] = /^&\w+;/.exec(text.slice(repair.offset, repair.offset + 64)) ?? []

@@ -5,9 +5,18 @@ interface Repair {
   readonly offset: number
 }
 
+interface Failure {
+  readonly text: string
+  /** The same without what may hold any sign. */
+  readonly masked: string
+  /** Where the directive begins, and where reading failed. */
+  readonly from: number
+  readonly failed: number
+}
+
 /** The line with the first sign that is not written as text, written so; null where that is not what is wrong. */
-export function proposeRepair(text: string, from: number, failed: number): Repair | null {
-  const [first, ...others] = bareSigns(text, from, failed)
+export function proposeRepair({ text, masked, from, failed }: Failure): Repair | null {
+  const [first, ...others] = bareSigns(masked, from, failed)
   if (first === undefined) return inAttribute(text, failed)
   const { start, end } = lineAround(text, first)
   return { line: escaped(text, start, end, [first, ...others]), offset: first }

@@ -1,0 +1,139 @@
+import { existsSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, parse, resolve } from 'node:path'
+import type { CheckedDirective } from '../kernel/directive/check-directive.ts'
+import { checkDirective } from '../kernel/directive/check-directive.ts'
+import { ruleWords } from '../kernel/policy/rule-words.ts'
+import { ERRORS } from '../shared/errors.ts'
+import { parseItemRef } from '../shared/ids.ts'
+import { LIMITS } from '../shared/limits.ts'
+import { repairText } from '../spaces/directive/repair-text.ts'
+import type { Item } from '../spaces/item.ts'
+import type { Lookup } from '../spaces/lookup.ts'
+import { notFound } from '../spaces/not-found.ts'
+import { decodeText, readRegularFile } from '../spaces/read-file.ts'
+import { readWritten } from '../spaces/read-item.ts'
+import type { Terminal } from './terminal.ts'
+import { openTerminal, printable, table } from './terminal.ts'
+import type { CommonOptions } from './with-kiwi.ts'
+import { withKiwi } from './with-kiwi.ts'
+
+interface CheckOptions extends CommonOptions {
+  readonly fix?: boolean
+}
+
+/** `kiwi check <directive or file>`: what it says and grants, and what is wrong with it. Fails when it cannot run. */
+export function checkCommand(target: string, options: CheckOptions): Promise<number> {
+  return withKiwi(options, async ({ kiwi, project }) => {
+    const lookup = kiwi.spaces.at(project)
+    const terminal = openTerminal()
+    const file = fileAt(target)
+    if (options.fix === true) await fix(file ?? (await pathOf(target, lookup)), terminal)
+    const item = file === null ? await itemNamed(target, lookup) : await itemIn(file)
+    const report = reportOf(item, file, await checkDirective(item, { lookup, home: kiwi.config.home }))
+    if (options.json === true) terminal.out(JSON.stringify(report, null, 2))
+    else print(report, terminal)
+    return report.can_run ? 0 : ERRORS.NOT_FOUND.exit
+  })
+}
+
+/** The file that is meant: a document, or the one of a skill. */
+function fileAt(target: string): string | null {
+  const skill = join(target, 'SKILL.md')
+  if (existsSync(skill)) return skill
+  return existsSync(target) && statSync(target).isFile() ? target : null
+}
+
+async function pathOf(target: string, lookup: Lookup): Promise<string | null> {
+  const ref = parseItemRef(target)
+  const broken = await lookup.broken(ref, 'directive')
+  return broken?.path ?? (await itemNamed(target, lookup)).path
+}
+
+async function itemNamed(target: string, lookup: Lookup): Promise<Item> {
+  const ref = parseItemRef(target)
+  lookup.freshen(true)
+  const item = await lookup.find(ref, 'directive')
+  if (item?.manifest.tool_type !== 'directive') throw notFound(ref, 'directive')
+  return item
+}
+
+/** The item that the file would be among the directives. */
+function itemIn(path: string): Promise<Item> {
+  const { bytes } = readRegularFile(path, LIMITS.itemBytes)
+  const manifest = { path: isSkill(path) ? 'SKILL.md' : path, content: bytes, isExecutable: false }
+  const kind = isSkill(path) ? 'folder' : 'document'
+  return readWritten({ place: 'directives', kind, manifest, files: [] }, { stem: stemOf(path), category: null }, 'project')
+}
+
+function isSkill(path: string): boolean {
+  return basename(path) === 'SKILL.md'
+}
+
+function stemOf(path: string): string {
+  return isSkill(path) ? basename(dirname(resolve(path))) : parse(path).name
+}
+
+/** Writes the file anew when that makes it readable; else nothing is written. */
+async function fix(path: string | null, terminal: Terminal): Promise<void> {
+  if (path === null) return
+  const { bytes, isExecutable } = readRegularFile(path, LIMITS.itemBytes)
+  const before = decodeText(bytes, path)
+  const { text, lines } = await repairText(before, { where: path, stem: stemOf(path), isSkill: isSkill(path) })
+  if (text === before) return
+  const beside = `${path}.${process.pid}.tmp`
+  writeFileSync(beside, text, { mode: isExecutable ? 0o755 : 0o644 })
+  renameSync(beside, path)
+  terminal.note(`Wrote ${path}: ${lines.length === 1 ? 'line' : 'lines'} ${lines.join(', ')}`)
+}
+
+function reportOf(item: Item, file: string | null, checked: CheckedDirective) {
+  const { directive, granted, excess, unknownServers } = checked
+  const required = new Set(directive.wanted.servers.filter((server) => server.required).map(({ name }) => name))
+  const missing = unknownServers.filter((server) => required.has(server))
+  return {
+    name: directive.name,
+    version: directive.version,
+    description: directive.description,
+    dialect: directive.dialect,
+    path: file ?? item.path,
+    can_run: missing.length === 0,
+    inputs: directive.inputs,
+    steps: directive.steps.map(({ name, calls }) => ({ name, calls: calls.map(({ tool }) => tool) })),
+    granted: granted.permissions.map(ruleWords),
+    asks_for_secrets: granted.secrets,
+    scripts: directive.wanted.scripts,
+    unknown_servers: unknownServers.map((name) => ({ name, required: required.has(name) })),
+    excess,
+    ignored: granted.reports,
+    findings: directive.findings,
+    warnings: item.warnings,
+  }
+}
+
+type Report = ReturnType<typeof reportOf>
+
+function print(report: Report, terminal: Terminal): void {
+  const { name, version, dialect, description, path, inputs, steps } = report
+  terminal.out(`${terminal.bold(printable(`${name} ${version}`))} (${dialect}) ${printable(description)}`)
+  const rows: readonly (readonly [string, string])[] = [
+    ['inputs', inputs.map((input) => `${input.name} (${input.type}${input.required ? ', required' : ''})`).join(', ')],
+    ['steps', steps.map((step, at) => step.name ?? String(at + 1)).join(', ')],
+    ['grants', report.granted.join('; ')],
+    ['scripts', report.scripts.join(', ')],
+    ['secrets', report.asks_for_secrets.join(', ')],
+  ]
+  const said = rows.filter(([, text]) => text !== '')
+  if (said.length > 0) terminal.out(table(said.map(([key, text]) => [`  ${key}`, text])))
+  for (const line of faultsOf(report)) terminal.out(printable(`${path ?? name}${line}`))
+}
+
+/** What somebody should look at, each with its place. */
+function faultsOf({ findings, ignored, excess, unknown_servers, warnings }: Report): readonly string[] {
+  return [
+    ...findings.map(({ line, column, message }) => `:${line}:${column}: ${message}`),
+    ...ignored.map((text) => `:${text.replace(/^line (\d+): /, '$1: ')}`),
+    ...excess.map(({ wanted, required }) => `: ${wanted} is not granted: add ${required} to <permissions>`),
+    ...unknown_servers.map(({ name, required }) => `: there is no server "${name}"${required ? ', which it requires' : ''}: kiwi add`),
+    ...warnings.map((text) => `: ${text}`),
+  ]
+}
