@@ -12,7 +12,6 @@ import { wantedLayer } from '../policy/wanted-layer.ts'
 import type { PreparedRun } from '../runs.ts'
 import { checkInputs } from './check-inputs.ts'
 import { harnessMode } from './harness-mode.ts'
-import { knownServers } from './known-servers.ts'
 import type { Handed } from './ready-answer.ts'
 import type { Scene } from './scene.ts'
 import { settleAliases } from './settle-aliases.ts'
@@ -42,7 +41,9 @@ export async function prepareDirective(read: Directive, occasion: Occasion): Pro
   const narrowing = isNarrowing(wanted)
     ? wantedLayer(wanted, { directive: item.id, aliases, home: means.home, projectPath })
     : null
-  const known = await knownServers(lookup, means.store)
+  // The index says which servers there are.
+  await lookup.syncIndex()
+  const known = (await lookup.servers()).map((server) => server.name)
   const run = await means.runs.prepare({
     kind: 'run',
     parent: ticket.runId ?? null,
