@@ -25,9 +25,13 @@ interface CheckOptions extends CommonOptions {
 export function checkCommand(target: string, options: CheckOptions): Promise<number> {
   return withKiwi(options, async ({ kiwi, project }) => {
     const lookup = kiwi.spaces.at(project)
+    lookup.freshen(true)
     const terminal = openTerminal()
     const file = fileAt(target)
-    if (options.fix === true) await fix(file ?? (await pathOf(target, lookup)), terminal)
+    if (options.fix === true) {
+      await fix(file ?? (await pathOf(target, lookup)), terminal)
+      lookup.freshen(true)
+    }
     const item = file === null ? await itemNamed(target, lookup) : await itemIn(file)
     const report = reportOf(item, file, await checkDirective(item, { lookup, home: kiwi.config.home }))
     if (options.json === true) terminal.out(JSON.stringify(report, null, 2))
@@ -51,7 +55,6 @@ async function pathOf(target: string, lookup: Lookup): Promise<string | null> {
 
 async function itemNamed(target: string, lookup: Lookup): Promise<Item> {
   const ref = parseItemRef(target)
-  lookup.freshen(true)
   const item = await lookup.find(ref, 'directive')
   if (item?.manifest.tool_type !== 'directive') throw notFound(ref, 'directive')
   return item
@@ -118,7 +121,7 @@ function print(report: Report, terminal: Terminal): void {
   const rows: readonly (readonly [string, string])[] = [
     ['inputs', inputs.map((input) => `${input.name} (${input.type}${input.required ? ', required' : ''})`).join(', ')],
     ['steps', steps.map((step, at) => step.name ?? String(at + 1)).join(', ')],
-    ['grants', report.granted.join('; ')],
+    ...report.granted.map((line): readonly [string, string] => ['grants', line]),
     ['scripts', report.scripts.join(', ')],
     ['secrets', report.asks_for_secrets.join(', ')],
   ]
@@ -132,7 +135,7 @@ function faultsOf({ findings, ignored, excess, unknown_servers, warnings }: Repo
   return [
     ...findings.map(({ line, column, message }) => `:${line}:${column}: ${message}`),
     ...ignored.map((text) => `:${text.replace(/^line (\d+): /, '$1: ')}`),
-    ...excess.map(({ wanted, required }) => `: ${wanted} is not granted: add ${required} to <permissions>`),
+    ...excess.map(({ wanted, required, line }) => `${line === null ? '' : `:${line}`}: ${wanted} is not granted: add ${required} to <permissions>`),
     ...unknown_servers.map(({ name, required }) => `: there is no server "${name}"${required ? ', which it requires' : ''}: kiwi add`),
     ...warnings.map((text) => `: ${text}`),
   ]

@@ -3,6 +3,7 @@ import { KiwiError } from '../shared/errors.ts'
 import { createIds } from '../shared/ids.ts'
 import type { JsonValue } from '../shared/json.ts'
 import type { Element } from '../spaces/directive/element.ts'
+import { readXml } from '../spaces/directive/read-xml.ts'
 import type { StoredRun } from '../store/runs.ts'
 import type { Store } from '../store/store.ts'
 import type { HeldSessions } from './held-sessions.ts'
@@ -12,7 +13,6 @@ import { compilePermissions } from './policy/compile-permissions.ts'
 import type { LayerMeans } from './policy/layer.ts'
 import { compileLayer } from './policy/layer.ts'
 import type { Layer, LayerData, Rule, WantedLayer } from './policy/rule.ts'
-import { readPermissions } from './policy/read-permissions.ts'
 import { narrowed, spawned } from './policy/spawn.ts'
 
 /** A run that is to be begun. */
@@ -32,7 +32,7 @@ export interface RunOrder {
 }
 
 /** A run of a directive that was read. */
-export interface DirectiveOrder extends Omit<RunOrder, 'permissions'> {
+interface DirectiveOrder extends Omit<RunOrder, 'permissions'> {
   /** Its `<permissions>`, none of which may be there: that grants nothing. Null to start from what the parent may. */
   readonly permissions: { readonly block: Element | undefined } | null
   /** Tools it is granted by naming them. */
@@ -154,7 +154,7 @@ export function openRuns({ store, clock, home, ...means }: RunMeans): Runs {
     async open(order) {
       const { permissions: text } = order
       const where = order.directive ?? 'run'
-      const permissions = text === null ? null : { block: await readPermissions(text, where) }
+      const permissions = text === null ? null : { block: (await readXml(text, where)).root }
       const { secrets, warnings, open } = await prepare({ ...order, permissions })
       return { id: await open(), secrets, warnings }
     },

@@ -1,95 +1,284 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { begin } from '../fixtures/directive-kiwi.ts'
-import { field, textField } from '../fixtures/field.ts'
-import type { TempKiwi } from '../temp-kiwi.ts'
-import { openTempKiwi } from '../temp-kiwi.ts'
+import { readFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { compilePermissions } from '../../src/kernel/policy/compile-permissions.ts'
+import { ruleWords } from '../../src/kernel/policy/rule-words.ts'
+import type { Directive } from '../../src/spaces/directive/model.ts'
+import { readDirective } from '../../src/spaces/directive/read-directive.ts'
+import { readWritten } from '../../src/spaces/read-item.ts'
 
-let temp: TempKiwi
-beforeEach(async () => {
-  temp = await openTempKiwi()
-})
-afterEach(() => temp.close())
+const SAMPLES = join(import.meta.dirname, '../fixtures/directives')
 
-test('X11, D13: a skill is run: its text is the one step, its files can be loaded, what it asks for is no grant', async () => {
-  temp.write(
-    'directives/pdf-forms/SKILL.md',
-    '---\nname: pdf-forms\ndescription: Fills in forms\nallowed-tools: Read Bash(python:*)\n---\nRun scripts/fill.py on the form.\n',
+async function read(file: string): Promise<Directive> {
+  const isSkill = basename(file) === 'SKILL.md'
+  const manifest = {
+    path: isSkill ? 'SKILL.md' : file,
+    content: readFileSync(join(SAMPLES, file)),
+    isExecutable: false,
+  }
+  const stem = isSkill ? basename(dirname(file)) : basename(file, '.md')
+  const item = await readWritten(
+    { place: 'directives', kind: isSkill ? 'folder' : 'document', manifest, files: [] },
+    { stem, category: null },
+    'project',
   )
-  temp.write('directives/pdf-forms/scripts/fill.py', 'print("filled")\n')
-  const reply = await begin(temp, 'pdf-forms')
-  expect(reply).toMatchObject({
-    status: 'ready',
-    data: {
-      directive: {
-        name: 'pdf-forms',
-        process: [{ action: expect.stringContaining('Run scripts/fill.py') }],
-        files: { paths: ['scripts/fill.py'], load: { item_type: 'directive', item_id: 'pdf-forms' } },
-      },
-      tool_context: { filesystem: { available: false }, shell: { available: false } },
-      permissions: { granted: [] },
-    },
+  return readDirective(item)
+}
+
+const messages = ({ findings }: Directive): readonly string[] => findings.map(({ message }) => message)
+
+describe('D1: containers of a directive', () => {
+  const ONE = [{ name: 'one', condition: null, description: null, action: 'Do it', calls: [] }]
+  test.each<[string, object]>([
+    ['usual', { dialect: 'xml', description: 'Sample', steps: ONE, body: '' }],
+    ['bare', { steps: ONE }],
+    [
+      'nested_fences',
+      { steps: [{ action: 'Write this:\n<template>```xml\n<directive name="inner"> a & b </directive>\n```</template>' }] },
+    ],
+    ['cdata', { steps: [{ action: 'if a < b && c' }, { action: 'Use <![CDATA[ and ]]>' }] }],
+    ['text_after', { steps: [], body: 'More words.' }],
+    ['process_after', { steps: [{ name: 'later', action: 'Do it later' }], body: '' }],
+    ['no_version', { version: '0.0.0' }],
+    ['bom_crlf', { steps: [{ name: 'one', action: '文字 שלום' }] }],
+  ])('D1: %s', async (name, expected) => {
+    expect(await read(`container/${name}.md`)).toMatchObject({ name, ...expected })
   })
-  const load = { ...Object(field(reply.data, 'directive', 'files', 'load')), path: 'scripts/fill.py' }
-  expect((await temp.call('load', load)).status).toBe('success')
-})
 
-test('D1, D9: an old directive in bare XML is run, with the permissions of its dialect', async () => {
-  temp.write(
-    'directives/old/tidy.md',
-    '<directive name="tidy" version="0.3.0">\n<metadata><description>Tidies up</description><category>old</category>\n<permissions><execute><tool>hello_bash</tool></execute><filesystem><read paths="docs/**"/></filesystem></permissions></metadata>\n<process><step name="greet"><tool_call><mcp>kiwi-mcp</mcp><tool>execute</tool><params><item_type>tool</item_type><item_id>hello_bash</item_id></params></tool_call></step></process>\n</directive>\n',
-  )
-  const reply = await begin(temp, 'tidy')
-  expect(reply).toMatchObject({
-    status: 'ready',
-    data: {
-      directive: { version: '0.3.0', process: [{ name: 'greet', calls: [{ tool: 'kiwi.execute' }] }] },
-      tool_context: {
-        filesystem: { constraints: { read_paths: ['docs/**'] } },
-        scripts: { tools: [{ name: 'hello_bash' }] },
-      },
-      warnings: [],
-    },
+  test('D1: bare signs are refused, with the place and the line that would do', async () => {
+    await expect(read('container/bare_signs.md')).rejects.toMatchObject({
+      code: 'PARSE_ERROR',
+      details: { line: 5, column: 31, repaired: '  <process><step name="one">a &amp; b</step></process>' },
+    })
   })
 })
 
-test('D1, D13: front matter means the same as XML', async () => {
-  temp.write(
-    'directives/tidy.md',
-    '---\nname: tidy\nversion: 1.0.0\ndescription: Tidies up\npermissions:\n  - read: {resource: filesystem, path: "**/*"}\n  - execute: {resource: tool, id: hello_bash}\ntools:\n  - filesystem: {read: ["docs/**"]}\ninputs:\n  - {name: who, type: string, required: true, description: Whom to greet}\nsteps:\n  - {name: greet, action: "Greet {who}", calls: [{tool: hello_bash, parameters: {name: "{who}"}}]}\n---\nFree text.\n',
-  )
-  const reply = await begin(temp, 'tidy', { parameters: { who: 'Ada' } })
-  expect(reply.data).toMatchObject({
-    directive: {
-      inputs: { who: 'Ada' },
-      process: [
-        { name: 'greet', action: 'Greet Ada', calls: [{ tool: 'hello_bash', parameters: { name: 'Ada' } }] },
+describe('D1: elements of a directive', () => {
+  test.each<[string, object]>([
+    [
+      'directive',
+      { version: '2.0.0', extends: 'base', description: 'What it does', category: 'ops/db', more: { author: 'ada' } },
+    ],
+    ['model', { more: { model: { tier: 'reasoning', fallback: 'fast', parallel: 'true', reason: 'Needs thought' } } }],
+    ['model_class', { more: { model: { tier: 'fast' } } }],
+    [
+      'relationships',
+      {
+        relations: [
+          { kind: 'requires', directive: 'a' },
+          { kind: 'suggests', directive: 'b' },
+          { kind: 'extends', directive: 'c' },
+          { kind: 'related', directive: 'd' },
+        ],
+      },
+    ],
+    ['limits', { limits: { turns: 20, tokens: 5000, spend_usd: 1.5 } }],
+    ['cost', { limits: { turns: 3, tokens: 100, duration: 60 } }],
+    ['hooks', { more: { hooks: { hook: { when: 'failed', directive: 'clean_up' } } } }],
+    ['context', { more: { context: { before: 'read_me', tech_stack: 'node' } } }],
+    [
+      'hints',
+      {
+        more: {
+          context_budget: '50%',
+          deviation_rules: 'ask',
+          parallel_capable: 'true',
+          subagent_strategy: 'one',
+        },
+      },
+    ],
+    ['outputs_text', { more: { outputs: { success: 'Done', failure: 'Sorry' } } }],
+    ['outputs_list', { more: { outputs: [{ name: 'sha', type: 'string', description: 'The commit' }] } }],
+    ['unknown', { more: { unknown: [{ colour: 'green' }, { mood: 'good' }] } }],
+  ])('D1: %s', async (name, expected) => {
+    expect(await read(`elements/${name}.md`)).toMatchObject({ name, ...expected })
+  })
+
+  test('D2: inputs have types, choices and defaults, and what makes no sense is said', async () => {
+    const directive = await read('elements/inputs.md')
+    expect(directive.inputs).toEqual([
+      { name: 'a', type: 'string', required: true, description: 'First' },
+      { name: 'b', type: 'integer', required: false, default: 5, description: 'Second' },
+      { name: 'c', type: 'string', required: false, enum: ['x', 'y'], description: '' },
+      { name: 'd', type: 'array', required: false, default: ['p', 'q'], description: '' },
+      { name: 'e', type: 'boolean', required: false, description: '' },
+    ])
+    expect(messages(directive)).toEqual(['the default of the input "e" is not of type boolean: it is left out'])
+  })
+
+  test('D12: steps have conditions, and what is unknown of them goes to whoever follows them', async () => {
+    const directive = await read('elements/steps.md')
+    expect(directive.steps).toEqual([
+      {
+        name: 'a',
+        condition: 'ok',
+        description: 'Say',
+        action: '1. One\n2. Two\n<note>Mind <b>this</b></note>',
+        calls: [],
+      },
+      { name: 'a', condition: null, description: null, action: 'Again', calls: [] },
+      { name: null, condition: null, description: null, action: 'Plain text', calls: [] },
+    ])
+    expect(directive.findings).toEqual([
+      { line: 6, column: 5, message: '<step> has no attribute "retry": without effect' },
+      { line: 10, column: 5, message: 'the step "a" is there twice, first in line 6' },
+    ])
+  })
+
+  test('D1: what is not known is said with its place', async () => {
+    expect((await read('elements/unknown.md')).findings).toMatchObject([
+      { line: 5, message: '<colour/> is not known: kept, without effect' },
+      { line: 4, message: '<directive> has no attribute "mood": kept, without effect' },
+    ])
+  })
+})
+
+describe('D9: permissions in every spelling', () => {
+  const words = async (name: string) => {
+    const { permissions } = await read(`permissions/${name}.md`)
+    const context = { directive: name, servers: new Set(['supabase']), projectPath: '/p', home: '/h' }
+    const { permissions: rules, delegate, secrets, reports } = compilePermissions(permissions ?? undefined, context)
+    const said = rules.filter(({ match }) => match.kind !== 'tool' || !['filesystem', 'shell'].includes(match.server ?? ''))
+    return { rules: said.map(ruleWords), delegate, secrets, reports }
+  }
+  test.each([
+    ['read', ['allow read /p/src/**', 'allow read /p/**']],
+    ['write', ['allow write /p/out/**']],
+    ['shell', ['allow exec git, npm']],
+    ['mcp', ['allow tool supabase.a, supabase.b']],
+    ['server', ['allow tool supabase.apply_migration', 'allow tool other.*']],
+    ['tool', ['allow tool x', 'allow tool * (bash)']],
+    ['kiwi', ['allow tool kiwi-mcp: search']],
+    ['registry', ['allow tool *: publish']],
+    ['spawn', ['allow spawn *']],
+    ['http', ['allow net GET *.example.org']],
+    ['knowledge', ['allow tool kiwi-mcp: load', 'allow tool api/* (knowledge)']],
+    [
+      'context_kiwi',
+      [
+        'allow read /p/a',
+        'allow read /p/b',
+        'allow write /p/**',
+        'allow exec npm install *',
+        'allow net GET|HEAD example.org',
       ],
-    },
-    tool_context: { filesystem: { constraints: { read_paths: ['docs/**'], write_paths: [] } } },
+    ],
+    ['rye', ['allow tool a/b/*', 'allow tool x (directive)', 'allow spawn x', 'allow tool kiwi-mcp: search']],
+    ['ask_deny', ['ask tool x', 'deny read /p/.env']],
+    ['ryeos', ['allow tool a/b', 'allow tool kiwi-mcp: load']],
+    ['front_matter', ['allow read /p/src/**', 'allow tool supabase.a, supabase.b', 'allow write /p/out', 'allow write /p/logs', 'deny tool x']],
+    ['none', []],
+    ['unmapped', []],
+    ['env', []],
+  ])('D9: %s', async (name, rules) => {
+    expect((await words(name)).rules).toEqual(rules)
   })
-  expect(textField(reply.data, 'run_id')).toHaveLength(26)
+
+  test('D9: what is not understood grants nothing, and is said with its line', async () => {
+    expect((await words('unmapped')).reports).toHaveLength(3)
+    expect((await words('ryeos')).reports).toEqual([expect.stringMatching(/^line 7: <execute>... grants nothing/)])
+    expect((await words('env')).secrets).toEqual(['X'])
+    expect((await words('context_kiwi')).secrets).toEqual(['KEY'])
+    expect((await words('ask_deny')).delegate?.map(ruleWords)).toEqual(['allow tool y'])
+    expect((await read('permissions/none.md')).permissions).toBeNull()
+  })
 })
 
-test('D13: a call of a step that would be refused is said before it is made', async () => {
-  temp.write(
-    'directives/d.md',
-    '<directive name="d" version="1.0.0"><metadata><description>d</description></metadata><process><step name="one"><tool_call tool="hello_bash"/><search query="x"/></step></process></directive>\n',
-  )
-  expect(field((await begin(temp, 'd')).data, 'warnings')).toEqual([
-    'step "one" calls "hello_bash", which it may not use',
-  ])
+describe('D11: calls and wanted tools', () => {
+  test.each(['call', 'tool_call', 'tool_call_parts', 'in_action', 'data'])('D11: %s', async (name) => {
+    const { steps } = await read(`calls/${name}.md`)
+    expect(steps[0]?.calls).toEqual([{ tool: 'm.t', parameters: { p: 'v' } }])
+  })
+
+  test.each(['execute', 'execute_parts', 'execute_data'])('D11: a tool of Kiwi itself: %s', async (name) => {
+    const { steps } = await read(`meta_calls/${name}.md`)
+    expect(steps[0]?.calls).toEqual([
+      { tool: 'kiwi.execute', parameters: { item_type: 'tool', item_id: 'x', action: 'run', parameters: { p: 'v' } } },
+    ])
+  })
+
+  test('D11: the four tools by their own names; a text that names one is none', async () => {
+    const { steps } = await read('calls_of_kiwi.md')
+    expect(steps[0]).toMatchObject({
+      action: 'Then filesystem.read_file',
+      calls: [
+        { tool: 'kiwi.search', parameters: { item_type: 'tool', query: 'x' } },
+        { tool: 'kiwi.load', parameters: { item_id: 'y' } },
+        { tool: 'kiwi.execute', parameters: { item_type: 'tool', item_id: 'z', action: 'sign' } },
+      ],
+    })
+  })
+
+  test.each(['tools', 'tools_data'])('D8, D4: wanted tools: %s', async (name) => {
+    const { wanted, findings } = await read(`${name}.md`)
+    const server = { required: false, alias: null, proxy: true, refresh: false, why: '', line: expect.any(Number) }
+    expect(wanted).toEqual({
+      servers: [
+        { ...server, name: 'supabase', required: true, alias: 'db', tools: ['apply_migration', 'execute_sql'] },
+        { ...server, name: 'github', tools: ['create'], why: 'Pull requests' },
+        { ...server, name: 'slack', tools: ['a', 'b'], proxy: false, refresh: true },
+      ],
+      scripts: ['validate_schema'],
+      filesystem: { read: ['src/**', 'supabase/**'], write: ['.ai/outputs/**'] },
+      shell: ['git', 'npm', 'pnpm'],
+      kiwi: { search: ['script', 'knowledge'], execute: ['run'] },
+    })
+    expect(findings).toEqual([])
+  })
 })
 
-test.each([
-  ['malformed', '<directive name="d" version="1.0.0"><process></directive>'],
-  ['with a bare &', '<directive name="d" version="1.0.0"><process>a & b</process></directive>'],
-  [
-    'with an entity of its own',
-    '<!DOCTYPE d [<!ENTITY a "b">]><directive name="d" version="1.0.0">&a;</directive>',
-  ],
-])('D1: a directive that is %s begins nothing', async (_, text) => {
-  temp.write('directives/d.md', text)
-  const { error, data } = await begin(temp, 'd')
-  expect(error?.code).toBe('PARSE_ERROR')
-  expect(data).toBeNull()
+describe('D1: other dialects', () => {
+  test('D1: front matter is the same model', async () => {
+    expect(await read('front_matter.md')).toMatchObject({
+      name: 'run_migrations',
+      version: '1.0.0',
+      dialect: 'yaml',
+      category: 'deployment',
+      inputs: [{ name: 'project_id', type: 'string', required: true, description: 'Target project' }],
+      steps: [
+        {
+          name: 'list',
+          action: 'List what is pending',
+          calls: [{ tool: 'supabase.list_migrations', parameters: { project_id: '{project_id}' } }],
+        },
+      ],
+      limits: { turns: 20, tokens: 50000, spend_usd: 1.5 },
+      wanted: { servers: [{ name: 'supabase', required: true, line: 12 }] },
+      more: { model: { tier: 'balanced' } },
+      body: 'Free text: the instructions of the directive.',
+      permissions: { line: 8, children: [{ name: 'read', line: 9 }, { name: 'execute', line: 10 }] },
+      findings: [],
+    })
+  })
+
+  test('D1: so are the keys of another system', async () => {
+    expect(await read('ryeos.md')).toMatchObject({
+      name: 'ryeos',
+      extends: 'base',
+      inputs: [{ name: 'who', type: 'string', required: true }],
+      steps: [],
+      body: 'Greet {who}.',
+      limits: { turns: 5, depth: 2 },
+      permissions: null,
+      more: { outputs: [{ name: 'done' }], hooks: [{ id: 'h' }], continuation: { after: 3 } },
+    })
+  })
+
+  test('X11: what a skill asks for is wanted, and no grant', async () => {
+    const directive = await read('pdf-forms/SKILL.md')
+    expect(directive).toMatchObject({
+      name: 'pdf-forms',
+      dialect: 'skill',
+      body: 'Do it with <directive name="x">.',
+      permissions: null,
+      wanted: {
+        servers: [{ name: 'github', tools: ['create_issue'] }],
+        scripts: [],
+        filesystem: { read: ['**/*'], write: [] },
+        shell: ['git', 'npm'],
+      },
+      more: { license: 'MIT', 'allowed-tools': expect.any(String) },
+    })
+    expect(messages(directive)).toEqual(['"WebFetch" of allowed-tools has no counterpart here: kept, without effect'])
+  })
 })

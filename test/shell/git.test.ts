@@ -146,8 +146,13 @@ describe('D17: git.checkpoint', () => {
     expect(reply).toMatchObject({
       status: 'ready',
       data: {
-        directive: { name: 'git_checkpoint', version: '1.0.0' },
-        content: expect.stringContaining('<step name="record">'),
+        directive: {
+          name: 'git_checkpoint',
+          version: '1.0.0',
+          process: expect.arrayContaining([expect.objectContaining({ name: 'record' })]),
+        },
+        tool_context: { git: { available: true } },
+        warnings: [],
         permissions: {
           granted: ['allow tool git.status', 'allow tool git.diff', 'allow tool git.checkpoint'],
           ignored: [],

@@ -1,5 +1,5 @@
 import { KiwiError } from '../../shared/errors.ts'
-import { serverName } from '../../shared/groups.ts'
+import { GROUPS, serverName } from '../../shared/groups.ts'
 import { readExtended } from '../../spaces/directive/extend.ts'
 import type { Directive } from '../../spaces/directive/model.ts'
 import type { Item } from '../../spaces/item.ts'
@@ -39,7 +39,7 @@ export async function checkDirective(item: Item, means: CheckMeans): Promise<Che
     directive,
     granted,
     excess: excessOf(wanted, granted.permissions, context),
-    unknownServers: named.filter((server) => !known.includes(server)),
+    unknownServers: named.filter((server) => !known.includes(server) && !GROUPS.some((group) => group === server)),
   }
 }
 

@@ -11,6 +11,8 @@ import type { Demand, Rule } from '../policy/rule.ts'
 export interface Excess {
   readonly wanted: string
   readonly required: string
+  /** Where it is wanted; null where that is not known. */
+  readonly line: number | null
 }
 
 interface ExcessContext extends PathContext {
@@ -24,13 +26,13 @@ export function excessOf(
   context: ExcessContext,
 ): readonly Excess[] {
   const isGranted = judgeOf(rules)
-  const excess = (wanted: string, demand: Demand): readonly Excess[] =>
-    isGranted(demand) ? [] : [{ wanted, required: requiredFor(demand, context) }]
+  const excess: Excessive = (wanted, demand, line = null) =>
+    isGranted(demand) ? [] : [{ wanted, required: requiredFor(demand, context), line }]
   const paths = (right: 'read' | 'write'): readonly Excess[] =>
     (filesystem?.[right] ?? []).flatMap((path) =>
       probesOf(path, context).every((probe) => isGranted({ op: right, path: probe }))
         ? []
-        : [{ wanted: `${right} ${path}`, required: `<${right} resource="filesystem" path="${path}"/>` }],
+        : [{ wanted: `${right} ${path}`, required: requiredFor({ op: right, path }, context), line: null }],
     )
   const { execute = [], ...questions } = kiwi ?? {}
   return [
@@ -48,21 +50,21 @@ export function excessOf(
   ]
 }
 
-type Excessive = (wanted: string, demand: Demand) => readonly Excess[]
+type Excessive = (wanted: string, demand: Demand, line?: number | null) => readonly Excess[]
 
-function ofServer({ name, tools }: WantedServer, rules: readonly Rule[], excess: Excessive): readonly Excess[] {
+function ofServer({ name, tools, line }: WantedServer, rules: readonly Rule[], excess: Excessive): readonly Excess[] {
   const server = serverName(name)
   const demand = (tool: string): Demand => {
     const called = server === 'filesystem' ? fileOperation(tool) : tool
     return { op: 'tool', id: `${server}.${called}`, action: 'run', of: { server, tool: called } }
   }
-  if (tools !== null) return tools.flatMap((tool) => excess(`${server}.${tool}`, demand(tool)))
+  if (tools !== null) return tools.flatMap((tool) => excess(`${server}.${tool}`, demand(tool), line))
   // All of them are those that are granted: one will do.
   const speaks = rules.some(
     ({ op, effect, match }) =>
       op === 'tool' && effect !== 'deny' && match.kind === 'tool' && fitsServer(match.server, server),
   )
-  return speaks ? [] : excess(server, demand('*'))
+  return speaks ? [] : excess(server, demand('*'), line)
 }
 
 function fitsServer(given: string | null | undefined, server: string): boolean {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { Permissions } from './compile-permissions.ts'
+import { readXml } from '../../spaces/directive/read-xml.ts'
 import { compilePermissions } from './compile-permissions.ts'
 import { decide } from './decide.ts'
 import { plainLayer } from './layer.ts'
-import { readPermissions } from './read-permissions.ts'
 import type { Demand, Rule, Verdict } from './rule.ts'
 
 const CONTEXT = {
@@ -16,7 +16,7 @@ const compile = async (
   inner: string,
   projectPath: string | null = CONTEXT.projectPath,
 ): Promise<Permissions> =>
-  compilePermissions(await readPermissions(`<permissions>${inner}</permissions>`, 'deploy'), {
+  compilePermissions((await readXml(`<permissions>${inner}</permissions>`, 'deploy')).root, {
     ...CONTEXT,
     projectPath,
   })
