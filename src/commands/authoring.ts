@@ -11,8 +11,9 @@ const SET_VERSION = ['--set-version <version>', 'the version it gets, in place o
 const CHANGELOG = ['--changelog <text>', 'what is different'] as const
 const DRY_RUN = ['--dry-run', 'check everything, write nothing'] as const
 
-/** The commands that make, change and publish items. */
+/** The commands that make, take over, change and publish items. */
 export function addAuthoring({ inProject, ends }: Program): void {
+  addImport({ inProject, ends })
   inProject('create', 'make an item from a manifest, a folder with tool.yaml, a script or a document')
     .argument('<source>', 'tool.yaml, a folder, script.py, document.md')
     .option(...TYPE)
@@ -71,7 +72,7 @@ export function addAuthoring({ inProject, ends }: Program): void {
 }
 
 /** The command that takes over items from elsewhere. */
-export function addImport({ inProject, ends }: Program): void {
+function addImport({ inProject, ends }: Program): void {
   inProject('import', 'take over items from an older or other folder, or the MCP servers of other clients')
     .argument(
       '[path]',

@@ -25,9 +25,13 @@ interface CheckOptions extends CommonOptions {
 export function checkCommand(target: string, options: CheckOptions): Promise<number> {
   return withKiwi(options, async ({ kiwi, project }) => {
     const lookup = kiwi.spaces.at(project)
+    lookup.freshen(true)
     const terminal = openTerminal()
     const file = fileAt(target)
-    if (options.fix === true) await fix(file ?? (await pathOf(target, lookup)), terminal)
+    if (options.fix === true) {
+      await fix(file ?? (await pathOf(target, lookup)), terminal)
+      lookup.freshen(true)
+    }
     const item = file === null ? await itemNamed(target, lookup) : await itemIn(file)
     const report = reportOf(item, file, await checkDirective(item, { lookup, home: kiwi.config.home }))
     if (options.json === true) terminal.out(JSON.stringify(report, null, 2))
@@ -51,7 +55,6 @@ async function pathOf(target: string, lookup: Lookup): Promise<string | null> {
 
 async function itemNamed(target: string, lookup: Lookup): Promise<Item> {
   const ref = parseItemRef(target)
-  lookup.freshen(true)
   const item = await lookup.find(ref, 'directive')
   if (item?.manifest.tool_type !== 'directive') throw notFound(ref, 'directive')
   return item

@@ -46,6 +46,12 @@ const Loaded = z.object({
     .nullable(),
   /** Of a server. */
   tools: z.array(z.looseObject({ name: z.string(), description: z.string().default('') })).default([]),
+  relations: z
+    .array(z.object({ kind: z.string(), id: z.string(), description: z.string().nullable() }))
+    .default([]),
+  related: z
+    .array(z.object({ id: z.string(), version: z.string(), content: z.string().nullable() }))
+    .default([]),
   truncated: z.boolean().default(false),
   destination: z.looseObject({ path: z.string().nullable(), changed: z.boolean() }).nullable(),
 })
@@ -55,6 +61,7 @@ interface LoadOptions extends CommonOptions {
   readonly source?: string
   readonly to?: string
   readonly overwrite?: boolean
+  readonly depth?: number
 }
 
 /** `kiwi load <id>` */
@@ -66,6 +73,7 @@ export function loadCommand(id: string, options: LoadOptions): Promise<number> {
       ...(options.source === undefined ? {} : { source: options.source }),
       ...(options.to === undefined ? {} : { destination: options.to }),
       ...(options.overwrite === undefined ? {} : { overwrite: options.overwrite }),
+      ...(options.depth === undefined ? {} : { depth: options.depth }),
     })
     return printReply(reply, options.json === true, (data, terminal) =>
       show(Loaded.parse(data), id.includes('@'), terminal),
@@ -124,7 +132,23 @@ function show(item: z.infer<typeof Loaded>, isPinned: boolean, terminal: Termina
     for (const { content = '' } of item.files) terminal.out(`\n${printableText(content.trimEnd())}`)
   else if (item.content !== null)
     terminal.out(`\nmanifest\n${printableText(item.content.trimEnd()).replaceAll(/^/gm, '  ')}`)
+  showRelations(item, terminal)
   showNext(item, isPinned, terminal)
+}
+
+function showRelations({ relations, related }: z.infer<typeof Loaded>, terminal: Terminal): void {
+  if (relations.length > 0) {
+    terminal.out('\nrelations')
+    terminal.out(
+      table(
+        relations.map(({ kind, id, description }) => ['', kind, id, firstLine(description ?? 'not found')]),
+      ),
+    )
+  }
+  for (const { id, version, content } of related) {
+    terminal.out(`\n${terminal.bold(printable(id))} ${printable(version)}`)
+    if (content !== null) terminal.out(printableText(content.trim()).replaceAll(/^/gm, '  '))
+  }
 }
 
 function showTrust({ trust, signature }: z.infer<typeof Loaded>, terminal: Terminal): void {

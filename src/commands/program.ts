@@ -6,7 +6,7 @@ import { VERSION } from '../shared/version.ts'
 import { addAnswering } from './answering.ts'
 import { addAudit } from './audit-options.ts'
 import type { Program } from './authoring.ts'
-import { addAuthoring, addImport } from './authoring.ts'
+import { addAuthoring } from './authoring.ts'
 import { addSecrets } from './secrets.ts'
 import { addServers } from './server-commands.ts'
 import { printReply } from './terminal.ts'
@@ -97,8 +97,7 @@ function createProgram(ends: (run: Promise<number>) => Promise<void>, hasDashes:
     .option('--dry-run', 'check everything, run nothing')
     .action(async (id, pairs, options) => ends((await import('./run.ts')).runCommand(id, pairs, options)))
   addAuthoring({ inProject, ends })
-  addImport({ inProject, ends })
-  addServers({ inProject, ends }, hasDashes)
+  addServers({ command, inProject, ends }, hasDashes)
   addSecrets({ inProject, ends })
   inProject('sign', 'vouch for items with your own key')
     .argument('<ids...>', 'ids, or patterns such as "*" or "web/**"')
@@ -149,5 +148,6 @@ function addSearching({ inProject, ends }: Program): void {
     .option('--source <space>', 'look in one space only')
     .option('--to <space>', 'copy it to project or user')
     .option('--overwrite', 'replace what is there')
+    .option('--depth <number>', 'with what it is related to, up to 3 steps away', wholeNumber('--depth'))
     .action(async (id, options) => ends((await import('./load.ts')).loadCommand(id, options)))
 }

@@ -106,6 +106,17 @@ export type Wish =
     }
   /** Null: wherever it is named. */
   | { readonly kind: 'remove_server'; readonly name: string; readonly from: 'project' | 'user' | null }
+  /** Kiwi itself into the config of a client. */
+  | {
+      readonly kind: 'connect'
+      readonly client: string
+      /** How the client starts it. */
+      readonly started: { readonly command: string; readonly args: readonly string[] }
+      readonly system: string
+      readonly to: 'project' | 'user'
+      /** Whether AGENTS.md of the project tells about it, too. */
+      readonly withAgentsMd: boolean
+    }
   /** A call, or all calls of a run or session. */
   | { readonly kind: 'undo'; readonly id: string }
   | {

@@ -47,6 +47,8 @@ import { openOutputs } from './outputs.ts'
 import { ownFiles, ownPaths } from './own-files.ts'
 import { openResults } from './results.ts'
 import { rootOf } from './run-work.ts'
+import type { OwnSchema } from './own-schema.ts'
+import { openOwnSchema } from './own-schema.ts'
 import type { Begun, RunOrder } from './runs.ts'
 import { openRuns } from './runs.ts'
 import { heldTicket, inRun } from './in-run.ts'
@@ -103,6 +105,8 @@ export interface Kernel {
   readonly release: Chain['release']
   /** What is in the vault, without the values, and where its key is. */
   readonly secrets: Vault['list']
+  /** What of a value is against a schema that an item brings along, in words; null for nothing. */
+  readonly schemaFinding: OwnSchema
   /** Takes every secret that this process knows out of what it says. */
   readonly redact: Redact
   /** Brings what nearly every chain ends in into memory. */
@@ -196,6 +200,7 @@ export function openKernel(given: KernelMeans): Kernel {
     onNotice: (listener) => chain.onNotice(listener),
     release: (key) => chain.release(key),
     secrets: () => secrets.vault.list(),
+    schemaFinding: openOwnSchema(),
     redact: secrets.redact,
     preload: (lookup) => chain.resolver.preload(lookup),
     settle: () => settleLostCalls(means),

@@ -1,5 +1,6 @@
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Arrival, Ticket, Understood, Wish, Work } from './call.ts'
+import { connectWork } from './connect-work.ts'
 import { copyWork } from './copy-work.ts'
 import { createWork } from './create-work.ts'
 import { decideWork } from './decide-work.ts'
@@ -75,7 +76,7 @@ const PERSONS = [
   'forget',
 ] as const
 /** The same for servers. */
-const SERVERS = ['import_servers', 'add_server', 'remove_server', 'trust_server', 'login'] as const
+const SERVERS = ['import_servers', 'add_server', 'remove_server', 'trust_server', 'login', 'connect'] as const
 type ServersWish = Extract<Wish, { kind: (typeof SERVERS)[number] }>
 type PersonsWish = Extract<Wish, { kind: (typeof PERSONS)[number] }> | ServersWish
 
@@ -125,5 +126,7 @@ function workOfServer(wish: ServersWish, lookup: Lookup, ticket: Ticket, means: 
       return trustServerWork(wish, lookup, ticket, means)
     case 'login':
       return loginWork(wish, lookup, ticket, means)
+    case 'connect':
+      return connectWork(wish, lookup, ticket, means)
   }
 }

@@ -32,6 +32,8 @@ const ARGUMENTS = {
     destination: z.enum(['project', 'user']).optional(),
     version: optionalText,
     overwrite: z.boolean().default(false),
+    /** Steps that relations are followed. */
+    depth: z.int().min(0).max(3).default(0),
     path: z.string().min(1).max(1024).optional(),
     offset: z.int().min(0).default(0),
     limit: z

@@ -6,6 +6,7 @@ import { itemTypeOf } from '../shared/tool-type.ts'
 import { inputSchema } from '../spaces/input-schema.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { readyCall } from '../spaces/ready-call.ts'
+import { wordsOf } from '../search/parse-query.ts'
 import type { SearchQuery } from '../store/store.ts'
 import { SPACES } from '../store/store.ts'
 import type { Arguments } from './arguments.ts'
@@ -62,24 +63,38 @@ async function aboutItem(itemId: string, lookup: Lookup): Promise<JsonObject> {
   }
 }
 
-async function aboutTopic(topic: string, lookup: Lookup, { store }: MetaCall): Promise<JsonObject> {
-  const shipped = await itemIds({ spaces: ['builtin'], itemTypes: ['knowledge'], category: CATEGORY }, store)
-  const topics = shipped
-    .filter((id) => id.startsWith(PREFIX))
-    .map((id) => id.slice(PREFIX.length))
-    .toSorted()
-  if (!topics.includes(topic)) {
-    throw new KiwiError('NOT_FOUND', `Cannot explain "${topic.slice(0, 64)}": there is no such topic`, {
+/** A topic by its name, else the one that a question in words is about. */
+async function aboutTopic(asked: string, lookup: Lookup, call: MetaCall): Promise<JsonObject> {
+  const { store } = call
+  const topics = (await topicsFor([], store)).toSorted()
+  const name = asked.trim().toLowerCase()
+  if (topics.includes(name)) return showTopic(name, topics, lookup, call)
+  const code = asked.match(/\b[A-Z][A-Z_]{3,}\b/g)?.find((word) => word in ERRORS)
+  if (code !== undefined) return aboutError(code)
+  const words = wordsOf(asked)
+  const [best, ...others] = words.length === 0 ? [] : await topicsFor(words, store)
+  // What it is asked with may as well be the step that a tool is looked for.
+  const search = { call: 'search', arguments: { query: asked.slice(0, 256) } } as const
+  if (best === undefined) {
+    throw new KiwiError('NOT_FOUND', `Cannot explain "${asked.slice(0, 64)}": there is no such topic`, {
       hint: `Topics: ${topics.join(', ')}; or give error_code or item_id`,
-      fix: { call: 'search', arguments: { query: topic.slice(0, 256), item_type: 'knowledge' } },
+      fix: search,
       details: { topics },
     })
   }
-  const item = await lookup.find(
-    { name: ItemName.parse(`${PREFIX}${topic}`), category: null, version: null },
-    'knowledge',
-    'builtin',
-  )
+  return { ...(await showTopic(best, topics, lookup, call)), see_also: others.slice(0, MOST_OTHERS), search }
+}
+
+const MOST_OTHERS = 3
+
+async function showTopic(
+  topic: string,
+  topics: readonly string[],
+  lookup: Lookup,
+  { store }: MetaCall,
+): Promise<JsonObject> {
+  const ref = { name: ItemName.parse(`${PREFIX}${topic}`), category: null, version: null }
+  const item = await lookup.find(ref, 'knowledge', 'builtin')
   const [content] = (await item?.files()) ?? []
   const text = content === undefined ? '' : Buffer.from(content.content).toString('utf8').trim()
   if (topic !== 'overview') return { topic, text, topics }
@@ -89,9 +104,15 @@ async function aboutTopic(topic: string, lookup: Lookup, { store }: MetaCall): P
   return { topic, text: `${text}\n\nTopics: ${topics.join(', ')}.`, topics, items, servers }
 }
 
+/** The shipped topics that words are about, best first; without words all of them. */
+async function topicsFor(words: readonly string[], store: MetaCall['store']): Promise<readonly string[]> {
+  const shipped = { spaces: ['builtin'], itemTypes: ['knowledge'], category: CATEGORY } as const
+  const ids = await itemIds({ ...shipped, words, sortBy: words.length === 0 ? 'name' : 'score' }, store)
+  return ids.filter((id) => id.startsWith(PREFIX)).map((id) => id.slice(PREFIX.length))
+}
+
 const MOST = 50
 
-/** By name. */
 async function itemIds(query: Partial<SearchQuery>, store: MetaCall['store']): Promise<readonly string[]> {
   const { hits } = await store.search({
     words: [],

@@ -4,7 +4,7 @@ import { RESULT_PREFIX, pageArguments } from '../kernel/results.ts'
 import { KiwiError, messageOf } from '../shared/errors.ts'
 import { parseItemRef } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
-import { canonicalJson } from '../shared/json.ts'
+import { canonicalJson, isJsonObject } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { pageBytes, pageOf } from '../shared/page.ts'
 import { itemTypeOf } from '../shared/tool-type.ts'
@@ -12,6 +12,7 @@ import { inputSchema } from '../spaces/input-schema.ts'
 import type { Item } from '../spaces/item.ts'
 import { entrypointOf } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
+import { extraKeys } from '../spaces/manifest.ts'
 import { ChangedMeanwhile } from '../spaces/read-steadily.ts'
 import { readyCall } from '../spaces/ready-call.ts'
 import { withoutValues } from '../spaces/server-item.ts'
@@ -21,6 +22,7 @@ import type { MetaCall } from './context.ts'
 import { findItem } from './find-item.ts'
 import { deniedText } from './judged.ts'
 import { listFirst, outlineOf, serverPart, withMetadata } from './load-server.ts'
+import { relatedTo } from './related.ts'
 
 export interface Loaded {
   readonly data: JsonObject
@@ -34,7 +36,7 @@ export async function load(args: Arguments<'load'>, call: MetaCall): Promise<Loa
   const listed = await listFirst(args, lookup, call)
   const item = await find(args, lookup)
   if (args.path !== undefined) return loadFile(args, item, args.path)
-  const { data, warnings } = await show(item, lookup, call)
+  const { data, warnings } = await show(item, args.depth, lookup, call)
   const more = await serverPart(item, listed.isFresh, lookup, call)
   const whole = withMetadata(data, more)
   const outline = outlineOf(more)
@@ -59,7 +61,7 @@ export async function loadForCopy(
   const item = await find(args, lookup)
   const { destination = 'project', overwrite } = args
   return {
-    ...(await show(item, lookup, call)),
+    ...(await show(item, args.depth, lookup, call)),
     understood: {
       wish: { kind: 'copy', item, destination, overwrite },
       lookup,
@@ -87,7 +89,7 @@ async function find(args: Arguments<'load'>, lookup: Lookup): Promise<Item> {
 /** Looks that are made at an item that others change meanwhile. */
 const MOST_TRIES = 10
 
-async function show(item: Item, lookup: Lookup, { kernel, store }: MetaCall): Promise<Loaded> {
+async function show(item: Item, depth: number, lookup: Lookup, { kernel, store }: MetaCall): Promise<Loaded> {
   const { manifest } = item
   const files = await item.files()
   const bytes = files.reduce((sum, { content }) => sum + content.length, 0)
@@ -106,7 +108,11 @@ async function show(item: Item, lookup: Lookup, { kernel, store }: MetaCall): Pr
   if (chain !== null && chain.refusal !== null) warnings.push(chain.refusal)
   const denied = (await kernel.itemJudge(lookup.projectPath)).refusalOf(judgedItem(item))
   if (denied !== null) warnings.push(`it may not be run here: ${deniedText(denied)}`)
+  const finding = await ownFinding(item, kernel)
+  if (finding !== null) warnings.push(finding)
   const versions = await store.versions(item.id)
+  const related = await relatedTo(item, depth, lookup)
+  warnings.push(...related.warnings)
   return {
     data: {
       name: item.id,
@@ -124,6 +130,7 @@ async function show(item: Item, lookup: Lookup, { kernel, store }: MetaCall): Pr
         ...(isInline ? { content: Buffer.from(content).toString('utf8') } : {}),
       })),
       parameters: inputSchema(manifest),
+      ...related.data,
       versions: versions.map((version) => ({ ...version })),
       chain: chain === null ? null : chain.links.map((link) => objectOf({ ...link })),
       content_hash: item.contentHash,
@@ -137,6 +144,13 @@ async function show(item: Item, lookup: Lookup, { kernel, store }: MetaCall): Pr
       ? warnings
       : [...warnings, 'the files are large: read each with path, offset and limit'],
   }
+}
+
+/** A piece of knowledge may bring a schema for the keys that are its own. */
+async function ownFinding({ manifest }: Item, { schemaFinding }: MetaCall['kernel']): Promise<string | null> {
+  const { tool_type: type, schema } = manifest
+  if (type !== 'knowledge' || !isJsonObject(schema)) return null
+  return schemaFinding(schema, extraKeys(manifest))
 }
 
 /** What its author wrote. Of a server no value that may be a secret is shown, so neither is a text that holds one. */

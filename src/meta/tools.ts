@@ -17,7 +17,7 @@ export const TOOLS: readonly MetaToolDefinition[] = [
   {
     name: 'search',
     description:
-      "Find tools, directives, knowledge and MCP servers by what they do. Send a result's `call` to execute. Search once per step. Query modifiers: type:bash in:project tag:x mcp:*",
+      "Find tools, directives, knowledge and MCP servers by what they do. Send a result's `call` to execute. Search once per step. Modifiers: type:bash in:project tag:x mcp:*",
     inputSchema: {
       type: 'object',
       properties: {
@@ -39,7 +39,7 @@ export const TOOLS: readonly MetaToolDefinition[] = [
   {
     name: 'load',
     description:
-      'Read an item whole: manifest, files, parameters, versions, chain. `destination` copies it. `path`, `offset`, `limit` page a file or a large result.',
+      'Read an item: manifest, files, parameters, versions. `destination` copies. `depth` 1-3 adds related items. `path`, `offset` page.',
     inputSchema: {
       type: 'object',
       properties: {
@@ -49,6 +49,7 @@ export const TOOLS: readonly MetaToolDefinition[] = [
         destination: { enum: ['project', 'user'] },
         version: string,
         overwrite: { type: 'boolean' },
+        depth: { type: 'integer' },
         path: string,
         offset: { type: 'integer' },
         limit: { type: 'integer' },

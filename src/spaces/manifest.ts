@@ -83,6 +83,13 @@ const KEPT_KEYS =
   'name title author created_at references extends schema anchor verify_deps required_caps cache env_config'
 const KNOWN_KEYS = new Set([...Object.keys(ManifestShape.shape), ...KEPT_KEYS.split(' ')])
 
+/** What an author wrote beside the keys that Kiwi knows. */
+export function extraKeys(manifest: Manifest): JsonObject {
+  const extra = Object.entries(manifest).filter(([key]) => !KNOWN_KEYS.has(key) && !key.startsWith('_'))
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the manifest was read from JSON
+  return Object.fromEntries(extra) as JsonObject
+}
+
 /** Reads a manifest as an author wrote it. Every wrong field is named at once; unknown keys are kept and reported. */
 export function readManifest(
   raw: JsonObject,

@@ -82,12 +82,19 @@ function warningsOf(
   if (typeof category === 'string' && origin.category !== null && category !== origin.category) {
     warnings.push(`"category" says "${category}", but its folder is "${origin.category}", which counts`)
   }
+  const declared = declaredKeys(given)
   for (const key of Object.keys(given)) {
-    if (!knownKeys.has(key) && !key.startsWith('_')) {
+    if (!knownKeys.has(key) && !key.startsWith('_') && !declared.has(key)) {
       warnings.push(`"${key}" is not a key Kiwi knows: kept, without effect`)
     }
   }
   return warnings
+}
+
+/** A piece of knowledge may say itself which further keys it has. */
+function declaredKeys({ tool_type: type, schema }: Readonly<Record<string, unknown>>): ReadonlySet<string> {
+  const properties = type === 'knowledge' && isObject(schema) ? schema['properties'] : undefined
+  return new Set(isObject(properties) ? Object.keys(properties) : [])
 }
 
 interface Meant {

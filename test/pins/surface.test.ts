@@ -44,6 +44,7 @@ test('the arguments of the four tools', () => {
       'destination',
       'version',
       'overwrite',
+      'depth',
       'path',
       'offset',
       'limit',

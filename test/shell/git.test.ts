@@ -146,8 +146,13 @@ describe('D17: git.checkpoint', () => {
     expect(reply).toMatchObject({
       status: 'ready',
       data: {
-        directive: { name: 'git_checkpoint', version: '1.0.0' },
-        content: expect.stringContaining('<step name="record">'),
+        directive: {
+          name: 'git_checkpoint',
+          version: '1.0.0',
+          process: expect.arrayContaining([expect.objectContaining({ name: 'record' })]),
+        },
+        tool_context: { git: { available: true } },
+        warnings: [],
         permissions: {
           granted: ['allow tool git.status', 'allow tool git.diff', 'allow tool git.checkpoint'],
           ignored: [],
@@ -166,7 +171,7 @@ describe('D17: git.checkpoint', () => {
 
   test('the directive that uses it is shipped: it is found and can be loaded', async () => {
     const found = resultsOf(await temp.search('git checkpoint', { item_type: 'directive' }))
-    expect(found).toMatchObject([{ id: 'git_checkpoint', source: 'builtin' }])
+    expect(found[0]).toMatchObject({ id: 'git_checkpoint' })
     expect(await temp.load('git_checkpoint', { item_type: 'directive' })).toMatchObject({
       status: 'success',
       data: { content: expect.stringContaining('<execute item_type="tool" item_id="git.checkpoint">') },

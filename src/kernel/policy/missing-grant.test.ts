@@ -108,6 +108,8 @@ test('what was named at a spawn is not for a file to say, and the machine has ru
 test.each<[Demand, string]>([
   [{ op: 'read', path: '/p/a"b' }, '<filesystem><read paths="/p/a&quot;b"/></filesystem>'],
   [EXEC, '<shell commands="git"/>'],
+  [{ op: 'write', path: '/p/a' }, '<filesystem><write paths="/p/a"/></filesystem>'],
+  [{ op: 'net', host: 'a.org', method: 'GET' }, '<execute resource="http" action="GET" domains="a.org"/>'],
   [{ op: 'spawn', directive: 'x' }, '<execute><directive>x</directive></execute>'],
   [tool('x', { server: 'a', tool: 'b' }), '<mcp name="a"><tool>b</tool></mcp>'],
   [tool('kiwi-mcp', undefined, 'search'), '<kiwi><search/></kiwi>'],

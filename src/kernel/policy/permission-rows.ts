@@ -27,7 +27,7 @@ export interface RowContext extends PathContext {
 }
 
 const ITEM_ACTIONS: ReadonlySet<string> = new Set(
-  'create update delete publish sign copy rollback'.split(' '),
+  'create update delete publish sign copy rollback discover'.split(' '),
 )
 const QUESTIONS: ReadonlySet<string> = new Set(['search', 'load', 'help'])
 

@@ -27,8 +27,7 @@ export function skillTools(given: JsonValue, place: Position, note: Note): Wante
     const [, server, tool] = /^mcp__(.+?)__(.+)$/.exec(name) ?? []
     if (kind !== undefined) {
       seen.add(kind)
-      for (const one of kind === 'shell' ? programIn(inside) : [inside === '' ? '**/*' : inside])
-        wanted[kind].add(one)
+      wanted[kind].add(kind === 'shell' ? programIn(inside) : inside === '' ? '**/*' : inside)
     } else if (server !== undefined && tool !== undefined) {
       servers.set(server, [...(servers.get(server) ?? []), tool])
     } else {
@@ -40,7 +39,8 @@ export function skillTools(given: JsonValue, place: Position, note: Note): Wante
     servers: [...servers].map(([name, tools]) => wantedServer(name, tools, place)),
     filesystem:
       seen.has('read') || seen.has('write') ? { read: [...wanted.read], write: [...wanted.write] } : null,
-    shell: seen.has('shell') ? [...wanted.shell] : null,
+    // Whoever wants any program is held to what is granted alone.
+    shell: seen.has('shell') && !wanted.shell.has('') ? [...wanted.shell] : null,
   }
 }
 
@@ -49,9 +49,9 @@ function textIn(given: JsonValue): string {
 }
 
 /** `git:*`, `npm run test`: the program alone, as rights are granted by program. */
-function programIn(inside: string): readonly string[] {
+function programIn(inside: string): string {
   const [program = ''] = inside.trim().split(/[\s:]/)
-  return program === '' || program === '*' ? [] : [program]
+  return program === '*' ? '' : program
 }
 
 function wantedServer(name: string, tools: readonly string[], { line }: Position): WantedServer {

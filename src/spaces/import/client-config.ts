@@ -1,4 +1,4 @@
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, resolve } from 'node:path'
 import { KiwiError } from '../../shared/errors.ts'
 import type { JsonObject, JsonValue } from '../../shared/json.ts'
 import { isJsonObject } from '../../shared/json.ts'
@@ -24,35 +24,6 @@ export interface ClientServer {
   /** Secrets that the client would have asked for. */
   readonly asked: readonly string[]
   readonly notes: readonly string[]
-}
-
-/** Where clients keep their servers: below a project, and below the home of a person. */
-const PROJECT_PLACES = [
-  '.mcp.json',
-  '.cursor/mcp.json',
-  '.vscode/mcp.json',
-  '.codex/config.toml',
-  '.gemini/settings.json',
-  'opencode.json',
-]
-const HOME_PLACES = [
-  '.claude.json',
-  '.config/Claude/claude_desktop_config.json',
-  'Library/Application Support/Claude/claude_desktop_config.json',
-  'AppData/Roaming/Claude/claude_desktop_config.json',
-  '.cursor/mcp.json',
-  '.config/Code/User/mcp.json',
-  'Library/Application Support/Code/User/mcp.json',
-  '.codex/config.toml',
-  '.gemini/settings.json',
-  '.config/opencode/opencode.json',
-]
-
-export function clientPlaces(home: string, project: string | null): readonly string[] {
-  return [
-    ...(project === null ? [] : PROJECT_PLACES.map((place) => join(project, place))),
-    ...HOME_PLACES.map((place) => join(home, place)),
-  ]
 }
 
 /** Whether a file is the config of a client by its name. */
@@ -210,7 +181,7 @@ function inFolder(entry: ServerEntry, folder: string): ServerEntry {
 }
 
 /** The configs of some clients hold comments, and commas before a closing bracket. */
-function withoutComments(text: string): string {
+export function withoutComments(text: string): string {
   return text
     .replace(/^\uFEFF/, '')
     .replaceAll(/"(?:[^"\\\n]|\\.)*"|\/\/[^\n]*|\/\*[^]*?\*\//g, (part) =>

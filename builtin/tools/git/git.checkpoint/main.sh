@@ -27,7 +27,8 @@ cd "$top"
 scratch=$(mktemp -d)
 trap 'rm -r "$scratch"' EXIT
 index=$(safe_git rev-parse --git-path index)
-[ -f "$index" ] && cp "$index" "$scratch/index"
+# With its time: by it git knows which entries are too fresh to be judged without reading the files.
+[ -f "$index" ] && cp -p "$index" "$scratch/index"
 export GIT_INDEX_FILE=$scratch/index
 
 head=$(safe_git rev-parse --verify --quiet HEAD || true)

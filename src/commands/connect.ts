@@ -1,0 +1,79 @@
+import { realpathSync } from 'node:fs'
+import { z } from 'zod'
+import type { Terminal } from './terminal.ts'
+import { printReply, printable, table } from './terminal.ts'
+import { withKiwi } from './with-kiwi.ts'
+
+interface ConnectOptions {
+  readonly json?: boolean
+  /** True without a folder: the nearest project. */
+  readonly project?: string | true
+  readonly agentsMd?: boolean
+  readonly dryRun?: boolean
+}
+
+/** `kiwi connect cursor`, `kiwi connect claude-code --project --agents-md` */
+export function connectCommand(client: string, options: ConnectOptions): Promise<number> {
+  const { project, json = false, agentsMd = false, dryRun = false } = options
+  const to = project === undefined ? 'user' : 'project'
+  const folder = typeof project === 'string' ? { project } : {}
+  return withKiwi({ json, ...folder }, async ({ act }) => {
+    const reply = await act({
+      wish: () => ({
+        kind: 'connect',
+        client,
+        started: to === 'project' ? BY_NAME : byPath(),
+        system: process.platform,
+        to,
+        withAgentsMd: agentsMd,
+      }),
+      operation: 'connect',
+      subject: client,
+      parameters: { client, to, agents_md: agentsMd },
+      isDryRun: dryRun,
+    })
+    return printReply(reply, json, (data, terminal) =>
+      reply.status === 'dry_run'
+        ? showPlan(Planned.parse(data), terminal)
+        : showDone(Done.parse(data), to, terminal),
+    )
+  })
+}
+
+/** A config that others share cannot name a path of this machine. */
+const BY_NAME = { command: 'kiwi', args: [] }
+
+/** An application that is no child of a shell may have another PATH. */
+function byPath(): { readonly command: string; readonly args: readonly string[] } {
+  const [, script = ''] = process.argv
+  return { command: process.execPath, args: [realpathSync(script)] }
+}
+
+const Files = z.array(z.looseObject({ path: z.string(), state: z.string() }))
+const Planned = z.looseObject({ client: z.string(), entry: z.json(), files: Files })
+const Done = z.looseObject({ output: z.string(), files: Files, backup: z.string().nullable() })
+
+function showPlan({ client, entry, files }: z.infer<typeof Planned>, terminal: Terminal): void {
+  const rows = files.map(({ path, state }) => [
+    '',
+    state === 'unchanged' ? 'unchanged' : `would be ${state}`,
+    path,
+  ])
+  terminal.out(table(rows))
+  terminal.out(`\n${printable(`${client} would start: ${JSON.stringify(entry)}`)}`)
+  terminal.note('\nNothing was written. Leave out --dry-run to connect')
+}
+
+function showDone(
+  { output, files, backup }: z.infer<typeof Done>,
+  to: 'user' | 'project',
+  terminal: Terminal,
+): void {
+  terminal.out(printable(output))
+  for (const { path, state } of files.slice(1)) terminal.out(printable(`${path} is ${state}`))
+  if (backup !== null) terminal.out(printable(`What it was before: ${backup}`))
+  if (files[0]?.state === 'unchanged') return
+  terminal.note('\nNext: start the client anew')
+  if (to === 'project') terminal.note('Whoever works in this project needs kiwi on their PATH')
+  terminal.note('Next: kiwi import mcp (its other servers, behind Kiwi)')
+}

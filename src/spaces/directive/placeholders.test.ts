@@ -1,0 +1,46 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { fillPlaceholders, fillValue } from './placeholders.ts'
+
+const INPUTS = { x: 'v', n: 5, list: ['a', 'b'], empty: '' }
+
+describe('placeholders of a directive', () => {
+  test.each([
+    ['{x}', 'v'],
+    ['{{x}} and {{ x }}', 'v and v'],
+    ['{input:x}', 'v'],
+    ['${inputs.x}', 'v'],
+    ['${inputs.x ?? "d"}', 'v'],
+    ['${inputs.unset ?? "d"}', 'd'],
+    ["${inputs.unset ?? 'd e'}", 'd e'],
+    ['{unset}', '{unset}'],
+    ['${json(inputs.x)} ${json(inputs.list)}', '"v" ["a","b"]'],
+    ['{n} {list} [{empty}]', '5 ["a","b"] []'],
+    ['{other} ${inputs.other} ${inputs.other ?? "d"} ${HOME} {input:other}', '{other} ${inputs.other} ${inputs.other ?? "d"} ${HOME} {input:other}'],
+    ['{constructor} {__proto__} {"x": 1} { x }', '{constructor} {__proto__} {"x": 1} { x }'],
+    ['${inputs.x | upper} ${run(inputs.x)}', '${inputs.x | upper} ${run(inputs.x)}'],
+  ])('D2: %s', (text, filled) => {
+    expect(fillPlaceholders(text, INPUTS, [...Object.keys(INPUTS), 'unset'])).toBe(filled)
+  })
+
+  test('D2: a value that holds a placeholder is never filled again', () => {
+    const name = fc.constantFrom('a', 'b', 'c')
+    const text = fc.array(fc.oneof(name.map((one) => `{${one}}`), fc.string({ maxLength: 5 }).map((one) => one.replaceAll(/[{}$]/g, '')))).map((parts) => parts.join(''))
+    fc.assert(
+      fc.property(text, text, text, (template, a, b) => {
+        const filled = fillPlaceholders(template, { a, b }, ['a', 'b', 'c'])
+        const parts = template.split(/(\{[abc]\})/)
+        expect(filled).toBe(parts.map((part) => ({ '{a}': a, '{b}': b })[part] ?? part).join(''))
+      }),
+    )
+  })
+
+  test('D2: in parameters a text that is one placeholder becomes its value', () => {
+    expect(fillValue({ a: '{list}', b: ['{n}', 'n={n}', '{other}'], c: null, d: { e: '{empty}' } }, INPUTS)).toEqual({
+      a: ['a', 'b'],
+      b: [5, 'n=5', '{other}'],
+      c: null,
+      d: { e: '' },
+    })
+  })
+})

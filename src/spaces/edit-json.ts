@@ -1,0 +1,177 @@
+import { KiwiError } from '../shared/errors.ts'
+import type { JsonObject } from '../shared/json.ts'
+import { LIMITS } from '../shared/limits.ts'
+
+/** Where one is, in the text of JSON that may hold comments and commas before a closing bracket. */
+interface Node {
+  readonly start: number
+  readonly end: number
+  /** Of an object; null for anything else. */
+  readonly members: readonly Member[] | null
+}
+
+interface Member {
+  readonly key: string
+  readonly start: number
+  readonly value: Node
+  /** Where the comma behind it stands; null for none. */
+  readonly comma: number | null
+}
+
+/** The same text with another value at `object.name`: every other byte stays, comments and all. */
+export function setJson(
+  text: string,
+  [object, name]: readonly [string, string],
+  value: JsonObject,
+  where: string,
+): string {
+  if (text.replace(/^\uFEFF/, '').trim() === '')
+    return `${JSON.stringify({ [object]: { [name]: value } }, null, 2)}\n`
+  const root = readDocument(text, where)
+  const style = styleOf(text, root)
+  const holder = member(root, object)
+  if (holder === null) return insert(text, root, [object, { [name]: value }], style)
+  if (holder.value.members === null)
+    throw new KiwiError('CONFLICT', `Cannot change "${where}": its "${object}" is no object`)
+  const there = member(holder.value, name)
+  if (there === null) return insert(text, holder.value, [name, value], style)
+  const { start, end } = there.value
+  const isOneLine = !text.slice(holder.value.start, there.start).includes('\n')
+  const put = isOneLine ? JSON.stringify(value) : written(value, indentAt(text, there.start), style)
+  return text.slice(0, start) + put + text.slice(end)
+}
+
+/** What a reader takes: the last of several. */
+function member({ members }: Node, key: string): Member | null {
+  return members?.findLast((each) => each.key === key) ?? null
+}
+
+interface Style {
+  readonly unit: string
+  readonly line: string
+}
+
+function styleOf(text: string, { members }: Node): Style {
+  const [first] = members ?? []
+  const unit = first === undefined ? '' : indentAt(text, first.start)
+  return { unit: unit === '' ? '  ' : unit, line: text.includes('\r\n') ? '\r\n' : '\n' }
+}
+
+/** The blanks in front of what begins here, when nothing else stands before it on its line. */
+function indentAt(text: string, at: number): string {
+  const line = text.slice(text.lastIndexOf('\n', at - 1) + 1, at)
+  return /^[ \t]*$/.test(line) ? line : (/^[ \t]*/.exec(line)?.[0] ?? '')
+}
+
+function written(value: JsonObject, indent: string, { unit, line }: Style): string {
+  return JSON.stringify(value, null, unit).replaceAll('\n', line + indent)
+}
+
+/** Behind the last member and what is said about it. */
+function insert(
+  text: string,
+  object: Node,
+  [key, value]: readonly [string, JsonObject],
+  style: Style,
+): string {
+  const close = object.end - 1
+  const last = object.members?.at(-1)
+  const outer = indentAt(text, lineStart(text, object.start))
+  if (last === undefined) {
+    const inner = outer + style.unit
+    const said = text.slice(object.start + 1, close).trimEnd()
+    const added = `${style.line}${inner}${JSON.stringify(key)}: ${written(value, inner, style)}${style.line}${outer}`
+    return text.slice(0, object.start + 1) + said + added + text.slice(close)
+  }
+  const isOneLine = !text.slice(object.start, last.start).includes('\n')
+  if (isOneLine) {
+    const added = `${JSON.stringify(key)}: ${JSON.stringify(value)}`
+    const at = last.comma === null ? last.value.end : last.comma + 1
+    return `${text.slice(0, at)}${last.comma === null ? ', ' : ' '}${added}${text.slice(at)}`
+  }
+  const indent = indentAt(text, last.start)
+  const end = last.value.end
+  const comma = last.comma === null ? ',' : ''
+  const said = text.slice(end, close).trimEnd()
+  const added = `${style.line}${indent}${JSON.stringify(key)}: ${written(value, indent, style)}`
+  return text.slice(0, end) + comma + said + added + text.slice(end + said.length)
+}
+
+/** Where the line of something begins, behind its blanks. */
+function lineStart(text: string, at: number): number {
+  const from = text.lastIndexOf('\n', at - 1) + 1
+  return from + (/^[ \t]*/.exec(text.slice(from, at))?.[0].length ?? 0)
+}
+
+const BLANK = /(?:\s+|\uFEFF|\/\/[^\n]*|\/\*[^]*?\*\/)*/y
+const STRING = /"(?:[^"\\\n]|\\.)*"/y
+const PLAIN = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
+
+function readDocument(text: string, where: string): Node {
+  let at = 0
+  const fault = (reason: string): KiwiError => {
+    const before = text.slice(0, at).split('\n')
+    const place = { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }
+    const found = `${reason} (line ${place.line}, column ${place.column})`
+    return new KiwiError('PARSE_ERROR', `Cannot read "${where}": ${found}`, {
+      hint: 'Correct the file, and run the command again; nothing was written',
+      details: place,
+    })
+  }
+  const take = (token: RegExp): string | null => {
+    token.lastIndex = at
+    const [found] = token.exec(text) ?? []
+    if (found === undefined) return null
+    at += found.length
+    return found
+  }
+  const skip = (): void => void take(BLANK)
+  const isNext = (mark: string): boolean => {
+    skip()
+    if (text[at] !== mark) return false
+    at += 1
+    return true
+  }
+  const readMember = (depth: number): Member => {
+    skip()
+    const start = at
+    const key = take(STRING)
+    if (key === null) throw fault('a key is missing')
+    if (!isNext(':')) throw fault('":" is missing')
+    const value = readValue(depth + 1)
+    const comma = isNext(',') ? at - 1 : null
+    return { key: keyOf(key), start, value, comma }
+  }
+  const readValue = (depth: number): Node => {
+    skip()
+    if (depth > LIMITS.nesting) throw fault(`it is nested deeper than ${LIMITS.nesting} levels`)
+    const start = at
+    if (isNext('{')) {
+      const members: Member[] = []
+      while (!isNext('}')) {
+        if (members.at(-1)?.comma === null) throw fault('"," or "}" is missing')
+        members.push(readMember(depth))
+      }
+      return { start, end: at, members }
+    }
+    if (isNext('[')) {
+      for (let isMore = true; !isNext(']'); isMore = isNext(',')) {
+        if (!isMore) throw fault('"," or "]" is missing')
+        readValue(depth + 1)
+      }
+      return { start, end: at, members: null }
+    }
+    if (take(STRING) === null && take(PLAIN) === null) throw fault('a value is missing')
+    return { start, end: at, members: null }
+  }
+  const root = readValue(0)
+  skip()
+  if (at < text.length) throw fault('something follows its end')
+  if (root.members === null) throw fault('it is no object')
+  return root
+}
+
+function keyOf(quoted: string): string {
+  const key: unknown = JSON.parse(quoted)
+  return typeof key === 'string' ? key : ''
+}

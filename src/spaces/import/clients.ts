@@ -1,0 +1,82 @@
+import { join } from 'node:path'
+import type { JsonObject } from '../../shared/json.ts'
+
+/** A client that keeps its servers in a file. */
+export interface KnownClient {
+  readonly name: string
+  /** Its file below a project; null for one that knows no projects. */
+  readonly inProject: string | null
+  /** Its file below the home of a person: one for all systems, or one each for Linux, macOS and Windows. */
+  readonly inHome: readonly [string] | readonly [linux: string, mac: string, windows: string]
+  /** Where servers stand in the file. */
+  readonly key: 'mcpServers' | 'servers' | 'mcp_servers' | 'mcp'
+  /** A server that is started by a command, as this client writes it. */
+  readonly entry: (command: string, args: readonly string[]) => JsonObject
+}
+
+const plain: KnownClient['entry'] = (command, args) => ({ command, args })
+const typed: KnownClient['entry'] = (command, args) => ({ type: 'stdio', command, args })
+
+/** In the order in which their servers are taken over. */
+export const CLIENTS: readonly KnownClient[] = [
+  { name: 'claude-code', inProject: '.mcp.json', inHome: ['.claude.json'], key: 'mcpServers', entry: typed },
+  {
+    name: 'claude-desktop',
+    inProject: null,
+    inHome: [
+      '.config/Claude/claude_desktop_config.json',
+      'Library/Application Support/Claude/claude_desktop_config.json',
+      'AppData/Roaming/Claude/claude_desktop_config.json',
+    ],
+    key: 'mcpServers',
+    entry: plain,
+  },
+  {
+    name: 'cursor',
+    inProject: '.cursor/mcp.json',
+    inHome: ['.cursor/mcp.json'],
+    key: 'mcpServers',
+    entry: plain,
+  },
+  {
+    name: 'vscode',
+    inProject: '.vscode/mcp.json',
+    inHome: [
+      '.config/Code/User/mcp.json',
+      'Library/Application Support/Code/User/mcp.json',
+      'AppData/Roaming/Code/User/mcp.json',
+    ],
+    key: 'servers',
+    entry: typed,
+  },
+  {
+    name: 'codex',
+    inProject: '.codex/config.toml',
+    inHome: ['.codex/config.toml'],
+    key: 'mcp_servers',
+    entry: plain,
+  },
+  {
+    name: 'gemini',
+    inProject: '.gemini/settings.json',
+    inHome: ['.gemini/settings.json'],
+    key: 'mcpServers',
+    entry: plain,
+  },
+  {
+    name: 'opencode',
+    inProject: 'opencode.json',
+    inHome: ['.config/opencode/opencode.json'],
+    key: 'mcp',
+    entry: (command, args) => ({ type: 'local', command: [command, ...args], enabled: true }),
+  },
+]
+
+/** Where clients keep their servers, the nearer first: below a project, and below the home of a person. */
+export function clientPlaces(home: string, project: string | null): readonly string[] {
+  const near = CLIENTS.flatMap(({ inProject }) => inProject ?? [])
+  return [
+    ...(project === null ? [] : near.map((place) => join(project, place))),
+    ...CLIENTS.flatMap(({ inHome }) => inHome.map((place) => join(home, place))),
+  ]
+}

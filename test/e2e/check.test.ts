@@ -1,0 +1,67 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Place } from '../fixtures/place.ts'
+import { makePlace } from '../fixtures/place.ts'
+import { kiwi } from './temp-server.ts'
+
+let place: Place
+let folder: string
+beforeAll(() => {
+  place = makePlace()
+  folder = join(place.project, '.ai/directives')
+  mkdirSync(folder, { recursive: true })
+})
+afterAll(() => place.remove())
+
+const SAMPLES = join(import.meta.dirname, '../fixtures')
+const put = (name: string, from: string): string => {
+  const path = join(folder, name)
+  writeFileSync(path, readFileSync(join(SAMPLES, from)))
+  return path
+}
+
+test('D1, D10: check says what a directive grants, and each thing that is wrong with its place', async () => {
+  const path = put('deploy_feature.md', 'seeds/directives/deploy_feature.md')
+  const { code, stdout } = await kiwi(place, ['check', 'deploy_feature'])
+  expect(stdout).toContain('deploy_feature 1.0.0 (xml) Deploy a feature branch to staging')
+  expect(stdout).toMatch(/ {2}grants +allow exec git, npm, pnpm\n/)
+  expect(stdout).toContain(`${path}:57:5: {staging_project_id} is no input of it`)
+  expect(stdout).toContain(
+    `${path}:33: supabase.get_project is not granted: add <execute resource="mcp" name="supabase" tools="get_project"/> to <permissions>`,
+  )
+  expect(stdout).toContain('there is no server "supabase", which it requires')
+  expect(code).toBe(3)
+})
+
+test('D1: check reads a file by its path, as JSON where that is asked for', async () => {
+  const file = join(SAMPLES, 'directives/front_matter.md')
+  const { code, stdout } = await kiwi(place, ['check', file, '--json'])
+  expect(JSON.parse(stdout)).toMatchObject({
+    name: 'run_migrations',
+    dialect: 'yaml',
+    can_run: false,
+    excess: [],
+    unknown_servers: [{ name: 'supabase', required: true }],
+    inputs: [{ name: 'project_id', required: true }],
+  })
+  expect(code).toBe(3)
+  const skill = await kiwi(place, ['check', join(SAMPLES, 'directives/pdf-forms')])
+  expect(skill).toMatchObject({ code: 0, stdout: expect.stringContaining('pdf-forms 0.0.0 (skill)') })
+})
+
+test('D1: what cannot be read is refused with a repair, which --fix writes', async () => {
+  const path = put('bare_signs.md', 'directives/container/bare_signs.md')
+  const before = readFileSync(path, 'utf8')
+  expect(await kiwi(place, ['check', 'bare_signs'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('a bare "&" is not text (line 5, column 31)'),
+  })
+  expect(readFileSync(path, 'utf8')).toBe(before)
+  expect(await kiwi(place, ['check', 'bare_signs', '--fix'])).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('line 5'),
+  })
+  expect(readFileSync(path, 'utf8')).toBe(before.replace('a & b', 'a &amp; b'))
+  expect((await kiwi(place, ['check', 'nowhere'])).code).toBe(3)
+})
