@@ -32,7 +32,7 @@ export interface RunOrder {
 }
 
 /** A run of a directive that was read. */
-export interface DirectiveOrder extends Omit<RunOrder, 'permissions'> {
+interface DirectiveOrder extends Omit<RunOrder, 'permissions'> {
   /** Its `<permissions>`, none of which may be there: that grants nothing. Null to start from what the parent may. */
   readonly permissions: { readonly block: Element | undefined } | null
   /** Tools it is granted by naming them. */

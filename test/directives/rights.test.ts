@@ -78,8 +78,9 @@ describe('D8: what is wanted narrows what is granted', () => {
       write_paths: [],
     })
     expect(field(reply.data, 'warnings')).toEqual([
-      'to read "etc/**" is left out: add <read resource="filesystem" path="etc/**"/> to <permissions>',
-      'to write "out/**" is left out: add <write resource="filesystem" path="out/**"/> to <permissions>',
+      '"read src/**" is left out: add <read resource="filesystem" path="src/**"/> to <permissions>',
+      '"read etc/**" is left out: add <read resource="filesystem" path="etc/**"/> to <permissions>',
+      '"write out/**" is left out: add <write resource="filesystem" path="out/**"/> to <permissions>',
     ])
     expect((await use('filesystem.read', reply, { path: put('src/a.ts') })).error?.code).toBe(
       'PERMISSION_DENIED',
@@ -100,7 +101,7 @@ describe('D8: what is wanted narrows what is granted', () => {
       constraints: { allowed_commands: ['echo'] },
     })
     expect(field(reply.data, 'warnings')).toEqual([
-      'the command "npm" is left out: add <execute resource="shell" commands="npm"/> to <permissions>',
+      '"shell npm" is left out: add <execute resource="shell" commands="npm"/> to <permissions>',
     ])
     expect((await use('shell.run', reply, { argv: ['echo', 'x'] })).status).toBe('success')
     expect((await use('shell.run', reply, { argv: ['ls'] })).error).toMatchObject({
@@ -127,7 +128,7 @@ describe('D8: what is wanted narrows what is granted', () => {
       constraints: { actions: ['run', 'finish'], search_types: ['knowledge'] },
     })
     expect(field(reply.data, 'warnings')).toEqual([
-      '"kiwi.search" is left out: add <execute resource="kiwi-mcp" action="search"/> to <permissions>',
+      '"kiwi search" is left out: add <execute resource="kiwi-mcp" action="search"/> to <permissions>',
     ])
   })
 

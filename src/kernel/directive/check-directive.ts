@@ -39,7 +39,9 @@ export async function checkDirective(item: Item, means: CheckMeans): Promise<Che
     directive,
     granted,
     excess: excessOf(wanted, granted.permissions, context),
-    unknownServers: named.filter((server) => !known.includes(server) && !GROUPS.some((group) => group === server)),
+    unknownServers: named.filter(
+      (server) => !known.includes(server) && !GROUPS.some((group) => group === server),
+    ),
   }
 }
 

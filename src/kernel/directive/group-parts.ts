@@ -4,10 +4,10 @@ import { parseItemRef } from '../../shared/ids.ts'
 import type { WantedServer } from '../../spaces/directive/model.ts'
 import type { Item } from '../../spaces/item.ts'
 import { compileNameGlob } from '../policy/glob.ts'
-import { FILE_OPERATIONS, fileOperation } from '../policy/groups.ts'
+import { FILE_OPERATIONS } from '../policy/groups.ts'
 import { judgedItem } from '../item-demand.ts'
 import type { Part, Scene } from './scene.ts'
-import { leftOut, shownTool } from './scene.ts'
+import { shownTool } from './scene.ts'
 import { narrowPaths, shownPaths } from './shown-paths.ts'
 
 /** Files, the shell and git: what is granted of them, and what that is bounded by. */
@@ -43,47 +43,24 @@ export function isGroup({ name }: WantedServer): boolean {
   return GROUPS.some((group) => group === name)
 }
 
-function wantedGroup({ directive }: Scene, group: string): WantedServer | undefined {
-  return directive.wanted.servers.find(({ name }) => name === group)
+function isWantedGroup({ directive }: Scene, group: string): boolean {
+  return directive.wanted.servers.some(({ name }) => name === group)
 }
 
 function filesPart(items: readonly Item[], scene: Scene): Part | null {
   const { directive, granted, wanted, lookup } = scene
-  const rights = (['read', 'write'] as const).map((right) => {
+  const named = directive.wanted.filesystem === null ? null : wanted
+  const [read = [], write = []] = (['read', 'write'] as const).map((right) => {
     const given = shownPaths(granted, right, lookup.projectPath)
-    const named = directive.wanted.filesystem === null ? null : wanted
-    const found =
-      named === null
-        ? { paths: given, excess: [] }
-        : narrowPaths(shownPaths(named, right, lookup.projectPath), given)
-    const tools = found.paths.length === 0 ? [] : allowed(items, scene, FILE_OPERATIONS[right])
-    return { right, tools, ...found }
+    return named === null ? given : narrowPaths(shownPaths(named, right, lookup.projectPath), given)
   })
-  const tools = rights.flatMap((right) => right.tools)
-  const server = wantedGroup(scene, 'filesystem')
-  if (tools.length === 0 && server === undefined && directive.wanted.filesystem === null) return null
-  const [read, write] = rights.map(({ paths }) => paths)
-  const missing = rights.flatMap(({ right, excess }) =>
-    excess.map((path) => leftOut(`to ${right} "${path}"`, grantLine(right, path))),
-  )
-  const filtered = (server?.tools ?? []).map(fileOperation)
-  const unused = filtered
-    .filter((name) => !tools.some((tool) => tool.id === `filesystem.${name}`))
-    .map((name) => leftOut(`"filesystem.${name}"`, grantLine(rightOf(name), '**')))
-  const bare =
-    server !== undefined && server.tools === null && tools.length === 0
-      ? [leftOut('"filesystem"', grantLine('read', '**'))]
-      : []
-  const constraints = { read_paths: read ?? [], write_paths: write ?? [] }
-  return partOf('filesystem', tools, constraints, [...missing, ...unused, ...bare])
+  const tools = allowed(items, scene).filter(({ id }) => (isWriting(id) ? write : read).length > 0)
+  const isWanted = named !== null || isWantedGroup(scene, 'filesystem')
+  return partOf('filesystem', tools, isWanted, { read_paths: read, write_paths: write })
 }
 
-function rightOf(operation: string): 'read' | 'write' {
-  return FILE_OPERATIONS.write.some((name) => name === operation) ? 'write' : 'read'
-}
-
-function grantLine(right: 'read' | 'write', path: string): string {
-  return `Add <${right} resource="filesystem" path="${path}"/> to <permissions>`
+function isWriting(id: string): boolean {
+  return FILE_OPERATIONS.write.some((operation) => id === `filesystem.${operation}`)
 }
 
 function shellPart(items: readonly Item[], scene: Scene): Part | null {
@@ -95,13 +72,8 @@ function shellPart(items: readonly Item[], scene: Scene): Part | null {
     return match.kind === 'program' ? match.names : []
   })
   const commands = shell === null ? given : shell.flatMap((name) => grantedAs(name, given))
-  const excess = (shell ?? []).filter((name) => grantedAs(name, given).length === 0)
   const tools = commands.length === 0 ? [] : allowed(items, scene)
-  if (tools.length === 0 && shell === null) return null
-  const warnings = excess.map((name) =>
-    leftOut(`the command "${name}"`, `Add <execute resource="shell" commands="${name}"/> to <permissions>`),
-  )
-  return partOf('shell', tools, { allowed_commands: [...new Set(commands)] }, warnings)
+  return partOf('shell', tools, shell !== null, { allowed_commands: [...new Set(commands)] })
 }
 
 /** A program that is granted as a whole, or in some commands. */
@@ -111,35 +83,26 @@ function grantedAs(name: string, given: readonly string[]): readonly string[] {
 }
 
 function gitPart(items: readonly Item[], scene: Scene): Part | null {
-  const tools = allowed(items, scene)
-  const server = wantedGroup(scene, 'git')
-  if (tools.length === 0 && server === undefined) return null
-  const missing = (server?.tools ?? []).filter((name) => !tools.some(({ id }) => id === `git.${name}`))
-  const warnings = missing.map((name) =>
-    leftOut(`"git.${name}"`, `Add <execute resource="git" action="${name}"/> to <permissions>`),
-  )
-  return partOf('git', tools, null, warnings)
+  return partOf('git', allowed(items, scene), isWantedGroup(scene, 'git'))
 }
 
-function allowed(items: readonly Item[], { judge }: Scene, operations?: readonly string[]): readonly Item[] {
-  return items.filter(
-    (item) =>
-      (operations === undefined || operations.includes(item.id.slice(item.id.indexOf('.') + 1))) &&
-      judge.refusalOf(judgedItem(item)) === null,
-  )
+function allowed(items: readonly Item[], { judge }: Scene): readonly Item[] {
+  return items.filter((item) => judge.refusalOf(judgedItem(item)) === null)
 }
 
+/** What is neither wanted nor granted is not spoken of. */
 function partOf(
   key: string,
   tools: readonly Item[],
-  constraints: JsonObject | null,
-  warnings: readonly string[],
-): Part {
+  isWanted: boolean,
+  constraints?: JsonObject,
+): Part | null {
+  if (tools.length === 0 && !isWanted) return null
   const entry = {
     available: tools.length > 0,
     tools: tools.map(shownTool),
-    ...(constraints === null ? {} : { constraints }),
+    ...(constraints === undefined ? {} : { constraints }),
     ...(tools.length > 0 ? {} : { error: 'nothing of it is granted' }),
   }
-  return { key, entry, warnings }
+  return { key, entry, warnings: [] }
 }

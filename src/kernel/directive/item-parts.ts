@@ -71,11 +71,6 @@ export function kiwiPart({ directive, layers }: Scene): Part | null {
   const questions = Object.entries(QUESTIONS).filter(([name]) => mayDo('kiwi-mcp', name))
   const actions = CHANGES.filter((action) => mayDo('item', action))
   if (kiwi === null && questions.length === 0 && actions.length === 0) return null
-  const { execute: _execute = [], ...asked } = kiwi ?? {}
-  const missing = Object.keys(asked).filter((name) => !questions.some(([granted]) => granted === name))
-  const unmade = (kiwi?.['execute'] ?? []).filter(
-    (action) => CHANGES.some((change) => change === action) && !actions.some((granted) => granted === action),
-  )
   return {
     key: 'kiwi',
     entry: {
@@ -86,14 +81,7 @@ export function kiwiPart({ directive, layers }: Scene): Part | null {
       ],
       constraints: { actions: ['run', ...actions, 'finish'], ...typesOf(kiwi) },
     },
-    warnings: [
-      ...missing.map((name) =>
-        leftOut(`"kiwi.${name}"`, `Add <execute resource="kiwi-mcp" action="${name}"/> to <permissions>`),
-      ),
-      ...unmade.map((action) =>
-        leftOut(`to ${action} items`, `Add <kiwi><execute actions="${action}"/></kiwi> to <permissions>`),
-      ),
-    ],
+    warnings: [],
   }
 }
 

@@ -5,7 +5,8 @@ import type { Item } from '../../spaces/item.ts'
 import type { ToolContext } from './tool-context.ts'
 import { calledId, shownProcess } from './shown-process.ts'
 
-interface Prepared {
+/** A directive that is about to be begun, as far as its author and caller made it. */
+export interface Handed {
   readonly item: Item
   readonly directive: Directive
   readonly inputs: JsonObject
@@ -15,8 +16,8 @@ interface Prepared {
 }
 
 /** What an agent is handed: what to do, with what, and how each call is made. */
-export function readyAnswer(prepared: Prepared, context: ToolContext): JsonObject {
-  const { directive, inputs, aliases, item } = prepared
+export function readyAnswer(handed: Handed, context: ToolContext): JsonObject {
+  const { directive, inputs, aliases, item } = handed
   const { name, version, description, more } = directive
   const process = shownProcess(directive, { inputs, schemas: context.schemas, aliases })
   return {
@@ -30,9 +31,9 @@ export function readyAnswer(prepared: Prepared, context: ToolContext): JsonObjec
       ...filesOf(item),
     },
     tool_context: context.shown,
-    permissions: prepared.permissions,
+    permissions: handed.permissions,
     instructions: INSTRUCTIONS,
-    warnings: bounded([...prepared.warnings, ...context.warnings, ...uncalled(directive, aliases, context)]),
+    warnings: bounded([...handed.warnings, ...context.warnings, ...uncalled(directive, aliases, context)]),
   }
 }
 
@@ -66,11 +67,7 @@ function filesOf({ id, filePaths, raw }: Item): JsonObject {
 }
 
 /** Calls that its own steps make and that would be refused, as far as nothing was said of the tool yet. */
-function uncalled(
-  { steps }: Directive,
-  aliases: Prepared['aliases'],
-  context: ToolContext,
-): readonly string[] {
+function uncalled({ steps }: Directive, aliases: Handed['aliases'], context: ToolContext): readonly string[] {
   const { schemas, shown, warnings } = context
   const isSaid = (tool: string): boolean => {
     const entry = shown[tool.split('.', 1).join('')]

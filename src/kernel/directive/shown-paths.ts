@@ -20,23 +20,12 @@ export function shownPaths(
   return globs.map((glob) => (root !== null && isAtOrBelow(glob, root) ? relative(root, glob) : glob))
 }
 
-interface Narrowed {
-  /** What is both wanted and granted. */
-  readonly paths: readonly string[]
-  /** What is wanted and, as far as that can be told from the globs, granted nowhere. */
-  readonly excess: readonly string[]
-}
-
-/** For people and models: what decides is that both layers must agree. */
-export function narrowPaths(wanted: readonly string[], granted: readonly string[]): Narrowed {
-  const found = wanted.map((glob) => {
-    const isWhole = granted.some((other) => covers(other, glob))
-    return { glob, paths: isWhole ? [glob] : granted.filter((other) => covers(glob, other)) }
-  })
-  return {
-    paths: [...new Set(found.flatMap(({ paths }) => paths))],
-    excess: found.filter(({ paths }) => paths.length === 0).map(({ glob }) => glob),
-  }
+/** What is both wanted and granted, for people and models: what decides is that both layers must agree. */
+export function narrowPaths(wanted: readonly string[], granted: readonly string[]): readonly string[] {
+  const both = wanted.flatMap((glob) =>
+    granted.some((other) => covers(other, glob)) ? [glob] : granted.filter((other) => covers(glob, other)),
+  )
+  return [...new Set(both)]
 }
 
 /** Whether every path of one glob is one of another, tried with paths that no author would write. */

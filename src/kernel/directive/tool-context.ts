@@ -1,8 +1,10 @@
 import type { JsonObject } from '../../shared/json.ts'
 import { isJsonObject } from '../../shared/json.ts'
-import { groupParts } from './group-parts.ts'
+import { excessOf } from './excess.ts'
+import { groupParts, isGroup } from './group-parts.ts'
 import { kiwiPart, scriptsPart } from './item-parts.ts'
 import type { Scene } from './scene.ts'
+import { leftOut } from './scene.ts'
 import { serverParts } from './server-parts.ts'
 
 /** Everything a directive may use, with what it takes to call it. */
@@ -33,8 +35,18 @@ export async function toolContext(scene: Scene): Promise<ToolContext> {
     shown: Object.fromEntries([...parts.map(({ key, entry }) => [key, entry] as const), ...aliases]),
     brief: Object.fromEntries([...parts.map(({ key, entry }) => [key, briefly(entry)] as const), ...aliases]),
     schemas: new Map(tools.map((tool) => [nameOf(tool), schemaOf(tool)])),
-    warnings: parts.flatMap(({ warnings }) => warnings),
+    warnings: [...beyond(scene), ...parts.flatMap(({ warnings }) => warnings)],
   }
+}
+
+/** What is wanted of ours and not granted; of other servers that is told when their tools are known. */
+function beyond({ directive, granted, lookup, means }: Scene): readonly string[] {
+  const { name, wanted } = directive
+  const own = { ...wanted, servers: wanted.servers.filter(isGroup) }
+  const context = { directive: name, projectPath: lookup.projectPath, home: means.home }
+  return excessOf(own, granted, context).map((excess) =>
+    leftOut(`"${excess.wanted}"`, `Add ${excess.required} to <permissions>`),
+  )
 }
 
 function toolsIn({ tools }: JsonObject): readonly JsonObject[] {

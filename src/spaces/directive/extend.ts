@@ -19,7 +19,7 @@ type Find = (ref: ItemRef) => Promise<Item | null>
 export async function readExtended(item: Item, find: Find): Promise<Extended> {
   const bases: Item[] = []
   const parts = [await readDirective(item)]
-  for (let next = parts[0]?.extends ?? null; next !== null; ) {
+  for (let next = parts[0]?.extends ?? null; next !== null;) {
     const base = await findBase(next, item, find)
     const ids = [item, ...bases].map(({ id }) => id)
     if (ids.includes(base.id)) throw ringed(item, [...ids, base.id])
@@ -47,7 +47,10 @@ function merge(base: Directive, child: Directive): Directive {
     more: { ...base.more, ...child.more },
     findings: [
       ...child.findings,
-      ...base.findings.map(({ message, ...place }) => ({ ...place, message: `in "${base.name}": ${message}` })),
+      ...base.findings.map(({ message, ...place }) => ({
+        ...place,
+        message: `in "${base.name}": ${message}`,
+      })),
       ...(child.permissions === null && base.permissions !== null ? [notHandedDown(base)] : []),
     ],
   }
@@ -67,7 +70,10 @@ function notHandedDown({ name }: Directive): Directive['findings'][number] {
 }
 
 /** In the order of the base; what it has under the same name is replaced, and what is new follows. */
-function over<T extends { readonly name: string | null }>(base: readonly T[], child: readonly T[]): readonly T[] {
+function over<T extends { readonly name: string | null }>(
+  base: readonly T[],
+  child: readonly T[],
+): readonly T[] {
   const named = new Map(child.flatMap((one) => (one.name === null ? [] : [[one.name, one] as const])))
   const taken = new Set<string>()
   const kept = base.map((one) => {
@@ -82,18 +88,26 @@ function over<T extends { readonly name: string | null }>(base: readonly T[], ch
 async function findBase(id: string, item: Item, find: Find): Promise<Item> {
   const base = await find(parseItemRef(id))
   if (base !== null && base.manifest.tool_type === 'directive') return base
-  throw new KiwiError('NOT_FOUND', `Cannot read "${item.id}": there is no directive "${id}", which it extends`, {
-    hint: 'Correct the name under extends, or create the directive it names',
-    details: { item_type: 'directive', item_id: id },
-    fix: { call: 'search', arguments: { query: id.replaceAll(/[_./-]+/g, ' '), item_type: 'directive' } },
-  })
+  throw new KiwiError(
+    'NOT_FOUND',
+    `Cannot read "${item.id}": there is no directive "${id}", which it extends`,
+    {
+      hint: 'Correct the name under extends, or create the directive it names',
+      details: { item_type: 'directive', item_id: id },
+      fix: { call: 'search', arguments: { query: id.replaceAll(/[_./-]+/g, ' '), item_type: 'directive' } },
+    },
+  )
 }
 
 function ringed({ id }: Item, ring: readonly string[]): KiwiError {
-  return new KiwiError('PARSE_ERROR', `Cannot read "${id}": what it extends forms a ring: ${ring.join(' > ')}`, {
-    hint: 'Remove extends from one of them',
-    details: { line: 1, column: 1, ring },
-  })
+  return new KiwiError(
+    'PARSE_ERROR',
+    `Cannot read "${id}": what it extends forms a ring: ${ring.join(' > ')}`,
+    {
+      hint: 'Remove extends from one of them',
+      details: { line: 1, column: 1, ring },
+    },
+  )
 }
 
 function tooLong({ id }: Item, chain: readonly string[]): KiwiError {

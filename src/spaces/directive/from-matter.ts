@@ -24,7 +24,8 @@ interface MatterOrigin {
 }
 
 /** Keys that only a directive has: with one of them the front matter is the directive, whatever its text looks like. */
-export const OWN_KEYS = 'inputs permissions requires steps tools mcps outputs limits model hooks extends context'.split(' ')
+export const OWN_KEYS =
+  'inputs permissions requires steps tools mcps outputs limits model hooks extends context'.split(' ')
 
 /** The model of a directive in front matter, with its instructions below. */
 export function fromMatter(given: JsonObject, origin: MatterOrigin): Directive {
@@ -106,7 +107,5 @@ const RELATIONS = ['requires', 'suggests', 'extends', 'related'] as const
 
 function relationsOf(given: JsonValue): readonly Relation[] {
   if (!isJsonObject(given)) return []
-  return RELATIONS.flatMap((kind) =>
-    entriesOf(given[kind]).map((one) => ({ kind, directive: textOf(one) })),
-  )
+  return RELATIONS.flatMap((kind) => entriesOf(given[kind]).map((one) => ({ kind, directive: textOf(one) })))
 }

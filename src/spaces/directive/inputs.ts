@@ -31,9 +31,14 @@ export function readInputs(
     }
     const before = found.get(name)
     if (before !== undefined)
-      throw parseFault(where, `the input "${name}" is declared twice, first in line ${before.place.line}`, place, {
-        hint: 'Remove one of them',
-      })
+      throw parseFault(
+        where,
+        `the input "${name}" is declared twice, first in line ${before.place.line}`,
+        place,
+        {
+          hint: 'Remove one of them',
+        },
+      )
     found.set(name, { input: inputOf(name, given, (message) => note(place, message)), place })
   }
   return [...found.values()].map(({ input }) => input)
@@ -46,7 +51,8 @@ function inputOf(name: string, given: JsonObject, say: Say): DirectiveInput {
   const { default: fallback, enum: choices, ...schema } = others
   const type = typeIn(name, given, say)
   const isRequired = valueAs('boolean', required)
-  if (isRequired === undefined) say(`"required" of the input "${name}" is neither true nor false: read as false`)
+  if (isRequired === undefined)
+    say(`"required" of the input "${name}" is neither true nor false: read as false`)
   const as = (value: JsonValue, what: string): readonly JsonValue[] => {
     const converted = valueAs(type, value)
     if (converted !== undefined) return [converted]

@@ -41,11 +41,14 @@ function declaredBy({ manifest, path, id }: Item, { inputs, permissions }: Direc
   const given = parameters.map((parameter) => ({ given: toJson(parameter), place: TOP }))
   return {
     inputs: inputs.length > 0 ? inputs : readInputs(given, path ?? id, () => undefined),
-    permissions: permissions ?? (isJsonObject(config['permissions']) ? permissionsOf(config, () => TOP) : null),
+    permissions:
+      permissions ?? (isJsonObject(config['permissions']) ? permissionsOf(config, () => TOP) : null),
   }
 }
 
 function toJson(parameter: Readonly<Record<string, unknown>>): JsonObject {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the manifest was read from JSON
-  return Object.fromEntries(Object.entries(parameter).filter(([, value]) => value !== undefined)) as JsonObject
+  return Object.fromEntries(
+    Object.entries(parameter).filter(([, value]) => value !== undefined),
+  ) as JsonObject
 }

@@ -61,7 +61,9 @@ export function dataOf({ attributes, children, text }: Element): JsonValue {
   for (const [name, value] of Object.entries(attributes)) add(name, value)
   for (const child of children) add(child.name, dataOf(child))
   if (text !== '') add('text', text)
-  return Object.fromEntries([...found].map(([name, [first = '', ...more]]) => [name, more.length === 0 ? first : [first, ...more]]))
+  return Object.fromEntries(
+    [...found].map(([name, [first = '', ...more]]) => [name, more.length === 0 ? first : [first, ...more]]),
+  )
 }
 
 /** A text over several lines without the blanks its place in the file gave them. */

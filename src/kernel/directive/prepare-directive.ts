@@ -1,0 +1,106 @@
+import { serverName } from '../../shared/groups.ts'
+import type { JsonObject } from '../../shared/json.ts'
+import type { Directive, WantedTools } from '../../spaces/directive/model.ts'
+import type { Item } from '../../spaces/item.ts'
+import type { Lookup } from '../../spaces/lookup.ts'
+import type { Ticket } from '../call.ts'
+import { itemJudge } from '../item-demand.ts'
+import type { Means } from '../means.ts'
+import type { Policy } from '../policy/policy.ts'
+import { ruleWords } from '../policy/rule-words.ts'
+import { wantedLayer } from '../policy/wanted-layer.ts'
+import type { PreparedRun } from '../runs.ts'
+import { checkInputs } from './check-inputs.ts'
+import { harnessMode } from './harness-mode.ts'
+import type { Handed } from './ready-answer.ts'
+import type { Scene } from './scene.ts'
+import { settleAliases } from './settle-aliases.ts'
+
+interface Occasion {
+  readonly item: Item
+  readonly parameters: JsonObject
+  readonly policy: Policy
+  readonly lookup: Lookup
+  readonly ticket: Ticket
+  readonly means: Means
+}
+
+interface PreparedDirective {
+  readonly run: PreparedRun
+  readonly scene: Scene
+  readonly handed: Handed
+}
+
+/** A directive that could be begun: its inputs checked, the layers of its run made. Nothing is kept of it yet. */
+export async function prepareDirective(read: Directive, occasion: Occasion): Promise<PreparedDirective> {
+  const { item, parameters, policy, lookup, ticket, means } = occasion
+  const { projectPath } = lookup
+  const { inputs, warnings: strange } = checkInputs(read, parameters)
+  const { directive, aliases, warnings: unnamed } = await settleAliases(read, lookup)
+  const { wanted } = directive
+  const narrowing = isNarrowing(wanted)
+    ? wantedLayer(wanted, { directive: item.id, aliases, home: means.home, projectPath })
+    : null
+  // The index says which servers there are.
+  await lookup.syncIndex()
+  const known = (await lookup.servers()).map((server) => server.name)
+  const run = await means.runs.prepare({
+    kind: 'run',
+    parent: ticket.runId ?? null,
+    principal: ticket.caller.principal,
+    directive: item.id,
+    // Without any it may do nothing: it does not start from what others may.
+    permissions: { block: directive.permissions ?? undefined },
+    scripts: wanted.scripts,
+    wanted: narrowing,
+    servers: [...known, ...wanted.servers.map(({ name }) => serverName(name))],
+    session: heldSession(ticket, policy),
+    projectPath,
+    tools: null,
+  })
+  const layers = [...policy.layers, ...run.layers]
+  const judge = itemJudge({ ...policy, layers })
+  const granted = run.rules
+  const found = directive.findings.map(({ line, message }) => `line ${line}: ${message}`)
+  return {
+    run,
+    scene: {
+      directive,
+      granted,
+      wanted: narrowing?.rules ?? null,
+      judge,
+      layers,
+      policy,
+      lookup,
+      ticket,
+      means,
+    },
+    handed: {
+      item,
+      directive,
+      inputs,
+      aliases,
+      permissions: permissionsOf(run),
+      warnings: [...strange, ...unnamed, ...found],
+    },
+  }
+}
+
+function isNarrowing({ servers, filesystem, shell, kiwi }: WantedTools): boolean {
+  return servers.length > 0 || filesystem !== null || shell !== null || kiwi !== null
+}
+
+/** In proxy mode an agent's session stays inside the run it has begun; one that several clients share cannot. */
+function heldSession({ caller }: Ticket, policy: Policy): string | null {
+  const isHeld = caller.kind === 'agent' && caller.isShared !== true && harnessMode(policy) === 'proxy'
+  return isHeld ? caller.session : null
+}
+
+/** What it may do and must ask for, in words; what of it means nothing; and what only a person can give it. */
+function permissionsOf({ rules, warnings, secrets }: PreparedRun): JsonObject {
+  return {
+    granted: rules.map(ruleWords),
+    ignored: warnings,
+    ...(secrets.length === 0 ? {} : { asks_for_secrets: secrets }),
+  }
+}
