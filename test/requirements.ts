@@ -69,6 +69,7 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   D8: 'what is wanted narrows what is granted, and the constraints show it',
   D9: 'permissions of a directive: every form, denied by default',
   D10: 'what is wanted beyond the permissions is left out, named, and refused',
+  D11: 'a call in any notation is one form, its values of the types its tool takes',
   D12: 'conditions of steps are handed to the agent',
   D13: 'one answer with steps, tools, schemas, constraints and how to call: golden for every example',
   D14: 'a directive is followed to its end without search or load',
