@@ -65,7 +65,11 @@ function itemIn(path: string): Promise<Item> {
   const { bytes } = readRegularFile(path, LIMITS.itemBytes)
   const manifest = { path: isSkill(path) ? 'SKILL.md' : path, content: bytes, isExecutable: false }
   const kind = isSkill(path) ? 'folder' : 'document'
-  return readWritten({ place: 'directives', kind, manifest, files: [] }, { stem: stemOf(path), category: null }, 'project')
+  return readWritten(
+    { place: 'directives', kind, manifest, files: [] },
+    { stem: stemOf(path), category: null },
+    'project',
+  )
 }
 
 function isSkill(path: string): boolean {
@@ -81,7 +85,11 @@ async function fix(path: string | null, terminal: Terminal): Promise<void> {
   if (path === null) return
   const { bytes, isExecutable } = readRegularFile(path, LIMITS.itemBytes)
   const before = decodeText(bytes, path)
-  const { text, lines } = await repairText(before, { where: path, stem: stemOf(path), isSkill: isSkill(path) })
+  const { text, lines } = await repairText(before, {
+    where: path,
+    stem: stemOf(path),
+    isSkill: isSkill(path),
+  })
   if (text === before) return
   const beside = `${path}.${process.pid}.tmp`
   writeFileSync(beside, text, { mode: isExecutable ? 0o755 : 0o644 })
@@ -91,7 +99,9 @@ async function fix(path: string | null, terminal: Terminal): Promise<void> {
 
 function reportOf(item: Item, file: string | null, checked: CheckedDirective) {
   const { directive, granted, excess, unknownServers } = checked
-  const required = new Set(directive.wanted.servers.filter((server) => server.required).map(({ name }) => name))
+  const required = new Set(
+    directive.wanted.servers.filter((server) => server.required).map(({ name }) => name),
+  )
   const missing = unknownServers.filter((server) => required.has(server))
   return {
     name: directive.name,
@@ -119,7 +129,10 @@ function print(report: Report, terminal: Terminal): void {
   const { name, version, dialect, description, path, inputs, steps } = report
   terminal.out(`${terminal.bold(printable(`${name} ${version}`))} (${dialect}) ${printable(description)}`)
   const rows: readonly (readonly [string, string])[] = [
-    ['inputs', inputs.map((input) => `${input.name} (${input.type}${input.required ? ', required' : ''})`).join(', ')],
+    [
+      'inputs',
+      inputs.map((input) => `${input.name} (${input.type}${input.required ? ', required' : ''})`).join(', '),
+    ],
     ['steps', steps.map((step, at) => step.name ?? String(at + 1)).join(', ')],
     ...report.granted.map((line): readonly [string, string] => ['grants', line]),
     ['scripts', report.scripts.join(', ')],
@@ -135,8 +148,14 @@ function faultsOf({ findings, ignored, excess, unknown_servers, warnings }: Repo
   return [
     ...findings.map(({ line, column, message }) => `:${line}:${column}: ${message}`),
     ...ignored.map((text) => `:${text.replace(/^line (\d+): /, '$1: ')}`),
-    ...excess.map(({ wanted, required, line }) => `${line === null ? '' : `:${line}`}: ${wanted} is not granted: add ${required} to <permissions>`),
-    ...unknown_servers.map(({ name, required }) => `: there is no server "${name}"${required ? ', which it requires' : ''}: kiwi add`),
+    ...excess.map(
+      ({ wanted, required, line }) =>
+        `${line === null ? '' : `:${line}`}: ${wanted} is not granted: add ${required} to <permissions>`,
+    ),
+    ...unknown_servers.map(
+      ({ name, required }) =>
+        `: there is no server "${name}"${required ? ', which it requires' : ''}: kiwi add`,
+    ),
     ...warnings.map((text) => `: ${text}`),
   ]
 }

@@ -20,13 +20,16 @@ const FENCE = /^(\uFEFF?\s*```yaml[ \t]*\r?\n)(?:([^]*?)\r?\n)??```[ \t]*(?:\r?\
 export async function readFrontMatter(text: string, where: string): Promise<Document> {
   const bare = stripSignatures(text, BODY)
   const [, open = '', front = '', rest = ''] = MATTER.exec(bare) ?? FENCE.exec(bare) ?? []
-  const at = (): Position => ({ line: 1, column: 1 })
-  if (open === '') return { given: {}, body: bare, at }
-  if (front.split('\n').every((line) => /^\s*(?:#|$)/.test(line))) return { given: {}, body: rest, at }
+  if (open === '') return { given: {}, body: bare, at: atTop }
+  if (front.split('\n').every((line) => /^\s*(?:#|$)/.test(line))) return { given: {}, body: rest, at: atTop }
   // As many lines in front as in the file make the lines of a fault those of the file.
   const before = text.slice(0, text.length - bare.length + open.length).split('\n').length - 1
   const { value, at: located } = await parseLocated('\n'.repeat(before) + front, where)
   return { given: value, body: rest, at: located }
+}
+
+function atTop(): Position {
+  return { line: 1, column: 1 }
 }
 
 /** What a text calls itself. */

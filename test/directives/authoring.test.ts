@@ -47,6 +47,18 @@ describe('D10: tools beyond permissions', () => {
     expect((await act('run', 'deploy_feature')).error?.code).toBe('NOT_FOUND')
   })
 
+  test('X11, D10: what a skill asks for is held against nobody, and gives it nothing', async () => {
+    temp.write(
+      'directives/docs/pdf-forms/SKILL.md',
+      '---\nname: pdf-forms\nversion: 1.0.0\ndescription: Fills in forms\nallowed-tools: Read Bash(git:*)\n---\nDo it.\n',
+    )
+    expect((await act('sign', 'pdf-forms')).error).toBeNull()
+    expect(await act('run', 'pdf-forms')).toMatchObject({
+      status: 'ready',
+      data: { permissions: { granted: [] } },
+    })
+  })
+
   test('R55: a script among the tools is its own grant', async () => {
     directive('scripts', '<tools><script name="hello_bash"/></tools></metadata>')
     expect((await act('sign', 'scripts')).error).toBeNull()
@@ -74,6 +86,14 @@ describe('D1: a directive that cannot be read', () => {
     expect(JSON.stringify((await temp.search('large', { item_type: 'directive' })).data)).toContain('large')
     expect((await act('run', 'large')).error?.code).toBe('MESSAGE_TOO_LARGE')
   })
+})
+
+test('D2: inputs of XML are parameters of the item: search and load show them', async () => {
+  directive('asks', '</metadata><inputs><input name="tag" required="true">Which</input></inputs>')
+  const { data } = await temp.search('asks', { item_type: 'directive' })
+  expect(data).toMatchObject({ results: [{ call: { parameters: { tag: expect.anything() } } }] })
+  const loaded = await temp.call('load', { item_type: 'directive', item_id: 'asks' })
+  expect(JSON.stringify(loaded.data)).toContain('"description":"Which"')
 })
 
 describe('D1: a directive that extends another', () => {

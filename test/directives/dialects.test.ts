@@ -34,7 +34,14 @@ describe('D1: containers of a directive', () => {
     ['bare', { steps: ONE }],
     [
       'nested_fences',
-      { steps: [{ action: 'Write this:\n<template>```xml\n<directive name="inner"> a & b </directive>\n```</template>' }] },
+      {
+        steps: [
+          {
+            action:
+              'Write this:\n<template>```xml\n<directive name="inner"> a & b </directive>\n```</template>',
+          },
+        ],
+      },
     ],
     ['cdata', { steps: [{ action: 'if a < b && c' }, { action: 'Use <![CDATA[ and ]]>' }] }],
     ['text_after', { steps: [], body: 'More words.' }],
@@ -57,9 +64,18 @@ describe('D1: elements of a directive', () => {
   test.each<[string, object]>([
     [
       'directive',
-      { version: '2.0.0', extends: 'base', description: 'What it does', category: 'ops/db', more: { author: 'ada' } },
+      {
+        version: '2.0.0',
+        extends: 'base',
+        description: 'What it does',
+        category: 'ops/db',
+        more: { author: 'ada' },
+      },
     ],
-    ['model', { more: { model: { tier: 'reasoning', fallback: 'fast', parallel: 'true', reason: 'Needs thought' } } }],
+    [
+      'model',
+      { more: { model: { tier: 'reasoning', fallback: 'fast', parallel: 'true', reason: 'Needs thought' } } },
+    ],
     ['model_class', { more: { model: { tier: 'fast' } } }],
     [
       'relationships',
@@ -103,7 +119,9 @@ describe('D1: elements of a directive', () => {
       { name: 'd', type: 'array', required: false, default: ['p', 'q'], description: '' },
       { name: 'e', type: 'boolean', required: false, description: '' },
     ])
-    expect(messages(directive)).toEqual(['the default of the input "e" is not of type boolean: it is left out'])
+    expect(messages(directive)).toEqual([
+      'the default of the input "e" is not of type boolean: it is left out',
+    ])
   })
 
   test('D12: steps have conditions, and what is unknown of them goes to whoever follows them', async () => {
@@ -137,8 +155,15 @@ describe('D9: permissions in every spelling', () => {
   const words = async (name: string) => {
     const { permissions } = await read(`permissions/${name}.md`)
     const context = { directive: name, servers: new Set(['supabase']), projectPath: '/p', home: '/h' }
-    const { permissions: rules, delegate, secrets, reports } = compilePermissions(permissions ?? undefined, context)
-    const said = rules.filter(({ match }) => match.kind !== 'tool' || !['filesystem', 'shell'].includes(match.server ?? ''))
+    const {
+      permissions: rules,
+      delegate,
+      secrets,
+      reports,
+    } = compilePermissions(permissions ?? undefined, context)
+    const said = rules.filter(
+      ({ match }) => match.kind !== 'tool' || !['filesystem', 'shell'].includes(match.server ?? ''),
+    )
     return { rules: said.map(ruleWords), delegate, secrets, reports }
   }
   test.each([
@@ -166,7 +191,16 @@ describe('D9: permissions in every spelling', () => {
     ['rye', ['allow tool a/b/*', 'allow tool x (directive)', 'allow spawn x', 'allow tool kiwi-mcp: search']],
     ['ask_deny', ['ask tool x', 'deny read /p/.env']],
     ['ryeos', ['allow tool a/b', 'allow tool kiwi-mcp: load']],
-    ['front_matter', ['allow read /p/src/**', 'allow tool supabase.a, supabase.b', 'allow write /p/out', 'allow write /p/logs', 'deny tool x']],
+    [
+      'front_matter',
+      [
+        'allow read /p/src/**',
+        'allow tool supabase.a, supabase.b',
+        'allow write /p/out',
+        'allow write /p/logs',
+        'deny tool x',
+      ],
+    ],
     ['none', []],
     ['unmapped', []],
     ['env', []],
@@ -176,7 +210,9 @@ describe('D9: permissions in every spelling', () => {
 
   test('D9: what is not understood grants nothing, and is said with its line', async () => {
     expect((await words('unmapped')).reports).toHaveLength(3)
-    expect((await words('ryeos')).reports).toEqual([expect.stringMatching(/^line 7: <execute>... grants nothing/)])
+    expect((await words('ryeos')).reports).toEqual([
+      expect.stringMatching(/^line 7: <execute>... grants nothing/),
+    ])
     expect((await words('env')).secrets).toEqual(['X'])
     expect((await words('context_kiwi')).secrets).toEqual(['KEY'])
     expect((await words('ask_deny')).delegate?.map(ruleWords)).toEqual(['allow tool y'])
@@ -193,7 +229,10 @@ describe('D11: calls and wanted tools', () => {
   test.each(['execute', 'execute_parts', 'execute_data'])('D11: a tool of Kiwi itself: %s', async (name) => {
     const { steps } = await read(`meta_calls/${name}.md`)
     expect(steps[0]?.calls).toEqual([
-      { tool: 'kiwi.execute', parameters: { item_type: 'tool', item_id: 'x', action: 'run', parameters: { p: 'v' } } },
+      {
+        tool: 'kiwi.execute',
+        parameters: { item_type: 'tool', item_id: 'x', action: 'run', parameters: { p: 'v' } },
+      },
     ])
   })
 
@@ -211,10 +250,23 @@ describe('D11: calls and wanted tools', () => {
 
   test.each(['tools', 'tools_data'])('D8, D4: wanted tools: %s', async (name) => {
     const { wanted, findings } = await read(`${name}.md`)
-    const server = { required: false, alias: null, proxy: true, refresh: false, why: '', line: expect.any(Number) }
+    const server = {
+      required: false,
+      alias: null,
+      proxy: true,
+      refresh: false,
+      why: '',
+      line: expect.any(Number),
+    }
     expect(wanted).toEqual({
       servers: [
-        { ...server, name: 'supabase', required: true, alias: 'db', tools: ['apply_migration', 'execute_sql'] },
+        {
+          ...server,
+          name: 'supabase',
+          required: true,
+          alias: 'db',
+          tools: ['apply_migration', 'execute_sql'],
+        },
         { ...server, name: 'github', tools: ['create'], why: 'Pull requests' },
         { ...server, name: 'slack', tools: ['a', 'b'], proxy: false, refresh: true },
       ],
@@ -246,7 +298,13 @@ describe('D1: other dialects', () => {
       wanted: { servers: [{ name: 'supabase', required: true, line: 12 }] },
       more: { model: { tier: 'balanced' } },
       body: 'Free text: the instructions of the directive.',
-      permissions: { line: 8, children: [{ name: 'read', line: 9 }, { name: 'execute', line: 10 }] },
+      permissions: {
+        line: 8,
+        children: [
+          { name: 'read', line: 9 },
+          { name: 'execute', line: 10 },
+        ],
+      },
       findings: [],
     })
   })
@@ -279,6 +337,8 @@ describe('D1: other dialects', () => {
       },
       more: { license: 'MIT', 'allowed-tools': expect.any(String) },
     })
-    expect(messages(directive)).toEqual(['"WebFetch" of allowed-tools has no counterpart here: kept, without effect'])
+    expect(messages(directive)).toEqual([
+      '"WebFetch" of allowed-tools has no counterpart here: kept, without effect',
+    ])
   })
 })

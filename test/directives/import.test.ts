@@ -34,5 +34,8 @@ test('X11, C15: an old directive and a skill are imported and run; one that need
     code: 'INVALID_PARAMETERS',
     details: { missing: ['branch', 'title'] },
   })
-  expect((await begin('bare_signs')).error).toMatchObject({ code: 'PARSE_ERROR', details: { line: 5, column: 31 } })
+  expect((await begin('bare_signs')).error).toMatchObject({
+    code: 'PARSE_ERROR',
+    details: { line: 5, column: 31 },
+  })
 })

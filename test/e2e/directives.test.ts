@@ -28,6 +28,7 @@ const begin = async (id: string, ...more: readonly string[]): Promise<string> =>
 const write = (run: string, file: string) =>
   kiwi(place, ['run', 'filesystem.write', `path=${join(place.project, file)}`, 'content=x', '--run', run])
 
+// Ten commands, each a process of its own.
 test('D9, H11: a run is begun, called, read with its child and undone from the command line', async () => {
   const shown = await kiwi(place, ['run', 'note', '--type', 'directive'])
   expect(shown).toMatchObject({
@@ -52,4 +53,4 @@ test('D9, H11: a run is begun, called, read with its child and undone from the c
   expect((await kiwi(place, ['undo', '--run', child, '--yes'])).code).toBe(0)
   expect(existsSync(join(place.project, 'notes/a.txt'))).toBe(false)
   expect(existsSync(join(place.project, 'list.txt'))).toBe(true)
-})
+}, 60_000)

@@ -10,23 +10,90 @@ async function excess(permissions: string, tools: string): Promise<readonly (rea
   const { root: block } = await readXml(`<permissions>${permissions}</permissions>`, 'd')
   const { root } = await readXml(`<tools>${tools}</tools>`, 'd')
   const { permissions: rules } = compilePermissions(block, { ...CONTEXT, servers: new Set(['s']) })
-  const found = excessOf(readWanted([root], () => undefined), rules, CONTEXT)
+  const found = excessOf(
+    readWanted([root], () => undefined),
+    rules,
+    CONTEXT,
+  )
   return found.map(({ wanted, required }) => [wanted, required])
 }
 
 test.each<[string, string, string, (readonly [string, string])[]]>([
-  ['a tool that is granted', '<execute resource="mcp" name="s" tools="a,b*"/>', '<mcp name="s"><tool>a</tool><tool>bc</tool></mcp>', []],
-  ['a tool that is asked about', '<ask><execute resource="s" action="a"/></ask>', '<mcp name="s" tools="a"/>', []],
-  ['a tool that is not', '<execute resource="s" action="a"/>', '<mcp name="s" tools="a,b"/>', [['s.b', '<execute resource="mcp" name="s" tools="b"/>']]],
-  ['a tool that is denied', '<execute resource="s"/><deny><execute resource="s" action="a"/></deny>', '<mcp name="s" tools="a,b"/>', [['s.a', '<execute resource="mcp" name="s" tools="a"/>']]],
-  ['all tools of a server of which some are granted', '<execute resource="s" action="a"/>', '<mcp name="mcp_s"/>', []],
-  ['all tools of a server of which none is', '', '<mcp name="s"/>', [['s', '<execute resource="mcp" name="s" tools="*"/>']]],
-  ['files through the name of a server', '<read resource="filesystem" path="a/**"/>', '<mcp name="filesystem" tools="read_file,write_file"/>', [['filesystem.write_file', '<write resource="filesystem" path="**/*"/>']]],
-  ['paths within others', '<read resource="filesystem" path="src/**"/><write resource="filesystem" path="out"/>', '<filesystem><read paths="src/a/**,src/*.ts,src/b.ts"/><write paths="out/x"/></filesystem>', []],
-  ['paths around others', '<read resource="filesystem" path="src/a/**"/>', '<filesystem><read paths="src/**"/></filesystem>', [['read src/**', '<read resource="filesystem" path="src/**"/>']]],
-  ['any path', '<read resource="filesystem" path="src/**"/>', '<filesystem><read/></filesystem>', [['read **/*', '<read resource="filesystem" path="**/*"/>']]],
-  ['programs', '<execute resource="shell" commands="git"/><shell><command pattern="npm install *"/></shell><deny><shell><command pattern="git push *"/></shell></deny>', '<shell commands="git,npm,rm"/>', [['shell rm', '<execute resource="shell" commands="rm"/>']]],
-  ['tools of Kiwi', '<execute resource="kiwi" action="search"/>', '<kiwi><search/><load/><execute actions="run,create"/></kiwi>', [['kiwi load', '<execute resource="kiwi-mcp" action="load"/>'], ['kiwi create', '<kiwi><execute actions="create"/></kiwi>']]],
+  [
+    'a tool that is granted',
+    '<execute resource="mcp" name="s" tools="a,b*"/>',
+    '<mcp name="s"><tool>a</tool><tool>bc</tool></mcp>',
+    [],
+  ],
+  [
+    'a tool that is asked about',
+    '<ask><execute resource="s" action="a"/></ask>',
+    '<mcp name="s" tools="a"/>',
+    [],
+  ],
+  [
+    'a tool that is not',
+    '<execute resource="s" action="a"/>',
+    '<mcp name="s" tools="a,b"/>',
+    [['s.b', '<execute resource="mcp" name="s" tools="b"/>']],
+  ],
+  [
+    'a tool that is denied',
+    '<execute resource="s"/><deny><execute resource="s" action="a"/></deny>',
+    '<mcp name="s" tools="a,b"/>',
+    [['s.a', '<execute resource="mcp" name="s" tools="a"/>']],
+  ],
+  [
+    'all tools of a server of which some are granted',
+    '<execute resource="s" action="a"/>',
+    '<mcp name="mcp_s"/>',
+    [],
+  ],
+  [
+    'all tools of a server of which none is',
+    '',
+    '<mcp name="s"/>',
+    [['s', '<execute resource="mcp" name="s" tools="*"/>']],
+  ],
+  [
+    'files through the name of a server',
+    '<read resource="filesystem" path="a/**"/>',
+    '<mcp name="filesystem" tools="read_file,write_file"/>',
+    [['filesystem.write_file', '<write resource="filesystem" path="**/*"/>']],
+  ],
+  [
+    'paths within others',
+    '<read resource="filesystem" path="src/**"/><write resource="filesystem" path="out"/>',
+    '<filesystem><read paths="src/a/**,src/*.ts,src/b.ts"/><write paths="out/x"/></filesystem>',
+    [],
+  ],
+  [
+    'paths around others',
+    '<read resource="filesystem" path="src/a/**"/>',
+    '<filesystem><read paths="src/**"/></filesystem>',
+    [['read src/**', '<read resource="filesystem" path="src/**"/>']],
+  ],
+  [
+    'any path',
+    '<read resource="filesystem" path="src/**"/>',
+    '<filesystem><read/></filesystem>',
+    [['read **/*', '<read resource="filesystem" path="**/*"/>']],
+  ],
+  [
+    'programs',
+    '<execute resource="shell" commands="git"/><shell><command pattern="npm install *"/></shell><deny><shell><command pattern="git push *"/></shell></deny>',
+    '<shell commands="git,npm,rm"/>',
+    [['shell rm', '<execute resource="shell" commands="rm"/>']],
+  ],
+  [
+    'tools of Kiwi',
+    '<execute resource="kiwi" action="search"/>',
+    '<kiwi><search/><load/><execute actions="run,create"/></kiwi>',
+    [
+      ['kiwi load', '<execute resource="kiwi-mcp" action="load"/>'],
+      ['kiwi create', '<kiwi><execute actions="create"/></kiwi>'],
+    ],
+  ],
   ['a script', '', '<script name="x"/>', []],
   ['nothing', '', '', []],
 ])('D10: %s', async (_, permissions, tools, expected) => {

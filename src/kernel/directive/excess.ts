@@ -52,7 +52,11 @@ export function excessOf(
 
 type Excessive = (wanted: string, demand: Demand, line?: number | null) => readonly Excess[]
 
-function ofServer({ name, tools, line }: WantedServer, rules: readonly Rule[], excess: Excessive): readonly Excess[] {
+function ofServer(
+  { name, tools, line }: WantedServer,
+  rules: readonly Rule[],
+  excess: Excessive,
+): readonly Excess[] {
   const server = serverName(name)
   const demand = (tool: string): Demand => {
     const called = server === 'filesystem' ? fileOperation(tool) : tool
@@ -73,7 +77,12 @@ function fitsServer(given: string | null | undefined, server: string): boolean {
 
 /** What is asked about is granted too; what is denied is not. */
 function judgeOf(rules: readonly Rule[]): (demand: Demand) => boolean {
-  const ready = rules.map(({ op, match, effect }) => ({ op, effect, match, speaksOf: compileMatch(match, new Map()) }))
+  const ready = rules.map(({ op, match, effect }) => ({
+    op,
+    effect,
+    match,
+    speaksOf: compileMatch(match, new Map()),
+  }))
   return (demand) => {
     const spoken = ready.filter(
       ({ op, match, speaksOf }) =>

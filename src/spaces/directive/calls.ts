@@ -25,8 +25,7 @@ export function callsIn(element: Element, note: Note): readonly ToolCall[] {
 }
 
 function callOf(element: Element, note: Note): readonly ToolCall[] {
-  const said = (name: string): string =>
-    element.attributes[name] ?? childrenOf(element, name)[0]?.text ?? ''
+  const said = (name: string): string => element.attributes[name] ?? childrenOf(element, name)[0]?.text ?? ''
   const tool = said('tool') || said('name')
   if (tool === '') {
     note(element, `<${element.name}> names no tool: it is no call`)
@@ -38,7 +37,9 @@ function callOf(element: Element, note: Note): readonly ToolCall[] {
 
 /** `server.tool`; what belongs to Kiwi itself is `kiwi.tool`. */
 function toolId(server: string, tool: string): string {
-  return server === '' ? tool.replace(/^kiwi-mcp\./, 'kiwi.') : `${server === 'kiwi-mcp' ? 'kiwi' : server}.${tool}`
+  return server === ''
+    ? tool.replace(/^kiwi-mcp\./, 'kiwi.')
+    : `${server === 'kiwi-mcp' ? 'kiwi' : server}.${tool}`
 }
 
 /** `<param name="p">v</param>` or `<p>v</p>`, by themselves or in `<params>`. */

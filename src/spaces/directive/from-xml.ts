@@ -13,7 +13,8 @@ import { dataOf } from './values.ts'
 import { readWanted } from './wanted.ts'
 
 /** Sections by their name, in `<metadata>` or beside it. */
-const READ = 'metadata description category inputs process outputs permissions tools mcps relationships limits cost'
+const READ =
+  'metadata description category inputs process outputs permissions tools mcps relationships limits cost'
 const KEPT =
   'author model model_class tags hooks context context_budget deviation_rules parallel_capable subagent_strategy'
 const KNOWN: ReadonlySet<string> = new Set(`${READ} ${KEPT}`.split(' '))
@@ -38,9 +39,14 @@ export function fromXml(root: Element, { where, stem, body, process }: XmlOrigin
   const text = (name: string): string => (all(name)[0]?.text ?? '').replaceAll(/\s+/g, ' ').trim()
   const [permissions = null, second] = all('permissions')
   if (second !== undefined)
-    throw parseFault(where, `there are several <permissions>, the first in line ${permissions?.line}`, second, {
-      hint: 'Put all of them into one',
-    })
+    throw parseFault(
+      where,
+      `there are several <permissions>, the first in line ${permissions?.line}`,
+      second,
+      {
+        hint: 'Put all of them into one',
+      },
+    )
   const unknown: JsonValue[] = []
   for (const section of sections.filter(({ name }) => !KNOWN.has(name))) {
     note(section, `${shown(section)} is not known: kept, without effect`)
@@ -54,7 +60,9 @@ export function fromXml(root: Element, { where, stem, body, process }: XmlOrigin
   const steps = readSteps(processes.length === 0 && process !== null ? [process] : processes, note)
   noteTwins(steps, note)
   const inputs = readInputs(
-    all('inputs').flatMap((section) => childrenOf(section, 'input', 'param')).map(inputData),
+    all('inputs')
+      .flatMap((section) => childrenOf(section, 'input', 'param'))
+      .map(inputData),
     where,
     note,
   )

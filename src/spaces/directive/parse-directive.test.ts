@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { KiwiError } from '../../shared/errors.ts'
 import { parseDirective } from './parse-directive.ts'
@@ -9,10 +9,25 @@ const xml = (inner: string): string => `<directive name="d" version="1.0.0">\n${
 
 describe('the text of a directive', () => {
   test.each([
-    ['PAR-04: a DOCTYPE', '<!DOCTYPE x [<!ENTITY a "b">]>\n<directive name="a"></directive>', /document type/, 1],
+    [
+      'PAR-04: a DOCTYPE',
+      '<!DOCTYPE x [<!ENTITY a "b">]>\n<directive name="a"></directive>',
+      /document type/,
+      1,
+    ],
     ['PAR-04: an entity bomb', xml('<!DOCTYPE z [<!ENTITY a "&b;">]>&a;'), /./, 2],
-    ['PAR-05: permissions twice', xml('<permissions/>\n<metadata><permissions/></metadata>'), /several <permissions>/, 2],
-    ['an input twice', xml('<inputs><input name="a"/>\n<input name="a"/></inputs>'), /declared twice, first in line 2/, 3],
+    [
+      'PAR-05: permissions twice',
+      xml('<permissions/>\n<metadata><permissions/></metadata>'),
+      /several <permissions>/,
+      2,
+    ],
+    [
+      'an input twice',
+      xml('<inputs><input name="a"/>\n<input name="a"/></inputs>'),
+      /declared twice, first in line 2/,
+      3,
+    ],
     ['no end', 'x\n<directive name="d">', /never closed/, 2],
     ['PAR-01: a YAML alias', '---\na: &x 1\nb: *x\n---\n', /alias/, 3],
     ['a key twice', '---\nname: d\nname: e\n---\n', /twice/, 3],
@@ -35,24 +50,59 @@ describe('the text of a directive', () => {
   })
 
   test('D1: a directive in a comment or within a line is text', async () => {
-    const { directive } = await parseDirective('<!-- <directive> -->\nWrite `<directive name="x">` there', ORIGIN)
+    const { directive } = await parseDirective(
+      '<!-- <directive> -->\nWrite `<directive name="x">` there',
+      ORIGIN,
+    )
     expect(directive).toMatchObject({ dialect: 'yaml', name: 'd', permissions: null })
   })
 
   test('PAR-02, fuzz: any text is a directive or a PARSE_ERROR', async () => {
     const piece = fc.constantFrom(
-      '---\n', 'inputs:\n', '- {name: a}\n', 'permissions: ', '[', '{', '<directive name="d">', '</directive>', '<process>', '</process>', '<step name="a">', '</step>', '<permissions>', '<inputs>', '<input name="__proto__"/>', '<param name="constructor">', '```xml\n', '```\n', '&', '<', '文', '\u202E', '\uFEFF', '\0', '# T\n', 'steps: 1\n', 'tools: {a: 1}\n', 'requires: {capabilities: {declared: [1]}}\n', 'limits: x\n',
+      '---\n',
+      'inputs:\n',
+      '- {name: a}\n',
+      'permissions: ',
+      '[',
+      '{',
+      '<directive name="d">',
+      '</directive>',
+      '<process>',
+      '</process>',
+      '<step name="a">',
+      '</step>',
+      '<permissions>',
+      '<inputs>',
+      '<input name="__proto__"/>',
+      '<param name="constructor">',
+      '```xml\n',
+      '```\n',
+      '&',
+      '<',
+      '文',
+      '\u202E',
+      '\uFEFF',
+      '\0',
+      '# T\n',
+      'steps: 1\n',
+      'tools: {a: 1}\n',
+      'requires: {capabilities: {declared: [1]}}\n',
+      'limits: x\n',
     )
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.oneof(piece, fc.string({ unit: 'binary' })), { maxLength: 40 }), fc.boolean(), async (parts, isSkill) => {
-        const failed: unknown = await parseDirective(parts.join(''), { ...ORIGIN, isSkill }).then(
-          () => null,
-          (error: unknown) => error,
-        )
-        if (failed === null) return
-        expect(failed).toBeInstanceOf(KiwiError)
-        expect(failed).toMatchObject({ code: 'PARSE_ERROR', details: { line: expect.any(Number) } })
-      }),
+      fc.asyncProperty(
+        fc.array(fc.oneof(piece, fc.string({ unit: 'binary' })), { maxLength: 40 }),
+        fc.boolean(),
+        async (parts, isSkill) => {
+          const failed: unknown = await parseDirective(parts.join(''), { ...ORIGIN, isSkill }).then(
+            () => null,
+            (error: unknown) => error,
+          )
+          if (failed === null) return
+          expect(failed).toBeInstanceOf(KiwiError)
+          expect(failed).toMatchObject({ code: 'PARSE_ERROR', details: { line: expect.any(Number) } })
+        },
+      ),
       { numRuns: 500 },
     )
   })
@@ -60,11 +110,16 @@ describe('the text of a directive', () => {
 
 describe('D1: repair', () => {
   test('D1: bare signs are written as text, line by line, and nothing else is touched', async () => {
-    const text = xml('<process><step>a & b\r\n1 < 2 && <![CDATA[ & ]]> <raw>&</raw>\r\n</step>\n<step condition="a<b"/></process>') + '\nbelow & <'
+    const text =
+      xml(
+        '<process><step>a & b\r\n1 < 2 && <![CDATA[ & ]]> <raw>&</raw>\r\n</step>\n<step condition="a<b"/></process>',
+      ) + '\nbelow & <'
     const { text: repaired, lines } = await repairText(text, ORIGIN)
     expect(lines).toEqual([2, 3, 5])
     expect(repaired).toBe(
-      xml('<process><step>a &amp; b\r\n1 &lt; 2 &amp;&amp; <![CDATA[ & ]]> <raw>&</raw>\r\n</step>\n<step condition="a&lt;b"/></process>') + '\nbelow & <',
+      xml(
+        '<process><step>a &amp; b\r\n1 &lt; 2 &amp;&amp; <![CDATA[ & ]]> <raw>&</raw>\r\n</step>\n<step condition="a&lt;b"/></process>',
+      ) + '\nbelow & <',
     )
     expect(await repairText(repaired, ORIGIN)).toEqual({ text: repaired, lines: [] })
   })

@@ -31,9 +31,14 @@ interface Parsed {
 export async function parseDirective(text: string, origin: DirectiveOrigin): Promise<Parsed> {
   const { where, stem, isSkill } = origin
   if (Buffer.byteLength(text) > LIMITS.itemBytes)
-    throw parseFault(where, `it is larger than ${LIMITS.itemBytes} bytes`, { line: 1, column: 1 }, {
-      hint: 'Move what it only quotes into knowledge, or make several directives of it',
-    })
+    throw parseFault(
+      where,
+      `it is larger than ${LIMITS.itemBytes} bytes`,
+      { line: 1, column: 1 },
+      {
+        hint: 'Move what it only quotes into knowledge, or make several directives of it',
+      },
+    )
   const { given, body, at } = await readFrontMatter(text, where).catch((error: unknown) => {
     throw placed(where, error)
   })
@@ -41,7 +46,8 @@ export async function parseDirective(text: string, origin: DirectiveOrigin): Pro
   const isMatter = isSkill || OWN_KEYS.some((key) => given[key] !== undefined)
   const from = isMatter ? null : findXml(text, start, where)
   const heading = headingOf(body)
-  if (from === null) return { given, heading, directive: fromMatter(given, { where, stem, body, at, isSkill }) }
+  if (from === null)
+    return { given, heading, directive: fromMatter(given, { where, stem, body, at, isSkill }) }
   const { root, end } = await readXml(text, where, from)
   const below = belowFence(text.slice(end))
   const process = await processIn(text, where, end)
@@ -100,6 +106,8 @@ async function processIn(text: string, where: string, end: number): Promise<Elem
 
 function placed(where: string, error: unknown): unknown {
   if (!(error instanceof KiwiError)) return error
-  const reason = error.message.replace(/^Cannot read (?:"[^"]*"): /, '').replace(/ \(line \d+, column \d+\)$/, '')
+  const reason = error.message
+    .replace(/^Cannot read (?:"[^"]*"): /, '')
+    .replace(/ \(line \d+, column \d+\)$/, '')
   return parseFault(where, reason, positionIn(error), { hint: error.hint, cause: error })
 }

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { fillPlaceholders, fillValue } from './placeholders.ts'
 
@@ -16,7 +16,10 @@ describe('placeholders of a directive', () => {
     ['{unset}', '{unset}'],
     ['${json(inputs.x)} ${json(inputs.list)}', '"v" ["a","b"]'],
     ['{n} {list} [{empty}]', '5 ["a","b"] []'],
-    ['{other} ${inputs.other} ${inputs.other ?? "d"} ${HOME} {input:other}', '{other} ${inputs.other} ${inputs.other ?? "d"} ${HOME} {input:other}'],
+    [
+      '{other} ${inputs.other} ${inputs.other ?? "d"} ${HOME} {input:other}',
+      '{other} ${inputs.other} ${inputs.other ?? "d"} ${HOME} {input:other}',
+    ],
     ['{constructor} {__proto__} {"x": 1} { x }', '{constructor} {__proto__} {"x": 1} { x }'],
     ['${inputs.x | upper} ${run(inputs.x)}', '${inputs.x | upper} ${run(inputs.x)}'],
   ])('D2: %s', (text, filled) => {
@@ -25,7 +28,14 @@ describe('placeholders of a directive', () => {
 
   test('D2: a value that holds a placeholder is never filled again', () => {
     const name = fc.constantFrom('a', 'b', 'c')
-    const text = fc.array(fc.oneof(name.map((one) => `{${one}}`), fc.string({ maxLength: 5 }).map((one) => one.replaceAll(/[{}$]/g, '')))).map((parts) => parts.join(''))
+    const text = fc
+      .array(
+        fc.oneof(
+          name.map((one) => `{${one}}`),
+          fc.string({ maxLength: 5 }).map((one) => one.replaceAll(/[{}$]/g, '')),
+        ),
+      )
+      .map((parts) => parts.join(''))
     fc.assert(
       fc.property(text, text, text, (template, a, b) => {
         const filled = fillPlaceholders(template, { a, b }, ['a', 'b', 'c'])
@@ -36,7 +46,9 @@ describe('placeholders of a directive', () => {
   })
 
   test('D2: in parameters a text that is one placeholder becomes its value', () => {
-    expect(fillValue({ a: '{list}', b: ['{n}', 'n={n}', '{other}'], c: null, d: { e: '{empty}' } }, INPUTS)).toEqual({
+    expect(
+      fillValue({ a: '{list}', b: ['{n}', 'n={n}', '{other}'], c: null, d: { e: '{empty}' } }, INPUTS),
+    ).toEqual({
       a: ['a', 'b'],
       b: [5, 'n=5', '{other}'],
       c: null,

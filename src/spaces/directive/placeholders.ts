@@ -51,7 +51,9 @@ export function fillValue(
   }
   if (Array.isArray(value)) return value.map((one) => fillValue(one, inputs, declared))
   if (value === null || typeof value !== 'object') return value
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, fillValue(one, inputs, declared)]))
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [key, fillValue(one, inputs, declared)]),
+  )
 }
 
 /** Says which placeholders of the steps stay as they are, because nothing declares them. */

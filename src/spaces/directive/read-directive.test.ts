@@ -82,12 +82,20 @@ test.each<[string, object]>([
   ],
 ])('D1: the example "%s" is read', async (name, expected) => {
   const text = readFileSync(join(SEEDS, `${name}.md`), 'utf8')
-  expect(await read(`directives/${name}.md`, text)).toMatchObject({ name, version: '1.0.0', dialect: 'xml', ...expected })
+  expect(await read(`directives/${name}.md`, text)).toMatchObject({
+    name,
+    version: '1.0.0',
+    dialect: 'xml',
+    ...expected,
+  })
 })
 
 test('D1: lines are those of the file, signature lines included', async () => {
   const line = `<!-- kiwi-mcp:validated:2026-01-28T12:34:56Z:${'a'.repeat(64)} -->\n`
-  const { permissions } = await read('directives/d.md', `${line}<directive name="d">\n<permissions/></directive>`)
+  const { permissions } = await read(
+    'directives/d.md',
+    `${line}<directive name="d">\n<permissions/></directive>`,
+  )
   expect(permissions).toMatchObject({ line: 3, column: 1 })
 })
 
@@ -95,11 +103,14 @@ test('D15: a manifest with a text beside it says what it takes and may do', asyn
   mkdirSync(join(root, 'tools/d'), { recursive: true })
   writeFileSync(join(root, 'tools/d/directive.md'), '# Research\nAbout {topic}.\n')
   const manifest = 'tool_id: d\ntool_type: directive\nversion: 1.0.0\ndescription: x\n'
-  const more = 'config: {permissions: {tools: [web_search, read_page]}}\nparameters: [{name: topic, required: true}]\n'
+  const more =
+    'config: {permissions: {tools: [web_search, read_page]}}\nparameters: [{name: topic, required: true}]\n'
   expect(await read('tools/d/tool.yaml', manifest + more)).toMatchObject({
     name: 'd',
     inputs: [{ name: 'topic', type: 'string', required: true }],
     body: '# Research\nAbout {topic}.',
-    permissions: { children: [{ name: 'execute', attributes: { resource: 'tool', id: 'web_search,read_page' } }] },
+    permissions: {
+      children: [{ name: 'execute', attributes: { resource: 'tool', id: 'web_search,read_page' } }],
+    },
   })
 })

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { KiwiError } from '../../shared/errors.ts'
 import { readXml } from './read-xml.ts'
@@ -20,7 +20,10 @@ describe('XML of a directive', () => {
 
   test('D1: what stands in template, example and raw is text, whatever it looks like', async () => {
     const inner = 'a & <b> ``` </directive> <raw>x</raw>'
-    const { root } = await readXml(`<s><raw k="</raw>">${inner}</raw><c/></s>`.replace(' k="</raw>"', ''), 'd')
+    const { root } = await readXml(
+      `<s><raw k="</raw>">${inner}</raw><c/></s>`.replace(' k="</raw>"', ''),
+      'd',
+    )
     expect(root.children).toMatchObject([{ name: 'raw', text: inner }, { name: 'c' }])
     const { root: quoted } = await readXml('<s><!-- <raw> --><![CDATA[<raw>]]><c/></s>', 'd')
     expect(quoted).toMatchObject({ text: '<raw>', children: [{ name: 'c' }] })
@@ -60,7 +63,28 @@ describe('XML of a directive', () => {
   })
 
   test('PAR-02, fuzz: any text is read or refused with a place, in a time that its length bounds', async () => {
-    const piece = fc.constantFrom('<a>', '</a>', '<raw>', '</raw>', '<!--', '-->', '<![CDATA[', ']]>', '&', '<', '"', "'", ' b="', '\n', '文', '\u202E', '🥝', '&amp;', '<template x="', '/>')
+    const piece = fc.constantFrom(
+      '<a>',
+      '</a>',
+      '<raw>',
+      '</raw>',
+      '<!--',
+      '-->',
+      '<![CDATA[',
+      ']]>',
+      '&',
+      '<',
+      '"',
+      "'",
+      ' b="',
+      '\n',
+      '文',
+      '\u202E',
+      '🥝',
+      '&amp;',
+      '<template x="',
+      '/>',
+    )
     await fc.assert(
       fc.asyncProperty(fc.array(fc.oneof(piece, fc.string()), { maxLength: 60 }), async (parts) => {
         const failed: unknown = await readXml(`<a>${parts.join('')}`, 'd').then(

@@ -44,7 +44,13 @@ export async function readXml(text: string, where: string, from = 0): Promise<Re
       repaired: repair.line,
     })
   }
-  parser.on('error', (error) => refuse(messageOf(error).replace(/^\d+:\d+: /, '').replace(/\.$/, '')))
+  parser.on('error', (error) =>
+    refuse(
+      messageOf(error)
+        .replace(/^\d+:\d+: /, '')
+        .replace(/\.$/, ''),
+    ),
+  )
   parser.on('doctype', () => refuse('it has a document type'))
   parser.on('opentagstart', ({ name }) => {
     if (found.length > 0) return

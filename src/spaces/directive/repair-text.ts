@@ -14,7 +14,7 @@ const MOST_LINES = 200
 /** Writes bare signs as text, line by line, until the directive can be read. What is otherwise wrong with it is thrown. */
 export async function repairText(text: string, origin: DirectiveOrigin): Promise<RepairedText> {
   const lines: number[] = []
-  for (let repaired = text; ; ) {
+  for (let repaired = text; ;) {
     const line = await parseDirective(repaired, origin).then(
       () => null,
       (error: unknown) => lineOf(error, lines.length),

@@ -63,7 +63,7 @@ function inAttribute(text: string, at: number): Repair | null {
   return { line: escaped(text, start, end, [at]), offset: at }
 }
 
-export function lineAround(text: string, at: number): { readonly start: number; readonly end: number } {
+function lineAround(text: string, at: number): { readonly start: number; readonly end: number } {
   const next = text.indexOf('\n', at)
   const end = next < 0 ? text.length : next
   return { start: text.lastIndexOf('\n', at - 1) + 1, end: text[end - 1] === '\r' ? end - 1 : end }

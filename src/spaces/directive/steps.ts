@@ -18,8 +18,13 @@ export interface PlacedStep {
 /** The steps of `<process>`; one that is plain text is one step. */
 export function readSteps(processes: readonly Element[], note: Note): readonly PlacedStep[] {
   return processes.flatMap((process) => {
-    const steps = childrenOf(process, 'step').map((element) => ({ step: stepOf(element, note), place: element }))
-    return steps.length > 0 || process.inner.trim() === '' ? steps : [{ step: stepOf(process, note), place: process }]
+    const steps = childrenOf(process, 'step').map((element) => ({
+      step: stepOf(element, note),
+      place: element,
+    }))
+    return steps.length > 0 || process.inner.trim() === ''
+      ? steps
+      : [{ step: stepOf(process, note), place: process }]
   })
 }
 
@@ -41,7 +46,9 @@ function stepOf(element: Element, note: Note): Step {
     for (const key of Object.keys(others)) note(element, `<step> has no attribute "${key}": without effect`)
   const actions = childrenOf(element, 'action')
   // What nobody here knows was written for whoever follows the step.
-  const further = children.filter((child) => !['description', 'action'].includes(child.name) && !isCall(child))
+  const further = children.filter(
+    (child) => !['description', 'action'].includes(child.name) && !isCall(child),
+  )
   const parts = [
     ...(element.text === '' ? [] : [dedented(element.text)]),
     ...actions.map(textWithin),

@@ -28,8 +28,7 @@ export function readWanted(sections: readonly Element[], note: Note): WantedTool
       if (name === '') note(entry, '<script> names no tool: left out')
       return name === '' ? [] : [name]
     }),
-    filesystem:
-      files.length === 0 ? null : { read: pathsOf(files, 'read'), write: pathsOf(files, 'write') },
+    filesystem: files.length === 0 ? null : { read: pathsOf(files, 'read'), write: pathsOf(files, 'write') },
     shell: shells.length === 0 ? null : shells.flatMap(commandsOf),
     kiwi:
       kiwis.length === 0
@@ -69,7 +68,10 @@ function serverOf(element: Element, note: Note): readonly WantedServer[] {
     const given = attributes[key]
     const value = given === undefined ? standard : valueAs('boolean', given)
     if (typeof value === 'boolean') return value
-    note(element, `${key}="${given ?? ''}" of <mcp name="${name}"> is neither true nor false: read as ${standard}`)
+    note(
+      element,
+      `${key}="${given ?? ''}" of <mcp name="${name}"> is neither true nor false: read as ${standard}`,
+    )
     return standard
   }
   for (const key of Object.keys(attributes))
