@@ -29,6 +29,8 @@ export interface Passthrough {
   readonly build: McpServerFactory
   /** What clients of the newer era that listen over HTTP are told. */
   readonly bus: ServerEventBus
+  /** Hears what clients of the newer era send on stdio, where the SDK answers who listens without asking anybody. */
+  hear(message: unknown): void
   close(): void
 }
 
@@ -79,7 +81,8 @@ export function openPassthrough(endpoint: Endpoint, name: string): Passthrough {
     const description = await leg.describe()
     if (!description.isKnown) return refusing(description.why)
     const described = description.server
-    if (requestInfo !== undefined) await leg.notices.watch(await watchedBy(requestInfo))
+    if (requestInfo?.headers.get('mcp-method') === LISTEN)
+      await leg.notices.watch(watchedBy(await requestInfo.clone().json()))
     const shell = shellOf(described, leg)
     const { server } = shell
     let level: string | null = null
@@ -102,7 +105,12 @@ export function openPassthrough(endpoint: Endpoint, name: string): Passthrough {
     if (requestInfo === undefined) leg.attach(server)
     return shell
   }
-  return { build, bus: busOf(shared.notices), close: () => shared.notices.close() }
+  return {
+    build,
+    bus: busOf(shared.notices),
+    hear: (message) => void shared.notices.watch(watchedBy(message)).catch(() => undefined),
+    close: () => shared.notices.close(),
+  }
 }
 
 interface Given {
@@ -115,15 +123,15 @@ interface Given {
   readonly level: string | null
 }
 
+const LISTEN = 'subscriptions/listen'
 const Listening = z.looseObject({
+  method: z.literal(LISTEN),
   params: z.looseObject({ notifications: z.looseObject({ resourceSubscriptions: z.array(z.string()) }) }),
 })
 
 /** The SDK answers who listens itself; which resources they mean, only the request says. */
-async function watchedBy(request: Request): Promise<readonly string[]> {
-  if (request.headers.get('mcp-method') !== 'subscriptions/listen') return []
-  const { data } = Listening.safeParse(await request.clone().json())
-  return data?.params.notifications.resourceSubscriptions ?? []
+function watchedBy(message: unknown): readonly string[] {
+  return Listening.safeParse(message).data?.params.notifications.resourceSubscriptions ?? []
 }
 
 /** The tools' schemas say which arguments stand in the headers of a call as well. */
