@@ -92,7 +92,8 @@ export function openPassthrough(endpoint: Endpoint, name: string): Passthrough {
       server.setRequestHandler(method, { params: AsItIs }, (params: unknown, ctx: ServerContext) => {
         const sent = isJsonObject(params) ? params : {}
         if (method === 'logging/setLevel' && typeof sent['level'] === 'string') level = sent['level']
-        return respond(method, sent, ctx)
+        const isForeign = era === 'legacy' && described.era === 'modern' && OLDER.has(method)
+        return isForeign ? translated(method, sent, leg) : respond(method, sent, ctx)
       })
     }
     if (era === 'legacy' && 'tools' in described.capabilities)
@@ -121,6 +122,20 @@ interface Given {
   readonly params: JsonObject
   readonly ctx: ServerContext
   readonly level: string | null
+}
+
+/** What a server of the newer era does not know: who listens says so in one request, the level of the log goes with each. */
+const OLDER: ReadonlySet<string> = new Set([
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'logging/setLevel',
+])
+
+async function translated(method: string, { uri }: JsonObject, { notices }: Leg): Promise<Result> {
+  const uris = typeof uri === 'string' ? [uri] : []
+  if (method === 'resources/subscribe') await notices.watch(uris)
+  if (method === 'resources/unsubscribe') await notices.unwatch(uris)
+  return {}
 }
 
 const LISTEN = 'subscriptions/listen'

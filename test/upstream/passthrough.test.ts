@@ -115,6 +115,9 @@ describe.each(WAYS)('X2: %s', (_, era, way) => {
         { timeout: 20_000, interval: 300 },
       )
       expect(heard).not.toContain('test://b')
+      if (era === 'modern') return
+      expect(await client.unsubscribeResource({ uri: 'test://a' })).toEqual({})
+      expect(await client.setLoggingLevel('warning')).toEqual({})
     })
 
     test('INJ-09: is not asked for a credential', async () => {
