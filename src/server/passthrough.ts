@@ -86,8 +86,10 @@ export function openPassthrough(endpoint: Endpoint, name: string): Passthrough {
     const shell = shellOf(described, leg)
     const { server } = shell
     let level: string | null = null
-    const respond = async (method: string, params: JsonObject, ctx: ServerContext): Promise<Result> =>
-      answerOf(method, await answer({ leg, described, server, method, params, ctx, level }))
+    const respond = async (method: string, params: JsonObject, ctx: ServerContext): Promise<Result> => {
+      const answered = await answer({ leg, described, server, method, params, ctx, level })
+      return answerOf({ method, protocol: server.getNegotiatedProtocolVersion() }, answered)
+    }
     for (const method of methodsOf(described.capabilities, era)) {
       server.setRequestHandler(method, { params: AsItIs }, (params: unknown, ctx: ServerContext) => {
         const sent = isJsonObject(params) ? params : {}
