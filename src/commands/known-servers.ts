@@ -5,6 +5,7 @@ import type { Kiwi } from '../kiwi.ts'
 import { serverName } from '../shared/groups.ts'
 import { parseItemRef } from '../shared/ids.ts'
 import { textOf } from '../shared/template.ts'
+import { ALL_SERVERS } from '../spaces/find-servers.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Session } from './with-kiwi.ts'
@@ -59,18 +60,6 @@ export async function knownServers(session: Session): Promise<KnownServers> {
 export function isServersFile(path: string): boolean {
   return basename(path) === 'mcp_registry.yaml'
 }
-
-const ALL_SERVERS = {
-  words: [],
-  spaces: ['project', 'user', 'registry'],
-  itemTypes: ['mcp'],
-  toolTypes: [],
-  category: null,
-  tags: [],
-  server: null,
-  sortBy: 'name',
-  limit: 1000,
-} as const
 
 async function knownServer(item: Item, lookup: Lookup, session: Session): Promise<KnownServer> {
   const { kiwi } = session

@@ -43,7 +43,11 @@ export function answerOf({ method, protocol = TELLS_MODELS }: Asked, answered: A
   const isMistake = error !== null && MISTAKES.has(error.code) && !isOfArguments
   if (method !== 'tools/call' || isMistake)
     throw new ProtocolError(isMistake ? INVALID_PARAMS : REFUSED, messageOf(reply), error ?? data)
-  return { content: [{ type: 'text', text: messageOf(reply) }], structuredContent: { ...reply }, isError: true }
+  return {
+    content: [{ type: 'text', text: messageOf(reply) }],
+    structuredContent: { ...reply },
+    isError: true,
+  }
 }
 
 /** Arguments that do not fit the schema of a tool. */

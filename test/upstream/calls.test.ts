@@ -6,6 +6,7 @@ import { LIMITS } from '../../src/shared/limits.ts'
 import type { Notice } from '../../src/shared/progress.ts'
 import type { Reply } from '../../src/shared/reply.ts'
 import { field, textField } from '../fixtures/field.ts'
+import { relayTo } from '../fixtures/relay.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
 import { openTempKiwi } from '../temp-kiwi.ts'
 
@@ -37,21 +38,9 @@ const calls = (tool: string): number => {
 }
 /** Whose words a result is. */
 const SOURCE = { server: 'gives', trust: 'untrusted' }
-const BLOCKS = [
-  { type: 'text', text: 'with a note', annotations: { audience: ['user'], priority: 0.5 } },
-  { type: 'image', data: 'iVBORw==', mimeType: 'image/png', _meta: { 'example.com/size': [1, 2] } },
-  { type: 'audio', data: 'UklGRg==', mimeType: 'audio/wav' },
-  { type: 'resource', resource: { uri: 'test://a', mimeType: 'text/plain', text: 'inside' } },
-  { type: 'resource', resource: { uri: 'test://b', blob: 'AAEC' } },
-  {
-    type: 'resource_link',
-    uri: 'file:///a.txt',
-    name: 'a.txt',
-    description: 'a link',
-    mimeType: 'text/plain',
-  },
-  { type: 'hologram', unknown: true },
-]
+const BLOCKS: readonly unknown[] = JSON.parse(
+  readFileSync(new URL('../fixtures/content-blocks.json', import.meta.url), 'utf8'),
+)
 
 describe('S12: what a tool of an upstream gives back', () => {
   test('S12, M6: every kind of content is carried through unchanged, with _meta', async () => {
@@ -217,17 +206,8 @@ describe('M5: an upstream that dies', () => {
 })
 
 test('M6: whoever sees the server whole gets such a result as it came, and is refused what would hold up everybody', async () => {
-  const many = (count: number): Promise<Reply> => {
-    const client = {
-      principal: 'tester',
-      session: 'one that sees it whole',
-      kind: 'agent',
-      defaultProject: () => Promise.resolve(temp.project),
-    } as const
-    const params = { name: 'many', arguments: { count } }
-    const order = { server: 'gives', method: 'tools/call', params, isOlder: false, passesInput: true }
-    return temp.kiwi.relay(order, client)
-  }
+  const many = (count: number): Promise<Reply> =>
+    relayTo(temp, 'gives', 'tools/call', { name: 'many', arguments: { count } })
   const { data } = await many(80_000)
   expect(field(data, 'structuredContent', 'key number 79999')).toBe(79_999)
   expect((await many(250_000)).error).toMatchObject({

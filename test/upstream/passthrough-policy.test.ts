@@ -74,7 +74,9 @@ describe.each(['legacy', 'modern'] as const)('a client of the %s era', (era) => 
     const refused = await client.callTool({ name: 'slow_compute', arguments: { seconds: 'long' } })
     expect(refused).toMatchObject({
       isError: true,
-      structuredContent: { error: { code: 'INVALID_PARAMETERS', details: { invalid: [{ name: 'seconds' }] } } },
+      structuredContent: {
+        error: { code: 'INVALID_PARAMETERS', details: { invalid: [{ name: 'seconds' }] } },
+      },
     })
     expect(field(refused, 'content', 0, 'text')).toMatch(/seconds[^]*tools\/list shows the schema$/)
     expect(field(refused, 'structuredContent', 'error', 'fix')).toBeUndefined()
