@@ -41,7 +41,8 @@ export function upstreamFailure(
 ): KiwiError {
   const { code, hint, retryable, details, fix } = error
   const isOfTool = tool !== null && OF_CALL.has(code)
-  const told = isOfTool ? `Cannot call "${tool}": ${reasonOf(error.message)}` : error.message
+  const named = error.message.replace(`"${served.item.id}"`, () => `"${serverName(served.item.id)}"`)
+  const told = isOfTool ? `Cannot call "${tool}": ${reasonOf(error.message)}` : named
   const message = textOf(redact(told, true))
   const base = { retryable, cause: error, ...(fix === undefined ? {} : { fix }) }
   if (!OF_SERVER.has(code)) return new KiwiError(code, message, { ...base, hint, details })

@@ -83,7 +83,7 @@ async function knownServer(item: Item, lookup: Lookup, session: Session): Promis
     quarantined: tools.filter(({ state }) => state === 'quarantined').length,
     problem,
     warnings,
-    last_error: await lastErrorOf(name, kiwi),
+    last_error: await lastErrorOf(item, kiwi),
     words: [command ?? url ?? '', ...(Array.isArray(args) ? args : [])].map((word) => textOf(word)),
   }
 }
@@ -151,12 +151,15 @@ const Preview = z.looseObject({
 
 const RECENT = 500
 
-async function lastErrorOf(name: string, { store }: Kiwi): Promise<string | null> {
+async function lastErrorOf({ id }: Item, { store }: Kiwi): Promise<string | null> {
+  const name = serverName(id)
   const records = await store.records({ limit: RECENT })
   const last = records.find(
-    ({ kind, tool, status, body }) =>
+    ({ kind, operation, tool, status, body }) =>
       kind === 'outcome' &&
-      (tool.startsWith(`${name}.`) || tool === name) &&
+      // What is known of it can be looked at without asking it.
+      operation !== 'load' &&
+      (tool.startsWith(`${name}.`) || tool === name || tool === id) &&
       (status === 'success' || BY_SERVER.has(textOf(body['code']))),
   )
   return last === undefined || last.status === 'success' ? null : textOf(last.body['message'])

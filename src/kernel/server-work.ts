@@ -1,6 +1,7 @@
 import { KiwiError } from '../shared/errors.ts'
 import { IN_WORDS, fieldFaults } from '../shared/field-faults.ts'
 import { ItemName } from '../shared/ids.ts'
+import { canonicalJson } from '../shared/json.ts'
 import { keepAll } from '../shared/redact.ts'
 import { createRedact } from '../shared/redact.ts'
 import type { Item } from '../spaces/item.ts'
@@ -46,6 +47,8 @@ export async function addServerWork(
   await means.chain.resolver.plan(serverItem(whole, origin), lookup)
   const { write } = await file.change(new Map([[name, next]]))
   const names = [...lifted.secrets.keys()]
+  const isSame = canonicalJson(next) === canonicalJson(written) && names.length === 0
+  const done = isNew ? 'Added' : isSame ? 'Left as it was:' : 'Changed'
   return {
     ...common('server.add', name, to),
     parameters: { name, to, path: file.path, secrets: names },
@@ -61,7 +64,7 @@ export async function addServerWork(
         to === 'user' || projectPath === null || (await means.chain.judge.isTrusted(projectPath))
       return {
         data: {
-          output: `${isNew ? 'Added' : 'Changed'} "${name}" in ${file.path}`,
+          output: `${done} "${name}" in ${file.path}`,
           name,
           id: serverId(name),
           path: file.path,
