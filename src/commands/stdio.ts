@@ -19,7 +19,7 @@ export async function stdio(options: StdioOptions = {}): Promise<void> {
   }
   const served = createServed(() => loadConfig(readEnvironment()), 'local')
   const whole = options.passthrough === undefined ? null : await openWhole(served, options.passthrough)
-  const server = openStdio(whole?.build ?? buildServer(served.endpoint), whole?.hear)
+  const server = openStdio(whole?.build ?? buildServer(served.endpoint), (message) => whole?.hear(message))
   const ended = new Promise<void>((resolve) => process.stdin.once('close', resolve).once('end', resolve))
   await untilEnded(ended, async () => {
     whole?.close()

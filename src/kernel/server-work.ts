@@ -31,7 +31,6 @@ export async function addServerWork(
   const there = (await readServers(file.text, file.path)).entries
   const standing = await lookup.find(refOf(name), 'mcp')
   if (standing !== null && standing.form !== 'entry' && standing.space === to) throw fileThere(name, standing)
-  const isNew = !there.has(name)
   const base = standing?.space === 'builtin' || standing?.form === 'entry' ? standing : null
   assertReachable(name, entry, base)
   assertEntry(name, entry)
@@ -47,8 +46,6 @@ export async function addServerWork(
   await means.chain.resolver.plan(serverItem(whole, origin), lookup)
   const { write } = await file.change(new Map([[name, next]]))
   const names = [...lifted.secrets.keys()]
-  const isSame = canonicalJson(next) === canonicalJson(written) && names.length === 0
-  const done = isNew ? 'Added' : isSame ? 'Left as it was:' : 'Changed'
   return {
     ...common('server.add', name, to),
     parameters: { name, to, path: file.path, secrets: names },
@@ -64,7 +61,7 @@ export async function addServerWork(
         to === 'user' || projectPath === null || (await means.chain.judge.isTrusted(projectPath))
       return {
         data: {
-          output: `${done} "${name}" in ${file.path}`,
+          output: `${doneTo(written, next, names)} "${name}" in ${file.path}`,
           name,
           id: serverId(name),
           path: file.path,
@@ -76,6 +73,12 @@ export async function addServerWork(
       }
     },
   }
+}
+
+function doneTo(written: ServerEntry | undefined, next: ServerEntry, secrets: readonly string[]): string {
+  if (written === undefined) return 'Added'
+  const isSame = secrets.length === 0 && canonicalJson(written) === canonicalJson(next)
+  return isSame ? 'Left as it was:' : 'Changed'
 }
 
 /** A person takes a server out of `mcp_registry.yaml`. Its grants go with it; its secrets stay in the vault. */

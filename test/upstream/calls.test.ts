@@ -175,14 +175,14 @@ describe('M5: an upstream that dies', () => {
   }, 60_000)
 
   test('M5: in a call that may be repeated is told of, and progress never goes back', async () => {
-    const heard: unknown[] = []
+    const heard: number[] = []
     const client = {
       principal: 'tester',
       session: 'one that hears progress',
       kind: 'agent',
       defaultProject: () => Promise.resolve(temp.project),
       tell: ({ method, params }: Notice) =>
-        void (method === 'notifications/progress' && heard.push(field(params, 'progress'))),
+        void (method === 'notifications/progress' && heard.push(Number(params['progress']))),
     } as const
     const asked = { item_type: 'tool', action: 'run', item_id: 'gives.unsteady', parameters: {} }
     expect(await temp.kiwi.call('execute', asked, client)).toMatchObject({
@@ -191,7 +191,7 @@ describe('M5: an upstream that dies', () => {
       metadata: { warnings: ['the call was sent again: it ended with code 7'] },
     })
     expect(calls('unsteady')).toBe(2)
-    expect(heard).toEqual(heard.toSorted())
+    expect(heard).toEqual(heard.toSorted((a, b) => a - b))
     expect(heard.at(-1)).toBe(3)
   }, 60_000)
 
