@@ -77,8 +77,13 @@ export async function addServerWork(
 
 function doneTo(written: ServerEntry | undefined, next: ServerEntry, secrets: readonly string[]): string {
   if (written === undefined) return 'Added'
-  const isSame = secrets.length === 0 && canonicalJson(written) === canonicalJson(next)
+  const isSame = secrets.length === 0 && spelled(written) === spelled(next)
   return isSame ? 'Left as it was:' : 'Changed'
+}
+
+/** Its transport stands under one of two names. */
+function spelled({ type, transport = type, ...rest }: ServerEntry): string {
+  return canonicalJson({ ...rest, transport })
 }
 
 /** A person takes a server out of `mcp_registry.yaml`. Its grants go with it; its secrets stay in the vault. */
