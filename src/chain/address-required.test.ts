@@ -22,9 +22,9 @@ test.each<[string, Ask, RegExp]>([
       asked.push(request)
       return answer(request)
     }
-    expect(await addressRequired(required(ADDRESS), { from: 'acme', ask })).toMatchObject({
+    expect(await addressRequired(required(ADDRESS), { from: 'acme', tool: 'acme.pay', ask })).toMatchObject({
       code: 'TOOL_FAILED',
-      message: 'Cannot use "acme": a person has to open "pay.example.com" first',
+      message: 'Cannot call "acme.pay": a person has to open "pay.example.com" first',
       hint: expect.stringMatching(hint),
       details: { rpc_error: { code: -32_042 } },
     })
@@ -39,12 +39,16 @@ test.each([
   refused({ code: -32_042, message: 'no', data: { elicitations: [{ url: 'no address' }, 1, null] } }),
 ])('X2: any other error stays as it is, and nobody is asked', async (failure) => {
   const ask: Ask = () => Promise.reject(new Error('nobody was to be asked'))
-  expect(await addressRequired(failure, { from: 'acme', ask })).toBe(failure)
+  expect(await addressRequired(failure, { from: 'acme', tool: 'acme.pay', ask })).toBe(failure)
 })
 
 test('X2: a flood of addresses is not passed on', async () => {
   let count = 0
   const ask: Ask = async () => ({ action: 'accept', count: ++count })
-  await addressRequired(required(...Array.from({ length: 1000 }, () => ADDRESS)), { from: 'acme', ask })
+  await addressRequired(required(...Array.from({ length: 1000 }, () => ADDRESS)), {
+    from: 'acme',
+    tool: 'acme.pay',
+    ask,
+  })
   expect(count).toBe(4)
 })

@@ -6,6 +6,8 @@ import type { Ask } from '../shared/progress.ts'
 interface Asking {
   /** How people know the upstream. */
   readonly from: string
+  /** The tool that was called. */
+  readonly tool: string
   readonly ask: Ask
   readonly signal?: AbortSignal | undefined
 }
@@ -15,7 +17,10 @@ const ADDRESS_REQUIRED = -32_042
 const MOST_ADDRESSES = 4
 
 /** The error to end with: where an upstream wants an address opened first, the client was asked to, and it says what is next. */
-export async function addressRequired(failure: unknown, { from, ask, signal }: Asking): Promise<unknown> {
+export async function addressRequired(
+  failure: unknown,
+  { from, tool, ask, signal }: Asking,
+): Promise<unknown> {
   if (!(failure instanceof KiwiError)) return failure
   const asked = addressesIn(failure.details['rpc_error'])
   if (asked.length === 0) return failure
@@ -26,7 +31,7 @@ export async function addressRequired(failure: unknown, { from, ask, signal }: A
     actions.push(answer === null ? null : answer['action'])
   }
   const hosts = [...new Set(asked.map(({ url }) => hostOf(url)))].join(', ')
-  return new KiwiError('TOOL_FAILED', `Cannot use "${from}": a person has to open ${hosts} first`, {
+  return new KiwiError('TOOL_FAILED', `Cannot call "${tool}": a person has to open ${hosts} first`, {
     hint: nextStep(actions),
     details: failure.details,
     cause: failure,

@@ -1,7 +1,6 @@
 import { NotListed } from '../upstream/connection.ts'
 import type { RawListing } from '../upstream/list-tools.ts'
 import { listTools } from '../upstream/list-tools.ts'
-import { asItCame } from '../upstream/read-message.ts'
 import { parameterHeaders } from '../upstream/message-headers.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import type { Wire } from '../upstream/wire.ts'
@@ -15,6 +14,9 @@ import type { UpstreamDraft } from './draft-upstream.ts'
 import { askedInRounds } from './input-rounds.ts'
 import { openWire } from './open-wire.ts'
 import type { PerformMeans } from './perform-means.ts'
+import { redacted } from './redacted.ts'
+import { relayable } from './relayable.ts'
+import type { Failing } from './upstream-failure.ts'
 import { upstreamFailure } from './upstream-failure.ts'
 import type { UpstreamTalk } from './upstream-talk.ts'
 import { openTalk } from './upstream-talk.ts'
@@ -54,7 +56,7 @@ export async function callTool(
     speak(draft, { method: 'tools/call', params: sent, ...talk.options }, means, watch)
   const asking = { from: served.item.id, ask: talk.ask, signal }
   const result = await askedInRounds({ ...asking, params, send }).catch(async (error: unknown) => {
-    throw await addressRequired(error, asking)
+    throw await addressRequired(error, { ...asking, tool: draft.plan.item.id })
   })
   return { result, inVain: talk.inVain, warnings: talk.warnings }
 }
@@ -67,12 +69,7 @@ export async function relay(
   watch: Watch,
 ): Promise<JsonObject> {
   const talk = openTalk(watch, draft.redact)
-  const result = asItCame(await speak(draft, { method, params, ...talk.options }, means, watch))
-  if (result !== null) return result
-  throw new KiwiError(
-    'TOO_DEEP',
-    `Cannot use "${upstreamIn(draft).served.item.id}": its answer cannot be taken`,
-  )
+  return relayable(await speak(draft, { method, params, ...talk.options }, means, watch), draft.plan.item.id)
 }
 
 /** Only what it may do twice is done again when a connection is lost. */
@@ -89,8 +86,9 @@ async function speak(
   const { signal, session: caller, relist } = watch
   const headers = headersFor(draft, request)
   const isListedOnly = relist !== undefined && request.method === 'tools/call'
+  const tool = request.method === 'tools/call' ? draft.plan.item.id : null
   const send = (): Promise<JsonObject> =>
-    cleanly(draft, effect, means, () =>
+    cleanly(draft, { effect, tool }, means, () =>
       means.upstreams.request(upstreamOf(effect, means, watch), {
         ...request,
         headers,
@@ -121,7 +119,7 @@ const MOST_LISTINGS = 3
 /** What the server of a draft says of itself, and the key its notices carry. */
 export async function describeUpstream(draft: Draft, means: PerformMeans, watch: Watch): Promise<JsonObject> {
   const effect = upstreamIn(draft)
-  const described = await cleanly(draft, effect, means, () =>
+  const described = await cleanly(draft, { effect, tool: null }, means, () =>
     means.upstreams.describe(upstreamOf(effect, means, watch), watch.signal),
   )
   return { ...described, key: effect.key }
@@ -156,7 +154,7 @@ export async function listUpstream(draft: Draft, means: PerformMeans, watch: Wat
   const terms = { timeoutMs, signal: watch.signal }
   const upstream = upstreamOf(effect, means, watch)
   let noteKept: (() => void) | null = null
-  const listing = await cleanly(draft, effect, means, async () => {
+  const listing = await cleanly(draft, { effect, tool: null }, means, async () => {
     await means.upstreams.describe(upstream, watch.signal)
     noteKept = means.upstreams.listing(upstream.key)
     return listTools(means.upstreams, upstream, terms)
@@ -173,7 +171,7 @@ function upstreamIn({ effect }: Draft): UpstreamDraft {
 }
 
 function upstreamOf(draft: UpstreamDraft, means: PerformMeans, watch: Watch): Upstream {
-  const { key, identity, startupMs, keepAliveMs, served, isOlder } = draft
+  const { key, identity, startupMs, keepAliveMs, served } = draft
   means.listChanges.note(key, identity)
   const open = async (): Promise<Wire> => {
     const wire = await openWire(draft, means, watch)
@@ -189,31 +187,21 @@ function upstreamOf(draft: UpstreamDraft, means: PerformMeans, watch: Watch): Up
     startupMs,
     keepAliveMs,
     open,
-    ...(isOlder ? { prior: { ...OLDER, judgedAt: Date.now() } } : {}),
+    prior: () => means.knownEra(draft),
   }
 }
-
-/** Taken for known, so that it is not asked whether it speaks the newer era. */
-const OLDER = {
-  era: 'legacy',
-  protocol: '2025-11-25',
-  capabilities: {},
-  serverInfo: {},
-  instructions: null,
-} as const
 
 /** What the server cannot say without a secret is told without it. */
 async function cleanly<T extends object>(
   { redact }: Draft,
-  effect: UpstreamDraft,
+  failing: Failing,
   means: PerformMeans,
   say: () => Promise<T>,
 ): Promise<T> {
   try {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- answers are JSON, and redacting keeps their shape
-    return redact((await say()) as unknown as JsonObject) as unknown as T
+    return redacted(await say(), redact)
   } catch (error) {
     if (!(error instanceof KiwiError)) throw error
-    throw upstreamFailure(error, effect, means.said.get(effect.key)?.() ?? '', redact)
+    throw upstreamFailure(error, failing, means.said.get(failing.effect.key)?.() ?? '', redact)
   }
 }

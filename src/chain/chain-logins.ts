@@ -1,5 +1,6 @@
 import type { Environment } from '../config/environment.ts'
 import { KiwiError } from '../shared/errors.ts'
+import { serverName } from '../shared/groups.ts'
 import type { Login } from '../store/vault/logins.ts'
 import type { Oauth } from '../upstream/oauth/oauth.ts'
 import { openBrowser } from '../upstream/oauth/open-browser.ts'
@@ -46,15 +47,19 @@ export function chainLogins({ oauth, environment }: LoginMeans): ChainLogins {
 }
 
 function targetOf({ effect, plan }: Draft): LoginTarget {
-  const { id } = plan.item
+  const name = serverName(plan.item.id)
   if (effect.kind !== 'mcp' || effect.server.kind !== 'remote') {
-    throw new KiwiError('INVALID_PARAMETERS', `Cannot log in to "${id}": it is not a server at an address`, {
-      hint: 'A program gets its keys as secrets: kiwi grant',
-    })
+    throw new KiwiError(
+      'INVALID_PARAMETERS',
+      `Cannot log in to "${name}": it is not a server at an address`,
+      {
+        hint: 'A program gets its keys as secrets: kiwi grant',
+      },
+    )
   }
   const { login } = effect.server
   if (login !== null) return login
-  throw new KiwiError('INVALID_CONFIG', `Cannot log in to "${id}": its config holds a key`, {
+  throw new KiwiError('INVALID_CONFIG', `Cannot log in to "${name}": its config holds a key`, {
     hint: 'Take the Authorization header out of its config, or write auth: {type: oauth}',
   })
 }

@@ -104,7 +104,7 @@ describe('T1: a tool of an MCP server', () => {
     tool('own.never', 'never', { timeout: 0.05 })
     await expect(temp.run('own.never')).rejects.toMatchObject({
       code: 'TIMEOUT',
-      message: 'Cannot use "own": it took longer than 0.05 s',
+      message: 'Cannot call "own.never": it took longer than 0.05 s',
     })
   })
 })

@@ -9,6 +9,7 @@ import { readTerms } from '../upstream/oauth/terms.ts'
 import type { HttpRequest } from '../primitives/http/request.ts'
 import type { SessionCommand } from '../primitives/subprocess/process-session.ts'
 import type { Command } from '../primitives/subprocess/command.ts'
+import { serverName } from '../shared/groups.ts'
 import type { Item } from '../spaces/item.ts'
 import type { CommandTemplate } from './command-template.ts'
 import { digestOf } from './compile-plan.ts'
@@ -145,16 +146,20 @@ function asServer<T>({ id, form, path }: Item, { command, args }: CommandTemplat
     if (!(error instanceof KiwiError) || why === undefined) throw error
     const name = textOf(error.details['command'])
     const key = form === 'entry' ? '"command"' : 'config.command'
-    throw new KiwiError(error.code, `Cannot start the server "${id}": its command "${name}" ${why}`, {
-      hint: `Install ${name}, or correct ${key} in ${path ?? `"${id}"`}`,
-      cause: error,
-      details: {
-        ...error.details,
-        server: id,
-        // As they are written: nothing is filled in.
-        tried: { transport: 'stdio', command: command.source, args: args.map(({ source }) => source) },
+    throw new KiwiError(
+      error.code,
+      `Cannot start the server "${serverName(id)}": its command "${name}" ${why}`,
+      {
+        hint: `Install ${name}, or correct ${key} in ${path ?? `"${id}"`}`,
+        cause: error,
+        details: {
+          ...error.details,
+          server: id,
+          // As they are written: nothing is filled in.
+          tried: { transport: 'stdio', command: command.source, args: args.map(({ source }) => source) },
+        },
       },
-    })
+    )
   }
 }
 

@@ -7,6 +7,7 @@ import { openOauth } from '../upstream/oauth/oauth.ts'
 import { openUpstreams } from '../upstream/upstreams.ts'
 import { openEnvironments } from './environments.ts'
 import { openHttpClients } from './http-clients.ts'
+import { openKnownEra } from './known-era.ts'
 import { openListChanges } from './list-changes.ts'
 import type { PerformMeans } from './perform-means.ts'
 import { openWorkFolders } from './work-folder.ts'
@@ -33,6 +34,7 @@ export function openMeans({ config, clock, store, secrets }: Given): PerformMean
     workFolders: openWorkFolders(config.cache, clock),
     environments: openEnvironments({ subprocess, clock }),
     listChanges: openListChanges(upstreams, store),
+    knownEra: openKnownEra(store, clock),
     said: new Map(),
   }
 }

@@ -4,6 +4,7 @@ import type { Oauth } from '../upstream/oauth/oauth.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Environments } from './environments.ts'
 import type { HttpClients } from './http-clients.ts'
+import type { KnownEra } from './known-era.ts'
 import type { ListChanges } from './list-changes.ts'
 import type { WorkFolders } from './work-folder.ts'
 
@@ -18,6 +19,7 @@ export interface PerformMeans {
   readonly workFolders: WorkFolders
   readonly environments: Environments
   readonly listChanges: ListChanges
+  readonly knownEra: KnownEra
   /** By key, what the last wire of an upstream wrote beside its messages. */
   readonly said: Map<string, () => string>
 }

@@ -228,6 +228,7 @@ describe('P2: what kept a program from starting has a code of its own', () => {
         close: unused,
       },
       listChanges: { note: () => {} },
+      knownEra: unused,
       said: new Map(),
       upstreams: {
         request: unused,

@@ -1,5 +1,5 @@
 import type { LineResult } from '../primitives/subprocess/run-line.ts'
-import type { JsonObject, JsonValue } from '../shared/json.ts'
+import type { JsonObject } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
 import { BODY } from '../spaces/item.ts'
 import type { Draft } from './draft.ts'
@@ -10,6 +10,7 @@ import { prepareCommand } from './prepare-command.ts'
 import { readCommand } from './read-command.ts'
 import { readResponse } from './read-response.ts'
 import { readToolResult } from './read-tool-result.ts'
+import { redacted } from './redacted.ts'
 import { describeFindings } from './schemas.ts'
 import type { LineDraft } from './shell/draft-line.ts'
 
@@ -42,7 +43,7 @@ export async function perform(draft: Draft, means: PerformMeans, watch: Watch = 
       const { timeoutMs } = effect.line
       const { return_codes: codes, ...result } = await means.subprocess.runLine(effect.line, watch.signal)
       const program = effect.commands.map(({ argv }) => argv[0] ?? '').join(' ')
-      const more = { ...redacted(stepsOf(effect, codes), redact, false), ...heldBy(hold) }
+      const more = { ...redacted(stepsOf(effect, codes), redact), ...heldBy(hold) }
       const clean = redacted(result, redact, result.truncated)
       return checked(plan, readCommand(plan, { program: redact(program), timeoutMs }, clean, more))
     }
@@ -95,9 +96,4 @@ async function contentOf({ item }: Plan): Promise<Performed> {
     data: { output: content === undefined ? '' : Buffer.from(content.content).toString('utf8') },
     warnings: [],
   }
-}
-
-function redacted<T extends object>(result: T, redact: Draft['redact'], isCut: boolean): T {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- results are JSON, and redacting keeps their shape
-  return redact(result as unknown as JsonValue, isCut) as unknown as T
 }

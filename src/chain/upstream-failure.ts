@@ -4,6 +4,7 @@ import { serverName } from '../shared/groups.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Redact } from '../shared/redact.ts'
 import { textOf } from '../shared/template.ts'
+import { reasonOf } from '../upstream/restarts.ts'
 import type { UpstreamDraft } from './draft-upstream.ts'
 
 /** Failures after which a person wants to know what was started, and what it said. */
@@ -16,15 +17,33 @@ const OF_SERVER: ReadonlySet<ErrorCode> = new Set([
 const LAST_LINES = 20
 const LAST_CHARACTERS = 2000
 
+/** Failures of one call, and not of its server. */
+const OF_CALL: ReadonlySet<ErrorCode> = new Set([
+  'TOOL_FAILED',
+  'TIMEOUT',
+  'TOO_DEEP',
+  'MESSAGE_TOO_LARGE',
+  'OUTCOME_UNKNOWN',
+])
+
+/** What failed: a server, and which of its tools was called, if one was. */
+export interface Failing {
+  readonly effect: UpstreamDraft
+  readonly tool: string | null
+}
+
 /** The same failure without live secrets, with what was tried and the end of what the server wrote beside its messages. */
 export function upstreamFailure(
   error: KiwiError,
-  { server, served }: UpstreamDraft,
+  { effect: { server, served }, tool }: Failing,
   said: string,
   redact: Redact,
 ): KiwiError {
   const { code, hint, retryable, details, fix } = error
-  const message = textOf(redact(error.message, true))
+  const isOfTool = tool !== null && OF_CALL.has(code)
+  const named = error.message.replace(`"${served.item.id}"`, () => `"${serverName(served.item.id)}"`)
+  const told = isOfTool ? `Cannot call "${tool}": ${reasonOf(error.message)}` : named
+  const message = textOf(redact(told, true))
   const base = { retryable, cause: error, ...(fix === undefined ? {} : { fix }) }
   if (!OF_SERVER.has(code)) return new KiwiError(code, message, { ...base, hint, details })
   const stderr = tailOf(textOf(redact(said, true)))

@@ -10,12 +10,12 @@ import type { UpstreamRequest } from '../upstream/upstream.ts'
 export interface UpstreamTalk {
   readonly ask: Ask
   /** What goes along with the request. */
-  readonly options: Pick<UpstreamRequest, 'ask' | 'tell' | 'progress' | 'capabilities'>
+  readonly options: Pick<UpstreamRequest, 'ask' | 'tell' | 'progress' | 'capabilities' | 'onResend'>
   /** What the request says of it, for upstreams that read it there. */
   readonly meta: JsonObject
   /** What it asked for and did not get, in words. */
   readonly inVain: ReadonlySet<string>
-  /** Those of it that matter though the call came to its end. */
+  /** Those of it that matter though the call came to its end, and that it was sent more than once. */
   readonly warnings: ReadonlySet<string>
 }
 
@@ -51,16 +51,30 @@ export function openTalk({ ask, tell, capabilities = {}, logLevel }: Watch, reda
     options: {
       ask: askClient,
       capabilities: ask === undefined ? {} : capabilities,
+      onResend: (why) => void warnings.add(`the call was sent again: ${textOf(redact(why, true))}`),
       ...(tell === undefined
         ? {}
         : {
             tell: (notice) => tell({ ...notice, params: clean(notice.params) }),
-            progress: (params) => tell({ from: '', method: 'notifications/progress', params: clean(params) }),
+            progress: forward((params) =>
+              tell({ from: '', method: 'notifications/progress', params: clean(params) }),
+            ),
           }),
     },
     meta: logLevel === undefined ? {} : { [LOG_LEVEL]: logLevel },
     inVain,
     warnings,
+  }
+}
+
+/** What is sent again begins anew, and whoever waits was told of more. */
+function forward(tell: (params: JsonObject) => void): (params: JsonObject) => void {
+  let furthest = -Infinity
+  return (params) => {
+    const { progress } = params
+    if (typeof progress === 'number' && progress < furthest) return
+    if (typeof progress === 'number') furthest = progress
+    tell(params)
   }
 }
 

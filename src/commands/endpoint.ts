@@ -49,7 +49,17 @@ export async function openWhole({ endpoint, open }: Served, name: string): Promi
   const { spaces } = await open()
   const lookup = spaces.at(endpoint.folder)
   lookup.freshen(true)
-  if ((await lookup.find(parseItemRef(name), 'mcp')) !== null) return openPassthrough(endpoint, name)
+  const ref = parseItemRef(name)
+  const item = await lookup.find(ref, 'mcp')
+  if (item?.space === 'builtin' && (await lookup.serverFor(`mcp_${name}`)) === null)
+    throw new KiwiError(
+      'NOT_FOUND',
+      `Cannot pass on to "${name}": what is shipped with Kiwi is not shown whole`,
+      {
+        hint: `Add it as a server of yours: kiwi add ${name}, or kiwi add ${name} -- <command>`,
+      },
+    )
+  if (item !== null) return openPassthrough(endpoint, name)
   throw new KiwiError('NOT_FOUND', `Cannot pass on to "${name}": there is no such server`, {
     hint: `Find it with: kiwi search mcp:*; or add it: kiwi add ${name} -- <command>`,
   })

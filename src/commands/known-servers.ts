@@ -5,6 +5,7 @@ import type { Kiwi } from '../kiwi.ts'
 import { serverName } from '../shared/groups.ts'
 import { parseItemRef } from '../shared/ids.ts'
 import { textOf } from '../shared/template.ts'
+import { ALL_SERVERS } from '../spaces/find-servers.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Session } from './with-kiwi.ts'
@@ -60,18 +61,6 @@ export function isServersFile(path: string): boolean {
   return basename(path) === 'mcp_registry.yaml'
 }
 
-const ALL_SERVERS = {
-  words: [],
-  spaces: ['project', 'user', 'registry'],
-  itemTypes: ['mcp'],
-  toolTypes: [],
-  category: null,
-  tags: [],
-  server: null,
-  sortBy: 'name',
-  limit: 1000,
-} as const
-
 async function knownServer(item: Item, lookup: Lookup, session: Session): Promise<KnownServer> {
   const { kiwi } = session
   const { id, space, path, manifest } = item
@@ -94,7 +83,7 @@ async function knownServer(item: Item, lookup: Lookup, session: Session): Promis
     quarantined: tools.filter(({ state }) => state === 'quarantined').length,
     problem,
     warnings,
-    last_error: await lastErrorOf(name, kiwi),
+    last_error: await lastErrorOf(item, kiwi),
     words: [command ?? url ?? '', ...(Array.isArray(args) ? args : [])].map((word) => textOf(word)),
   }
 }
@@ -162,12 +151,15 @@ const Preview = z.looseObject({
 
 const RECENT = 500
 
-async function lastErrorOf(name: string, { store }: Kiwi): Promise<string | null> {
+async function lastErrorOf({ id }: Item, { store }: Kiwi): Promise<string | null> {
+  const name = serverName(id)
   const records = await store.records({ limit: RECENT })
   const last = records.find(
-    ({ kind, tool, status, body }) =>
+    ({ kind, operation, tool, status, body }) =>
       kind === 'outcome' &&
-      (tool.startsWith(`${name}.`) || tool === name) &&
+      // What is known of it can be looked at without asking it.
+      operation !== 'load' &&
+      (tool.startsWith(`${name}.`) || tool === name || tool === id) &&
       (status === 'success' || BY_SERVER.has(textOf(body['code']))),
   )
   return last === undefined || last.status === 'success' ? null : textOf(last.body['message'])

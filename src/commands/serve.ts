@@ -38,7 +38,11 @@ export async function serveCommand(options: ServeOptions): Promise<number> {
   if (options.json === true)
     terminal.out(JSON.stringify({ url: http.url, token_file: token === null ? null : config.token }))
   else {
-    welcome(terminal, http.url, token === null ? null : { ...token, file: config.token })
+    welcome(
+      terminal,
+      { url: http.url, name: options.passthrough ?? 'kiwi' },
+      token === null ? null : { ...token, file: config.token },
+    )
     if (options.passthrough === undefined) suggest(terminal, http.url)
     else
       terminal.out(`\nClients see "${options.passthrough}" as if they were connected to it. Ctrl-C ends it.`)
@@ -53,7 +57,7 @@ export async function serveCommand(options: ServeOptions): Promise<number> {
 
 function welcome(
   terminal: Terminal,
-  url: string,
+  { url, name }: { readonly url: string; readonly name: string },
   token: { token: string; isNew: boolean; file: string } | null,
 ): void {
   const bearer = token === null ? '' : ` --header "Authorization: Bearer $(cat ${token.file})"`
@@ -64,7 +68,7 @@ function welcome(
   else terminal.out(`Token: in ${token.file}`)
   terminal.out(`
 Connect a client
-  Claude Code   claude mcp add --transport http kiwi ${url}${bearer}
+  Claude Code   claude mcp add --transport http ${name} ${url}${bearer}
   any other     streamable HTTP, ${url}${token === null ? '' : ', header Authorization: Bearer <token>'}`)
 }
 

@@ -1,7 +1,8 @@
+import type { Performed } from '../chain/perform.ts'
 import type { Plan } from '../chain/plan.ts'
 import { signFix } from '../chain/trust-refusals.ts'
 import { isOwn } from '../chain/trust.ts'
-import { KiwiError } from '../shared/errors.ts'
+import { KiwiError, messageOf } from '../shared/errors.ts'
 import { keepAll } from '../shared/redact.ts'
 import { itemTypeOf } from '../shared/tool-type.ts'
 import { withVersion } from '../spaces/change-item.ts'
@@ -14,6 +15,7 @@ import { writtenOf } from '../spaces/written-item.ts'
 import type { Ticket, Wish, Work } from './call.ts'
 import { writtenData } from './create-work.ts'
 import { itemWrites } from './item-writes.ts'
+import type { Asker } from './listings.ts'
 import type { Means } from './means.ts'
 import { assertHigher, freePatch } from './next-version.ts'
 import { samePlace } from './place.ts'
@@ -84,11 +86,25 @@ export async function publishWork(
       const isSigned = raised === null && isOwn(verified)
       const made = await writeSigned(authored, { ...signing, write: null, isSigned })
       const data = writtenData('Published', made.item, 'registry')
+      const { data: listed, warnings: left } = await listAgain(made.item, { ticket, lookup, means })
       return {
-        data: { ...data, path: source.path, changed: true },
-        warnings: [...found, ...(raised?.warnings ?? []), ...made.warnings],
+        data: { ...data, path: source.path, changed: true, ...listed },
+        warnings: [...found, ...(raised?.warnings ?? []), ...made.warnings, ...left],
       }
     },
+  }
+}
+
+/** Whoever publishes a server wants to see what it has now: it is asked, by a call of its own. */
+async function listAgain({ id, manifest }: Item, asker: Asker): Promise<Performed> {
+  const isServer = manifest.tool_type === 'mcp_server'
+  const server = isServer ? await asker.lookup.serverFor(id) : null
+  if (server === null || asker.means.listings === null) return { data: {}, warnings: [] }
+  try {
+    const { data, warnings } = await asker.means.listings.list(server, asker)
+    return { data: { tools: data['tools'] ?? null }, warnings }
+  } catch (error) {
+    return { data: {}, warnings: [`it is published, but could not be listed: ${messageOf(error)}`] }
   }
 }
 

@@ -1,6 +1,7 @@
 import { KiwiError } from '../shared/errors.ts'
 import { IN_WORDS, fieldFaults } from '../shared/field-faults.ts'
 import { ItemName } from '../shared/ids.ts'
+import { canonicalJson } from '../shared/json.ts'
 import { keepAll } from '../shared/redact.ts'
 import { createRedact } from '../shared/redact.ts'
 import type { Item } from '../spaces/item.ts'
@@ -30,7 +31,6 @@ export async function addServerWork(
   const there = (await readServers(file.text, file.path)).entries
   const standing = await lookup.find(refOf(name), 'mcp')
   if (standing !== null && standing.form !== 'entry' && standing.space === to) throw fileThere(name, standing)
-  const isNew = !there.has(name)
   const base = standing?.space === 'builtin' || standing?.form === 'entry' ? standing : null
   assertReachable(name, entry, base)
   assertEntry(name, entry)
@@ -61,7 +61,7 @@ export async function addServerWork(
         to === 'user' || projectPath === null || (await means.chain.judge.isTrusted(projectPath))
       return {
         data: {
-          output: `${isNew ? 'Added' : 'Changed'} "${name}" in ${file.path}`,
+          output: `${doneTo(written, next, names)} "${name}" in ${file.path}`,
           name,
           id: serverId(name),
           path: file.path,
@@ -73,6 +73,17 @@ export async function addServerWork(
       }
     },
   }
+}
+
+function doneTo(written: ServerEntry | undefined, next: ServerEntry, secrets: readonly string[]): string {
+  if (written === undefined) return 'Added'
+  const isSame = secrets.length === 0 && spelled(written) === spelled(next)
+  return isSame ? 'Left as it was:' : 'Changed'
+}
+
+/** Its transport stands under one of two names. */
+function spelled({ type, transport = type, ...rest }: ServerEntry): string {
+  return canonicalJson({ ...rest, transport })
 }
 
 /** A person takes a server out of `mcp_registry.yaml`. Its grants go with it; its secrets stay in the vault. */

@@ -62,7 +62,7 @@ export async function trustServerWork(
       const what = [...(isLaunchNew ? ['how it is configured'] : []), ...waiting.map(({ name }) => name)]
       return {
         data: {
-          output: what.length === 0 ? `Nothing of "${server.name}" waits` : `Trusted: ${what.join(', ')}`,
+          output: what.length === 0 ? `Nothing of "${wish.name}" waits` : `Trusted: ${what.join(', ')}`,
           server: item.id,
           tools: waiting.map(({ name, pin }) => ({ name, pin })),
         },

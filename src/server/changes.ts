@@ -12,8 +12,6 @@ type Listener = Parameters<Notices['hear']>[0]
 export interface Changes extends Notices {
   /** A list is about to be shown: from now on it is told when it changes. */
   begin(list: List): Promise<void>
-  /** No longer tells of a resource. */
-  forget(uri: string): void
   readonly watching: number
   /** Somebody waits for nothing else: the files are looked at until the end that is given back. */
   attend(): () => void
@@ -91,7 +89,9 @@ export function openChanges({ open, project, clock }: ChangeMeans): Changes {
       await inTurn(false, true)
       ticking.start()
     },
-    forget: (uri) => void resources.delete(uri),
+    async unwatch(uris) {
+      for (const uri of uris) resources.delete(uri)
+    },
     attend() {
       attending += 1
       ticking.start()

@@ -11,6 +11,8 @@ export interface Notices {
   hear(listener: Listener): () => void
   /** Resources whose changes somebody wants to hear of. */
   watch(uris: readonly string[]): Promise<void>
+  /** Nobody does any more; only where a server is listened to. */
+  unwatch(uris: readonly string[]): Promise<void>
   close(): void
 }
 
@@ -85,6 +87,10 @@ export function openNotices({ open, described, listen, send }: NoticeMeans): Not
       const server = await described()
       if (server?.era === 'legacy') for (const uri of added) send('resources/subscribe', { uri })
       else if (hearing !== null) restart()
+    },
+    async unwatch(uris) {
+      const gone = uris.filter((uri) => watched.delete(uri))
+      if (gone.length > 0 && hearing !== null) restart()
     },
     close() {
       listeners.clear()

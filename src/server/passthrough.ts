@@ -18,7 +18,7 @@ import { abilitiesOf, declaredBy } from './client-abilities.ts'
 import { listenedToBy } from './listened-to.ts'
 import { openParkedCalls } from './parked-calls.ts'
 import type { Answered } from './passthrough-answer.ts'
-import { answerOf, refusing } from './passthrough-answer.ts'
+import { answerOf, forWhole, refusing } from './passthrough-answer.ts'
 import type { Leg, Described } from './passthrough-leg.ts'
 import { openLeg } from './passthrough-leg.ts'
 import { methodsOf } from './passthrough-methods.ts'
@@ -86,13 +86,16 @@ export function openPassthrough(endpoint: Endpoint, name: string): Passthrough {
     const shell = shellOf(described, leg)
     const { server } = shell
     let level: string | null = null
-    const respond = async (method: string, params: JsonObject, ctx: ServerContext): Promise<Result> =>
-      answerOf(method, await answer({ leg, described, server, method, params, ctx, level }))
+    const respond = async (method: string, params: JsonObject, ctx: ServerContext): Promise<Result> => {
+      const answered = await answer({ leg, described, server, method, params, ctx, level })
+      return answerOf({ method, protocol: server.getNegotiatedProtocolVersion() }, forWhole(answered))
+    }
     for (const method of methodsOf(described.capabilities, era)) {
       server.setRequestHandler(method, { params: AsItIs }, (params: unknown, ctx: ServerContext) => {
         const sent = isJsonObject(params) ? params : {}
         if (method === 'logging/setLevel' && typeof sent['level'] === 'string') level = sent['level']
-        return respond(method, sent, ctx)
+        const isForeign = era === 'legacy' && described.era === 'modern' && OLDER.has(method)
+        return isForeign ? translated(method, sent, leg) : respond(method, sent, ctx)
       })
     }
     if (era === 'legacy' && 'tools' in described.capabilities)
@@ -108,7 +111,7 @@ export function openPassthrough(endpoint: Endpoint, name: string): Passthrough {
   return {
     build,
     bus: busOf(shared.notices),
-    listen: (uris) => void shared.notices.watch(uris),
+    listen: (uris) => void shared.notices.watch(uris).catch(() => undefined),
     close: () => shared.notices.close(),
   }
 }
@@ -121,6 +124,20 @@ interface Given {
   readonly params: JsonObject
   readonly ctx: ServerContext
   readonly level: string | null
+}
+
+/** What a server of the newer era does not know: who listens says so in one request, the level of the log goes with each. */
+const OLDER: ReadonlySet<string> = new Set([
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'logging/setLevel',
+])
+
+async function translated(method: string, { uri }: JsonObject, { notices }: Leg): Promise<Result> {
+  const uris = typeof uri === 'string' ? [uri] : []
+  if (method === 'resources/subscribe') await notices.watch(uris)
+  if (method === 'resources/unsubscribe') await notices.unwatch(uris)
+  return {}
 }
 
 /** The tools' schemas say which arguments stand in the headers of a call as well. */

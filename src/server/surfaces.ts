@@ -89,7 +89,7 @@ export function offerSurfaces(server: Server, means: SurfaceMeans): void {
     return result
   })
   handle('resources/unsubscribe', async (params) => {
-    changes.forget(textOf(params['uri']))
+    await changes.unwatch([textOf(params['uri'])])
     return {}
   })
 }
@@ -114,6 +114,6 @@ async function respond(means: SurfaceMeans, request: SurfaceRequest, ctx: Server
     const uri = textOf(params['uri']).slice(0, 512)
     throw new ProtocolError(INVALID_PARAMS, `${message}\n${hint}`, { uri, ...answered.error })
   }
-  const result = answerOf(method, answered)
+  const result = answerOf({ method, protocol: undefined }, answered)
   return era === 'modern' && EXTENDED.has(method) ? { ...result, ...UNKEPT } : result
 }

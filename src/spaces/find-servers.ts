@@ -27,7 +27,8 @@ export function createServers(means: ServerMeans): () => Promise<readonly Server
   }
 }
 
-const ALL_SERVERS: Omit<SearchQuery, 'roots'> = {
+/** Those that are switched off too. */
+export const ALL_SERVERS: Omit<SearchQuery, 'roots'> = {
   words: [],
   spaces: ['project', 'user', 'registry'],
   itemTypes: ['mcp'],

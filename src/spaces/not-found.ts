@@ -83,9 +83,16 @@ function toolNotFound(ref: ItemRef, { name }: Server): KiwiError {
 export function notFound(ref: ItemRef, itemType: ItemType): KiwiError {
   const named = ref.category === null ? ref.name : `${ref.category}/${ref.name}`
   const asked = ref.version === null ? named : `${named}@${ref.version}`
+  const details = { item_type: itemType, item_id: asked }
+  if (itemType === 'mcp')
+    return new KiwiError('NOT_FOUND', `Cannot find the server "${asked}"`, {
+      hint: 'Search mcp:* for those there are',
+      fix: { call: 'search', arguments: { query: 'mcp:*' } },
+      details,
+    })
   return new KiwiError('NOT_FOUND', `Cannot find ${itemType} "${asked}"`, {
     hint: 'Search for it: the id may be spelled differently, or it may be in another project',
     fix: { call: 'search', arguments: { query: ref.name.replaceAll(/[_.-]+/g, ' ') } },
-    details: { item_type: itemType, item_id: asked },
+    details,
   })
 }

@@ -11,7 +11,9 @@ beforeEach(() => {
 afterEach(() => temp.close())
 
 const describeMode = (mode: string, prior?: Description): Promise<Description> =>
-  temp.upstreams.describe(temp.upstream(mode, { prior, startupMs: 2000 }))
+  temp.upstreams.describe(
+    temp.upstream(mode, { ...(prior === undefined ? {} : { prior: async () => prior }), startupMs: 2000 }),
+  )
 const methods = (mode: string): Promise<unknown> => temp.told('methods', mode)
 const legacy = (judgedAt: number): Description => ({
   era: 'legacy',
@@ -108,7 +110,7 @@ describe('M4: what is known of the era', () => {
 
   test('a modern one that is none any more is found out by its first refusal, and called the older way', async () => {
     const asked = { method: 'prompts/list', params: {}, timeoutMs: 5000, isRepeatable: false }
-    const downgraded = temp.upstream('good', { prior: modern })
+    const downgraded = temp.upstream('good', { prior: async () => modern })
     await expect(temp.upstreams.request(downgraded, asked)).rejects.toMatchObject({ code: 'TOOL_FAILED' })
     expect(await temp.upstreams.describe(downgraded)).toMatchObject({ era: 'legacy' })
     expect(temp.starts).toBe(2)

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { openAsks } from './asks.ts'
@@ -39,7 +39,9 @@ export interface Peer {
 }
 
 const END_MS = 500
-/** After so many messages that nobody asked for, the upstream waits a moment: it must not take all our time. */
+/** After so many messages that nobody asked for, everybody else has a turn. */
+const UNASKED_A_TURN = 16
+/** After so many, the upstream waits a moment: it must not take all our time. */
 const UNASKED = 256
 const UNASKED_PAUSE_MS = 10
 
@@ -68,8 +70,8 @@ export function openPeer(id: string, wire: Wire, onNotice: Deliver): Peer {
     let unasked = 0
     try {
       for await (const text of wire.messages) {
-        if (take(readMessage(text)) || ++unasked % UNASKED !== 0) continue
-        await delay(UNASKED_PAUSE_MS)
+        if (take(readMessage(text)) || ++unasked % UNASKED_A_TURN !== 0) continue
+        await (unasked % UNASKED === 0 ? delay(UNASKED_PAUSE_MS) : nextTurn())
       }
     } catch {
       // A wire that fails has ended, and its end says why.

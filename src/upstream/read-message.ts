@@ -3,8 +3,7 @@ import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import { textOf } from '../shared/template.ts'
 import { LIMITS } from '../shared/limits.ts'
-import { lighten } from './lighten.ts'
-import { readDeep } from './read-deep.ts'
+import { lookOver } from './look-over.ts'
 
 /** One message of an upstream, understood. */
 export type Message = Answer | Told | Asked
@@ -35,10 +34,8 @@ export interface RpcError {
 
 /** Null for what is no message of JSON-RPC: programs print all kinds of things. */
 export function readMessage(text: string): Message | null {
-  const deep = readDeep(text)
-  if (deep !== undefined) return deep
-  const { text: light, asText, isTooMuch, id: answered } = lighten(text)
-  if (isTooMuch) return answered === null ? null : { kind: 'error', id: answered, error: 'too_much' }
+  const { text: light, asText, fault, id: answered } = lookOver(text)
+  if (fault !== null) return answered === null ? null : { kind: 'error', id: answered, error: fault }
   const message = parse(light)
   if (!isJsonObject(message) || message['jsonrpc'] !== '2.0') return null
   const { id, method } = message
@@ -63,14 +60,20 @@ function readAnswer(id: number, { result, error }: JsonObject, isDeep: boolean):
   return { kind: 'error', id, error: data === undefined ? read : { ...read, data } }
 }
 
-/** Under `_meta` of a result: which parts of it are JSON as text, since they hold very many values. */
+/** Under `_meta` of a result: which parts of it are JSON as text, since they hold very many values, and how many. */
 const AS_TEXT = 'kiwi/as_text'
 
-function marked(message: JsonObject, asText: readonly string[]): JsonObject {
+function marked(message: JsonObject, asText: ReadonlyMap<string, number>): JsonObject {
   const { result } = message
-  if (asText.length === 0 || !isJsonObject(result)) return message
+  if (asText.size === 0 || !isJsonObject(result)) return message
   const meta = isJsonObject(result['_meta']) ? result['_meta'] : {}
-  return { ...message, result: { ...result, _meta: { ...meta, [AS_TEXT]: asText } } }
+  return { ...message, result: { ...result, _meta: { ...meta, [AS_TEXT]: Object.fromEntries(asText) } } }
+}
+
+/** Values in those parts of a result that are texts. */
+export function heldAsText({ _meta: meta }: JsonObject): number {
+  const marks = isJsonObject(meta) ? meta[AS_TEXT] : undefined
+  return Object.values(isJsonObject(marks) ? marks : {}).reduce<number>((sum, many) => sum + Number(many), 0)
 }
 
 /** Takes the mark off: the result as it came, and which parts of it are texts. */
@@ -80,10 +83,10 @@ export function unmarked(result: JsonObject): {
 } {
   const { _meta: meta, ...rest } = result
   const marks = isJsonObject(meta) ? meta[AS_TEXT] : undefined
-  if (!isJsonObject(meta) || !Array.isArray(marks)) return { result, asText: [] }
+  if (!isJsonObject(meta) || !isJsonObject(marks)) return { result, asText: [] }
   const { [AS_TEXT]: _, ...left } = meta
   const asText = ['content', 'structuredContent'].filter(
-    (name) => marks.includes(name) && typeof rest[name] === 'string',
+    (name) => Object.hasOwn(marks, name) && typeof rest[name] === 'string',
   )
   return { result: Object.keys(left).length === 0 ? rest : { ...rest, _meta: left }, asText }
 }

@@ -45,7 +45,7 @@ export function createStarter({ clock, waitsMs, closing, onNotice }: StarterMean
     if (isBroken) restarts.add(id, lastError)
     const wasBroken = isBroken
     isBroken = true
-    const prior = known ?? upstream.prior ?? null
+    const prior = known ?? (await upstream.prior?.()) ?? null
     const terms = { startupMs, now: clock.now(), prior, isOlder, signal: closing }
     try {
       const wire = await open()

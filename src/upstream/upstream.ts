@@ -14,7 +14,7 @@ export interface Upstream {
   /** Starts the program, or reaches for the address. Called again when it was lost. */
   readonly open: () => Promise<Wire>
   /** What it said of itself before: spares asking. Only what was said to the same authorisation. */
-  readonly prior?: Description | null | undefined
+  readonly prior?: (() => Promise<Description | null>) | undefined
 }
 
 /** What an upstream says of itself. */
@@ -39,6 +39,8 @@ export interface UpstreamRequest {
   readonly timeoutMs: number
   /** When nobody knows whether it was done, it may be sent again. */
   readonly isRepeatable: boolean
+  /** Hears, in words, why it is sent again. */
+  readonly onResend?: ((why: string) => void) | undefined
   /** It goes out only over a connection over which the tools were listed; over another it fails with `NotListed`, unsent. */
   readonly isListedOnly?: boolean | undefined
   readonly signal?: AbortSignal | undefined

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../shared/clock.ts'
 import { systemClock } from '../shared/clock.ts'
+import { messageOf } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Connection } from './connection.ts'
 import { NotListed, closingError } from './connection.ts'
@@ -8,6 +9,7 @@ import { unharmed } from './hear.ts'
 import { cancelled } from './pending.ts'
 import type { Place } from './place.ts'
 import { openPlaces } from './places.ts'
+import { reasonOf } from './restarts.ts'
 import { isPassing, spread } from './starter.ts'
 import type { Description, Upstream, UpstreamNotice, UpstreamRequest, UpstreamStatus } from './upstream.ts'
 
@@ -77,8 +79,11 @@ export function openUpstreams({ clock = systemClock, waitsMs = WAITS_MS }: Upstr
         } catch (error) {
           if (await connection.isMisjudged(error)) await place.forget(connection)
           else if (!isPassing(error) || attempt >= waitsMs.length) throw error
-          // One that is gone is opened at once; one that is there and takes nothing gets a moment.
-          else if (connection.isOpen) await wait(spread(waitsMs[attempt] ?? 0), request.signal)
+          else {
+            request.onResend?.(reasonOf(messageOf(error)))
+            // One that is gone is opened at once; one that is there and takes nothing gets a moment.
+            if (connection.isOpen) await wait(spread(waitsMs[attempt] ?? 0), request.signal)
+          }
         } finally {
           place.touch()
         }

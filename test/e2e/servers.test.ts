@@ -47,6 +47,20 @@ describe('M1: servers at the command line', { timeout: PATIENCE }, () => {
     expect(await run('servers')).toContain('No server yet')
   })
 
+  test('M8: what is added again as it was is left, and one that could not be asked is not called ready', async () => {
+    const far = ['add', 'far', 'http://127.0.0.1:9/mcp']
+    expect(await run(...far)).toContain('Added "far"')
+    expect(await run(...far)).toContain('Left as it was: "far"')
+    expect(await run('servers')).toMatch(/far .* ready/)
+    expect(await run('load', 'far', '--type', 'mcp')).toContain('Cannot use "far": cannot reach')
+    expect(await run('servers')).toMatch(/far .* Cannot use "far": cannot reach "127.0.0.1:9"/)
+  })
+
+  test('X2: what is shipped is not shown whole, and that is said at once', async () => {
+    const said = await run('serve', '--passthrough', 'git')
+    expect(said).toContain('Cannot pass on to "git": ')
+  })
+
   test('M8: doctor says what a server needs, and the command for it', async () => {
     await run('add', 'supabase')
     await run('add', 'gone', '--', 'no-such-program-here')
@@ -55,7 +69,7 @@ describe('M1: servers at the command line', { timeout: PATIENCE }, () => {
     expect(needs).toContain('"mcp_supabase": it asks for SUPABASE_ACCESS_TOKEN without a grant')
     expect(needs).toContain('kiwi grant mcp_supabase SUPABASE_ACCESS_TOKEN')
     expect(needs).toContain(
-      'Cannot start the server "mcp_gone": its command "no-such-program-here" is not on the PATH',
+      'Cannot start the server "gone": its command "no-such-program-here" is not on the PATH',
     )
     expect(needs).toContain('or correct "command" in ')
     expect(needs).toContain('called @modelcontextprotocol/server-github now')
@@ -109,7 +123,7 @@ describe('M1: servers at the command line', { timeout: PATIENCE }, () => {
     await run('add', 'broken', '--', process.execPath, '-e', 'require("/no/such/module")')
     const said = await run('run', 'broken.echo')
     expect(said).toContain(
-      `Cannot start "mcp_broken": it ended with code 1: Error: Cannot find module '/no/such/module'`,
+      `Cannot start "broken": it ended with code 1: Error: Cannot find module '/no/such/module'`,
     )
     expect(said).toContain('kiwi doctor says what "broken" needs')
     expect(said).toMatch(/it wrote:\n(?: {4}.*\n)* {4}Error: Cannot find module/)

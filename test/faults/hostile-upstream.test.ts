@@ -25,8 +25,8 @@ const WINDOW_MS = 1000
 const PAUSE_MS = 20
 /** On a machine that others use, the best of so many tries counts: what the hostile one costs is in all of them. */
 const TRIES = 5
-/** What the end and the new start of a process cost, which some of them force again and again. */
-const MOMENT_MS = 250
+/** Where nothing else runs, a call takes less than the start of a process, which some of them force again and again. */
+const MOMENT_MS = 5
 
 /** The times of calls one after the other to a good upstream; none of them may fail. */
 async function timesOfCalls(until: number): Promise<readonly number[]> {

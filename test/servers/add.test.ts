@@ -207,7 +207,7 @@ test('M8: a server whose program is missing says so in words of a server, with w
   const call = { item_type: 'mcp', action: 'discover', item_id: 'gone' }
   expect((await temp.call('execute', call)).error).toMatchObject({
     code: 'COMMAND_NOT_FOUND',
-    message: 'Cannot start the server "mcp_gone": its command "no-such-program" is not on the PATH',
+    message: 'Cannot start the server "gone": its command "no-such-program" is not on the PATH',
     hint: `Install no-such-program, or correct "command" in ${file()}#gone`,
     details: {
       server: 'mcp_gone',

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { writeServerTool } from '../fixtures/server-tool.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
 import { openTempKiwi } from '../temp-kiwi.ts'
 import { trustProject } from '../upstream/as-person.ts'
@@ -11,26 +12,12 @@ beforeAll(async () => {
   temp = await openTempKiwi()
   const entry = `{command: node, args: ["${SERVER}"]}`
   temp.write('config/mcp_registry.yaml', `mcps:\n  own: ${entry}\n  filesystem: ${entry}\n`)
-  tool('own.given', 'mcp_own', 'given')
-  tool('own.shape.deep', 'mcp_own', 'shape')
-  tool('mcp_filesystem.shape', 'mcp_filesystem', 'shape')
+  writeServerTool(temp, 'own.given', 'mcp_own', 'given')
+  writeServerTool(temp, 'own.shape.deep', 'mcp_own', 'shape')
+  writeServerTool(temp, 'mcp_filesystem.shape', 'mcp_filesystem', 'shape')
   await trustProject(temp)
 })
 afterAll(() => temp.close())
-
-const tool = (id: string, executor: string, name: string): string =>
-  temp.write(
-    `tools/${id}.json`,
-    JSON.stringify({
-      tool_id: id,
-      tool_type: 'mcp_tool',
-      executor,
-      version: '1.0.0',
-      description: id,
-      config: { mcp_tool_name: name },
-      input_schema: { type: 'object' },
-    }),
-  )
 
 describe('M6: the ids of tools of servers', () => {
   test.each([

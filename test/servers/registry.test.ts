@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Reply } from '../../src/shared/reply.ts'
 import { field } from '../fixtures/field.ts'
+import { writeServerTool } from '../fixtures/server-tool.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
 import { openTempKiwi, resultsOf } from '../temp-kiwi.ts'
 
@@ -27,19 +28,6 @@ const project = (text: string): string => temp.write('config/mcp_registry.yaml',
 const server = (name: string): Promise<Reply> => temp.load(name, { item_type: 'mcp' })
 const config = async (name: string): Promise<unknown> =>
   field((await server(name)).data, 'metadata', 'config')
-const tool = (id: string, executor: string, name: string): string =>
-  temp.write(
-    `tools/${id}.yaml`,
-    JSON.stringify({
-      tool_id: id,
-      tool_type: 'mcp_tool',
-      executor,
-      version: '1.0.0',
-      description: id,
-      config: { mcp_tool_name: name },
-      input_schema: { type: 'object' },
-    }),
-  )
 
 describe('M1: servers of a file', () => {
   test('M1: are items that are found, loaded and run, by the next call after the file was saved', async () => {
@@ -55,7 +43,7 @@ describe('M1: servers of a file', () => {
       path: expect.stringMatching(/config\/mcp_registry\.yaml#own$/),
       trust: { name: 'person' },
     })
-    tool('own.echo', 'mcp_own', 'echo')
+    writeServerTool(temp, 'own.echo', 'mcp_own', 'echo')
     expect((await temp.run('own.echo', { word: 'hi' })).data).toMatchObject({
       output: expect.stringMatching(/ hi$/),
     })
@@ -72,7 +60,7 @@ describe('M1: servers of a file', () => {
       source: 'project',
       metadata: { config: { command: 'node', args: ['x'], timeout: 9 } },
     })
-    tool('b.echo', 'mcp_b', 'echo')
+    writeServerTool(temp, 'b.echo', 'mcp_b', 'echo')
     expect((await temp.run('b.echo')).error).toMatchObject({
       code: 'UPSTREAM_UNAVAILABLE',
       message: 'Cannot run "b.echo": the server "mcp_b" is switched off',
@@ -131,7 +119,7 @@ describe('M1: no value is shown', () => {
     project(
       'mcps:\n  a: {url: "https://127.0.0.1:1/x", headers: {X-Key: canary-1, Y: "Bearer ${TOKEN}"}, auth: {type: bearer, token: canary-2}}\n  b: {command: node, env: {KEY: canary-3}}\n',
     )
-    tool('a.x', 'mcp_a', 'x')
+    writeServerTool(temp, 'a.x', 'mcp_a', 'x')
     const seen = [
       await server('a'),
       await server('b'),

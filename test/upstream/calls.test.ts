@@ -3,8 +3,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { LIMITS } from '../../src/shared/limits.ts'
+import type { Notice } from '../../src/shared/progress.ts'
 import type { Reply } from '../../src/shared/reply.ts'
 import { field, textField } from '../fixtures/field.ts'
+import { relayTo } from '../fixtures/relay.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
 import { openTempKiwi } from '../temp-kiwi.ts'
 
@@ -36,21 +38,9 @@ const calls = (tool: string): number => {
 }
 /** Whose words a result is. */
 const SOURCE = { server: 'gives', trust: 'untrusted' }
-const BLOCKS = [
-  { type: 'text', text: 'with a note', annotations: { audience: ['user'], priority: 0.5 } },
-  { type: 'image', data: 'iVBORw==', mimeType: 'image/png', _meta: { 'example.com/size': [1, 2] } },
-  { type: 'audio', data: 'UklGRg==', mimeType: 'audio/wav' },
-  { type: 'resource', resource: { uri: 'test://a', mimeType: 'text/plain', text: 'inside' } },
-  { type: 'resource', resource: { uri: 'test://b', blob: 'AAEC' } },
-  {
-    type: 'resource_link',
-    uri: 'file:///a.txt',
-    name: 'a.txt',
-    description: 'a link',
-    mimeType: 'text/plain',
-  },
-  { type: 'hologram', unknown: true },
-]
+const BLOCKS: readonly unknown[] = JSON.parse(
+  readFileSync(new URL('../fixtures/content-blocks.json', import.meta.url), 'utf8'),
+)
 
 describe('S12: what a tool of an upstream gives back', () => {
   test('S12, M6: every kind of content is carried through unchanged, with _meta', async () => {
@@ -103,7 +93,7 @@ describe('S12: what a tool of an upstream gives back', () => {
     const { error } = await temp.run('gives.refuses')
     expect(error).toMatchObject({
       code: 'TOOL_FAILED',
-      message: expect.stringContaining('closed on Sundays'),
+      message: 'Cannot call "gives.refuses": it says "closed on Sundays"',
       details: { rpc_error: { code: -32_050, data: { until: 'Monday' } } },
     })
   })
@@ -184,6 +174,27 @@ describe('M5: an upstream that dies', () => {
     expect(calls('dies')).toBe(1)
   }, 60_000)
 
+  test('M5: in a call that may be repeated is told of, and progress never goes back', async () => {
+    const heard: number[] = []
+    const client = {
+      principal: 'tester',
+      session: 'one that hears progress',
+      kind: 'agent',
+      defaultProject: () => Promise.resolve(temp.project),
+      tell: ({ method, params }: Notice) =>
+        void (method === 'notifications/progress' && heard.push(Number(params['progress']))),
+    } as const
+    const asked = { item_type: 'tool', action: 'run', item_id: 'gives.unsteady', parameters: {} }
+    expect(await temp.kiwi.call('execute', asked, client)).toMatchObject({
+      status: 'success',
+      data: { output: 'done' },
+      metadata: { warnings: ['the call was sent again: it ended with code 7'] },
+    })
+    expect(calls('unsteady')).toBe(2)
+    expect(heard).toEqual(heard.toSorted((a, b) => a - b))
+    expect(heard.at(-1)).toBe(3)
+  }, 60_000)
+
   test('M5: between two calls is started anew for the second', async () => {
     const first = Number(field((await temp.run('gives.pid')).data, 'output'))
     process.kill(first, 'SIGKILL')
@@ -193,6 +204,17 @@ describe('M5: an upstream that dies', () => {
     expect(Number(field(retried.data, 'output'))).not.toBe(first)
   }, 60_000)
 })
+
+test('M6: whoever sees the server whole gets such a result as it came, and is refused what would hold up everybody', async () => {
+  const many = (count: number): Promise<Reply> =>
+    relayTo(temp, 'gives', 'tools/call', { name: 'many', arguments: { count } })
+  const { data } = await many(80_000)
+  expect(field(data, 'structuredContent', 'key number 79999')).toBe(79_999)
+  expect((await many(250_000)).error).toMatchObject({
+    code: 'MESSAGE_TOO_LARGE',
+    message: 'Cannot pass on what "gives.many" gave: it holds more than 200000 values',
+  })
+}, 60_000)
 
 test('M6: a result of very many values is text that is paged, and every byte of it is kept', async () => {
   const { data, metadata } = await temp.run('gives.many', { count: 80_000 })

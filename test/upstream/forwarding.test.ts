@@ -139,7 +139,7 @@ describe.each(CLIENTS)('X2: %s', (_, connect) => {
     expect(await talker.run('old.address_first')).toMatchObject({
       error: {
         code: 'TOOL_FAILED',
-        message: 'Cannot use "mcp_old": a person has to open "pay.example.com" first',
+        message: 'Cannot call "old.address_first": a person has to open "pay.example.com" first',
         hint: expect.stringContaining('send the call again once they are done'),
       },
     })

@@ -1,9 +1,11 @@
+import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../src/shared/json.ts'
 import type { Reply } from '../../src/shared/reply.ts'
 import { field, listField } from '../fixtures/field.ts'
+import { putFile } from '../fixtures/put-file.ts'
 import type { ShiftingServer } from '../fixtures/shifting-server.ts'
-import { shiftingServer, writeServers } from '../fixtures/shifting-server.ts'
+import { serverManifest, shiftingServer, writeServers } from '../fixtures/shifting-server.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
 import { openTempKiwi } from '../temp-kiwi.ts'
 
@@ -66,6 +68,33 @@ describe('what a server has is asked for', () => {
     expect((await temp.run('acme.more', {})).error).toMatchObject({ code: 'QUARANTINED' })
     expect(await temp.run('acme.echo', { text: '3' })).toMatchObject({ data: { output: '3' } })
     expect(server.starts()).toBe(1)
+  })
+
+  test('M4: again when it is published, and one that cannot be asked is published all the same', async () => {
+    temp = await openTempKiwi({ kind: 'person' })
+    const server = shiftingServer(temp, 'acme', { tools: [ECHO] })
+    const write = (config: object): void => {
+      const manifest = { ...serverManifest(server.entry), tool_id: 'mcp_acme', config }
+      putFile(join(temp.folder, 'user/tools/mcp_acme.json'), JSON.stringify(manifest))
+    }
+    const publish = (version: string): Promise<Reply> =>
+      temp.call('execute', {
+        item_type: 'mcp',
+        action: 'publish',
+        item_id: 'acme',
+        parameters: { version },
+      })
+    write(server.entry)
+    expect(namesOf(await loadServer())).toEqual(['echo'])
+    server.say({ tools: [ECHO, MORE] })
+    expect(namesOf(await loadServer())).toEqual(['echo'])
+    expect(await publish('1.0.0')).toMatchObject({ status: 'success', data: { tools: 2 } })
+    expect(namesOf(await loadServer())).toEqual(['echo', 'more'])
+    write({ command: process.execPath, args: ['-e', 'process.exit(3)'] })
+    expect(await publish('1.1.0')).toMatchObject({
+      status: 'success',
+      metadata: { warnings: expect.arrayContaining([expect.stringContaining('could not be listed')]) },
+    })
   })
 
   test('M4: again when what is known is as old as the server says it may be', async () => {

@@ -71,9 +71,27 @@ describe.each(['legacy', 'modern'] as const)('a client of the %s era', (era) => 
 
   test('S12: arguments are held against the schema, with the name of what is wrong', async () => {
     const client = await connect(era, null)
-    await expect(
-      client.callTool({ name: 'slow_compute', arguments: { seconds: 'long' } }),
-    ).rejects.toMatchObject({ code: -32_602, message: expect.stringContaining('seconds') })
+    const refused = await client.callTool({ name: 'slow_compute', arguments: { seconds: 'long' } })
+    expect(refused).toMatchObject({
+      isError: true,
+      structuredContent: {
+        error: { code: 'INVALID_PARAMETERS', details: { invalid: [{ name: 'seconds' }] } },
+      },
+    })
+    expect(field(refused, 'content', 0, 'text')).toMatch(/seconds[^]*tools\/list shows the schema$/)
+    expect(field(refused, 'structuredContent', 'error', 'fix')).toBeUndefined()
+  })
+
+  test('X2: a tool that is not there is an error of the protocol, and what is said can be done there', async () => {
+    const client = await connect(era, null)
+    await expect(client.callTool({ name: 'slow_computer', arguments: {} })).rejects.toMatchObject({
+      code: -32_602,
+      message: expect.stringMatching(/slow_computer[^]*Did you mean slow_compute/),
+    })
+    await expect(client.callTool({ name: 'zzzzzzzz', arguments: {} })).rejects.toMatchObject({
+      code: -32_602,
+      message: expect.stringMatching(/tools\/list says which tools there are$/),
+    })
   })
 
   test('X2: what the server refuses with keeps its code and its words', async () => {

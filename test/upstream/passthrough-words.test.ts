@@ -2,6 +2,7 @@ import { afterEach, expect, test } from 'vitest'
 import type { JsonObject } from '../../src/shared/json.ts'
 import type { Reply } from '../../src/shared/reply.ts'
 import { field, listField, textField } from '../fixtures/field.ts'
+import { relayTo } from '../fixtures/relay.ts'
 import { shiftingServer, writeServers } from '../fixtures/shifting-server.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
 import { openTempKiwi } from '../temp-kiwi.ts'
@@ -17,15 +18,8 @@ async function served(said: Omit<Parameters<typeof shiftingServer>[2], 'tools'>)
   temp = await openTempKiwi()
   writeServers(temp, 'user', { acme: shiftingServer(temp, 'acme', { tools: [tool], ...said }).entry })
 }
-function relay(method: string | null, params: JsonObject = {}): Promise<Reply> {
-  const client = {
-    principal: 'tester',
-    session: 'session-1',
-    kind: 'agent',
-    defaultProject: () => Promise.resolve(temp.project),
-  } as const
-  return temp.kiwi.relay({ server: 'acme', method, params, isOlder: false, passesInput: true }, client)
-}
+const relay = (method: string | null, params: JsonObject = {}): Promise<Reply> =>
+  relayTo(temp, 'acme', method, params)
 
 test('X5 POI-01: instructions and a self-description that look like orders are left out, and a person is told', async () => {
   await served({ instructions: ORDER, serverInfo: { name: 'acme', version: '1', title: ORDER } })

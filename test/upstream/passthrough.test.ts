@@ -1,6 +1,6 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { TempServer } from '../e2e/temp-server.ts'
 import { CLI, kiwi, startServer } from '../e2e/temp-server.ts'
 import { field } from '../fixtures/field.ts'
@@ -97,6 +97,27 @@ describe.each(WAYS)('X2: %s', (_, era, way) => {
       const heard: unknown[] = []
       await call('counts', { onprogress: (progress: unknown) => heard.push(field(progress, 'message')) })
       expect(heard).toEqual(['step 1', 'step 2.5', 'step 4'])
+    })
+
+    test('X2: hears of changes of the resources it asked for, and of no others', async () => {
+      const heard: unknown[] = []
+      client.setNotificationHandler('notifications/resources/updated', ({ params }) => {
+        heard.push(params.uri)
+      })
+      if (era === 'modern') await client.listen({ resourceSubscriptions: ['test://a'] })
+      else await client.subscribeResource({ uri: 'test://a' })
+      // Nothing says when a server has heard who listens.
+      await vi.waitFor(
+        async () => {
+          await call('touches')
+          expect(heard).toContain('test://a')
+        },
+        { timeout: 20_000, interval: 300 },
+      )
+      expect(heard).not.toContain('test://b')
+      if (era === 'modern') return
+      expect(await client.unsubscribeResource({ uri: 'test://a' })).toEqual({})
+      expect(await client.setLoggingLevel('warning')).toEqual({})
     })
 
     test('INJ-09: is not asked for a credential', async () => {

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { JsonObject } from '../../src/shared/json.ts'
 import { field, listField } from '../fixtures/field.ts'
@@ -58,3 +59,20 @@ test('M5 X5: one that comes back as it was is called at once, and listed once fo
     echo,
   ])
 })
+
+test.each([
+  ['good', ['initialize', 'notifications/initialized']],
+  ['modern', ['subscriptions/listen']],
+])(
+  'M4: of which era one is that was listed lately (%s), another process does not ask again',
+  async (mode, opening) => {
+    const program = fileURLToPath(new URL('../fixtures/upstream.mjs', import.meta.url))
+    writeServers(temp, 'user', { own: { command: process.execPath, args: [program, mode] } })
+    const methods = async (of: TempKiwi): Promise<unknown> =>
+      field((await of.run('own.told')).data, 'output', 'methods')
+    expect(await methods(temp)).toContain('server/discover')
+    const other = await openTempKiwi({ beside: temp })
+    expect(await methods(other)).toEqual([...opening, 'tools/list', 'tools/call'])
+    await other.close()
+  },
+)

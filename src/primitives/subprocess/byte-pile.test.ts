@@ -24,6 +24,15 @@ test('a pile is empty after it was taken and can be used again', () => {
   expect(pile.take().toString()).toBe('b')
 })
 
+test('what is dropped is gone, and the pile can be used again', () => {
+  const pile = createBytePile()
+  for (let i = 0; i < 40; i++) pile.add(Buffer.from('a'))
+  pile.drop()
+  expect([pile.size, pile.take().length]).toEqual([0, 0])
+  pile.add(Buffer.from('b'))
+  expect(pile.take().toString()).toBe('b')
+})
+
 test('N14: a million single bytes do not become a million objects', () => {
   const pile = createBytePile()
   const before = process.memoryUsage().heapUsed

@@ -4,6 +4,8 @@ export interface BytePile {
   add(piece: Buffer): void
   /** All bytes in order; the pile is empty after. */
   take(): Buffer
+  /** Empties it: to put together what nobody wants would cost time. */
+  drop(): void
 }
 
 /** From here on small pieces are copied together: one Buffer object for each byte would cost a hundred times its size. */
@@ -32,6 +34,13 @@ export function createBytePile(): BytePile {
     to += piece.copy(slab, to)
   }
 
+  const drop = (): void => {
+    pieces = []
+    size = 0
+    slab = null
+    from = to = 0
+  }
+
   return {
     get size() {
       return size
@@ -49,11 +58,9 @@ export function createBytePile(): BytePile {
       closeSlab()
       const [only] = pieces
       const all = only !== undefined && pieces.length === 1 ? only : Buffer.concat(pieces, size)
-      pieces = []
-      size = 0
-      slab = null
-      from = to = 0
+      drop()
       return all
     },
+    drop,
   }
 }

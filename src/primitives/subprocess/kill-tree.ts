@@ -42,7 +42,7 @@ export function createKillTree(clock: Clock): KillTree {
     let living: readonly number[] = [pid]
     for (let step = 1; signalGroup(pid, 0); step = Math.min(step * 2, LONGEST_STEP_MS)) {
       // Zombies count for the system. Where nobody looks after orphans they would cost the whole grace.
-      if (!living.some(isLiving)) living = listGroup(pid) ?? [pid]
+      if (!living.some(isLiving)) living = (await listGroup(pid)) ?? [pid]
       if (living.length === 0) return
       const end = Math.min(startedAt + graceMs, Math.max(startedAt, hurriedAt) + HURRY_MS)
       const left = end - clock.monotonic()

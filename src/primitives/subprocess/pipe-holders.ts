@@ -1,5 +1,5 @@
 import { readdirSync, readlinkSync } from 'node:fs'
-import { kill, listProcesses, untilDead } from './process-table.ts'
+import { eachProcess, kill, untilDead } from './process-table.ts'
 
 /**
  * The ends of our pipes that a child was given, as the system names them: only its descendants can hold them. None for
@@ -16,7 +16,8 @@ export async function killHolders(pipes: ReadonlySet<string>): Promise<void> {
   if (pipes.size === 0) return
   const tried = new Set<number>([process.pid])
   for (let reading = 0; reading < MAX_READINGS; reading++) {
-    const found = listProcesses().filter((pid) => !tried.has(pid) && isHolder(pid, pipes))
+    const found: number[] = []
+    for await (const pid of eachProcess()) if (!tried.has(pid) && isHolder(pid, pipes)) found.push(pid)
     if (found.length === 0) return
     for (const pid of found) tried.add(pid)
     await untilDead(found.filter((pid) => kill(pid)))

@@ -24,7 +24,17 @@ export function createSweep(): Sweep {
 
 /** A process may start another while we read: so again, until none is found. */
 const MAX_READINGS = 10
-const READ_AT_ONCE = 32
+/** Each costs some hundredths of a millisecond, and on some machines there are thousands. */
+const READ_AT_ONCE = 8
+
+/** The numbers of all processes, with a turn for everybody else after every few: what is done with each takes its time. */
+export async function* eachProcess(): AsyncGenerator<number> {
+  let read = 0
+  for (const pid of listProcesses()) {
+    yield pid
+    if (++read % READ_AT_ONCE === 0) await nextTurn()
+  }
+}
 
 async function killMarked(
   marks: ReadonlySet<string>,
@@ -37,11 +47,9 @@ async function killMarked(
   const tried = new Set<number>()
   for (let reading = 0; reading < MAX_READINGS; reading++) {
     const killed: number[] = []
-    let read = 0
-    for (const pid of listProcesses()) {
+    for await (const pid of eachProcess()) {
       const mark = markOf(pid)
       if (mark !== null && marks.has(mark) && !tried.has(pid) && kill(pid)) killed.push(pid)
-      if (++read % READ_AT_ONCE === 0) await nextTurn()
     }
     if (killed.length === 0) return
     for (const pid of killed) tried.add(pid)
@@ -59,7 +67,7 @@ export async function untilDead(pids: readonly number[]): Promise<void> {
   }
 }
 
-export function listProcesses(): readonly number[] {
+function listProcesses(): readonly number[] {
   try {
     return readdirSync('/proc').map(Number).filter(Number.isInteger)
   } catch {
@@ -124,16 +132,25 @@ function childrenOf(pid: number): number[] {
 }
 
 /** The living processes of a group; null where there is no table to look into. */
-export function listGroup(group: number): readonly number[] | null {
-  const processes = listProcesses()
-  if (processes.length === 0) return null
-  return processes.filter((pid) => statusOf(pid)?.group === String(group) && isLiving(pid))
+export async function listGroup(group: number): Promise<readonly number[] | null> {
+  let isTable = false
+  const living: number[] = []
+  for await (const pid of eachProcess()) {
+    isTable = true
+    const status = statusOf(pid)
+    if (status?.group === String(group) && !isDead(status)) living.push(pid)
+  }
+  return isTable ? living : null
 }
 
 /** A zombie does not live; it waits for a parent that may never look after it. */
 export function isLiving(pid: number): boolean {
   const status = statusOf(pid)
-  return status !== null && status.state !== 'Z' && status.state !== 'X'
+  return status !== null && !isDead(status)
+}
+
+function isDead({ state }: Status): boolean {
+  return state === 'Z' || state === 'X'
 }
 
 interface Status {

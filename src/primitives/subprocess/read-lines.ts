@@ -20,7 +20,7 @@ const MAX_WAITING = 256 * 1024
 const LINE_COST = 64
 const QUIET_MS = 250
 /** In one turn of the loop: a flood must not take all our time. */
-const MOST_A_TURN = 256 * 1024
+const MOST_A_TURN = 64 * 1024
 
 export function readLines(stream: Readable, { maxLineBytes, onTooLong }: LineLimits): Lines {
   /** The beginning of a line whose end has not come. */
@@ -34,7 +34,7 @@ export function readLines(stream: Readable, { maxLineBytes, onTooLong }: LineLim
 
   const end = (): void => {
     isOver = true
-    open.take()
+    open.drop()
     wake?.()
   }
 

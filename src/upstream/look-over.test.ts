@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { asItCame, readMessage, unmarked } from './read-message.ts'
+import { asItCame, heldAsText, readMessage, unmarked } from './read-message.ts'
 
 const MANY = 120_000
 const object = (count: number): string =>
@@ -21,6 +21,7 @@ test('S12: a part of a result with very many values is text, and can be had whol
   expect('_meta' in result).toBe(false)
   const message = readMessage(text)
   const whole = message?.kind === 'result' ? asItCame(message.result) : null
+  expect(heldAsText(message?.kind === 'result' ? message.result : {})).toBe(MANY - 1)
   expect(Object.keys(whole?.['structuredContent'] ?? {})).toHaveLength(MANY)
 })
 
