@@ -7,7 +7,7 @@ import { scan } from './scan.ts'
 
 /** The examples of the first design papers, as they stand there: people have folders full of these. */
 const SEEDS = join(import.meta.dirname, '../../test/fixtures/seeds')
-const entries = [...scan(SEEDS).values()]
+const entries = [...scan(SEEDS).values()].filter(({ place }) => place === 'tools')
 const full = ({ category, stem }: (typeof entries)[number]): string => `${category}/${stem}`
 
 async function read(id: string): Promise<Item> {
