@@ -88,7 +88,9 @@ test('E1: closing ends what is under way and gives the turn back', async () => {
   await vi.waitFor(() => expect(isAsked).toBe(true), 10_000)
   await fill.close()
   expect(await store.vectors.failure(MODEL)).toBeNull()
-  expect(await store.vectors.claim(MODEL, { holder: 'another', now: clock.at, until: clock.at + 1 })).toEqual({
-    failures: 0,
-  })
+  expect(await store.vectors.claim(MODEL, { holder: 'another', now: clock.at, until: clock.at + 1 })).toEqual(
+    {
+      failures: 0,
+    },
+  )
 })

@@ -26,7 +26,7 @@ export interface ByMeaning {
   readonly warnings: readonly string[]
 }
 
-export interface VectorState extends Pick<Missing, 'texts' | 'made'> {
+interface VectorState extends Pick<Missing, 'texts' | 'made'> {
   readonly model: string
   readonly failure: VectorFailure | null
 }
