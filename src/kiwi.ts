@@ -7,6 +7,7 @@ import type { Meta } from './meta/meta.ts'
 import { openMeta } from './meta/meta.ts'
 import type { VectorSearch } from './search/vector-search.ts'
 import { openVectorSearch } from './search/vector-search.ts'
+import { openWordTable } from './search/word-table.ts'
 import type { Clock } from './shared/clock.ts'
 import { systemClock } from './shared/clock.ts'
 import { createIds } from './shared/ids.ts'
@@ -46,7 +47,7 @@ export interface Kiwi extends Meta {
   readonly tasks: TaskRows
   /** The names in the vault. */
   readonly secrets: Kernel['secrets']
-  /** What finds by meaning; null where the person has set no embedder. */
+  /** What ranks by vectors; null where the person has set no embedder. */
   readonly vectors: VectorSearch | null
   close(): Promise<void>
 }
@@ -79,6 +80,7 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
       builtinFolder: BUILTIN,
       known,
     })
+    const wordTable = openWordTable(join(BUILTIN, 'search/words.bin'))
     const isVouched = (server: Item): Promise<boolean> => kernel.isVouched(server)
     const at = { userSpace, builtinFolder: BUILTIN }
     const spaces = await openSpaces({ ...at, store, clock, watchLog, isVouched, known })
@@ -90,7 +92,7 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
       embedder === null ? null : openVectorSearch({ embedder, store: store.vectors, clock, log, waitMs })
     const ids = createIds(() => clock.now())
     return {
-      ...openMeta({ kernel, spaces, store: view, vectors, clock, ids }),
+      ...openMeta({ kernel, spaces, store: view, vectors, wordTable, clock, ids }),
       vectors,
       config,
       store: view,

@@ -1,6 +1,7 @@
 import type { Ticket } from '../kernel/call.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import type { VectorSearch } from '../search/vector-search.ts'
+import type { WordTable } from '../search/word-table.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { StoreView } from '../store/store.ts'
 
@@ -11,6 +12,8 @@ export interface MetaCall {
   readonly store: StoreView
   /** Null where the person has set no embedder. */
   readonly vectors: VectorSearch | null
+  /** What words mean, for search. */
+  readonly wordTable: () => Promise<WordTable>
   /** The spaces as the call's project sees them. */
   readonly lookupAt: (projectPath: string | undefined) => Promise<Lookup>
   /** The same for what is done and not only looked at, with what the session itself works in. */

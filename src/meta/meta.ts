@@ -80,11 +80,12 @@ interface MetaMeans {
   readonly spaces: Spaces
   readonly store: StoreView
   readonly vectors: MetaCall['vectors']
+  readonly wordTable: MetaCall['wordTable']
   readonly clock: Clock
   readonly ids: Ids
 }
 
-export function openMeta({ kernel, spaces, store, vectors, clock, ids }: MetaMeans): Meta {
+export function openMeta({ kernel, spaces, store, vectors, wordTable, clock, ids }: MetaMeans): Meta {
   const stampOf = ({ callId }: Ticket): (() => Stamp) => {
     const started = clock.monotonic()
     return () => ({ call_id: callId, duration_ms: Math.round(clock.monotonic() - started) })
@@ -126,7 +127,7 @@ export function openMeta({ kernel, spaces, store, vectors, clock, ids }: MetaMea
       }
       const workplaceAt = (projectPath: string | undefined): Promise<Workplace> =>
         workplace(projectPath, client, kernel, spaces)
-      const call: MetaCall = { ticket, kernel, store, vectors, lookupAt, workplaceAt }
+      const call: MetaCall = { ticket, kernel, store, vectors, wordTable, lookupAt, workplaceAt }
       try {
         return clean(await answer(name, args, call, stamp))
       } catch (error) {

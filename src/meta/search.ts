@@ -38,7 +38,7 @@ const DESCRIPTION_CHARACTERS = 500
 
 /** Finds items in all spaces by one index. Nothing of them is run. */
 export async function search(args: Arguments<'search'>, call: MetaCall): Promise<Found> {
-  const { store, kernel, lookupAt } = call
+  const { store, kernel, lookupAt, wordTable } = call
   const lookup = await lookupAt(args.project_path)
   const query = parseQuery(args.query)
   const meaning = rankByMeaning(args, call)
@@ -65,7 +65,7 @@ export async function search(args: Arguments<'search'>, call: MetaCall): Promise
   }
   await fillVectors(places, lookup, call)
   const { rankings, warnings: ofMeaning } = await meaning
-  const ranked = (limit: number): Ranked => rankItems({ ...wanted, limit }, rankings, store)
+  const ranked = (limit: number): Ranked => rankItems({ ...wanted, limit }, rankings, { store, wordTable })
   const { hits, total } = judge.refusesSome
     ? await searchUsable(ranked, judge, lookup, args.limit)
     : await ranked(args.limit)

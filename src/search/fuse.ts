@@ -15,8 +15,8 @@ interface Fused {
   readonly reasons: readonly string[]
 }
 
-/** The usual constant of reciprocal ranks: the first places of a ranking are close to each other. */
-const CLOSE = 60
+/** How close the first places of a ranking are to each other: with 60, as is usual, agreement far down outdoes a first place. */
+const CLOSE = 5
 
 /** Several rankings made one, by rank alone: their scores need not be comparable. Equal ones stay in the order they came. */
 export function fuse(rankings: readonly Ranking[]): readonly Fused[] {

@@ -1,49 +1,116 @@
 import type { FoundRow, SearchHit, SearchQuery, StoreView } from '../store/store.ts'
 import type { Ranking } from './fuse.ts'
 import { fuse } from './fuse.ts'
+import type { WordTable } from './word-table.ts'
 
-/** How far down the ranking by words others may still raise an item. */
+export interface RankMeans {
+  readonly store: Pick<StoreView, 'find' | 'show' | 'nearest'>
+  /** What words mean; given when a query is ranked for the first time. */
+  readonly wordTable: () => Promise<WordTable>
+}
+
+/** How far down a ranking others may still raise an item. */
 const CANDIDATES = 200
+/** What a deviation above the average in meaning weighs against a score by words. */
+const MEANING = 2
+
+/** What has none of the words must stand out from the rest, and be near the question itself. */
+const STANDS_OUT = 2
+const NEAR = 0.4
 
 /**
- * The items that fit a query, by their words and by every further ranking. A row of a further ranking that does not fit
- * the filters is left out; one without any of the words is shown with the reason of the ranking, and not counted.
+ * The items that fit a query: by their words, by what they are about, and by every further ranking of rows. What has none
+ * of the words is shown only if it fits the filters, and is not counted.
  */
 export async function rankItems(
   query: SearchQuery,
   further: readonly Ranking[],
-  store: Pick<StoreView, 'find' | 'show'>,
+  means: RankMeans,
 ): Promise<{ readonly hits: readonly SearchHit[]; readonly total: number }> {
-  const rankings = further.filter(({ rows }) => rows.length > 0)
-  const isFused = rankings.length > 0 && query.sortBy === 'score' && query.words.length > 0
-  const limit = isFused ? Math.max(query.limit, CANDIDATES) : query.limit
+  const { store } = means
+  const isRanked = query.sortBy === 'score' && query.words.length > 0
+  const limit = isRanked ? Math.max(query.limit, CANDIDATES) : query.limit
   const { found, total } = await store.find({ ...query, limit })
-  if (!isFused) return { hits: await store.show(found, query.words), total }
-  const byWords = { reason: '', weight: 1, rows: found.map(({ row }) => row) }
-  const fitting = new Set([...byWords.rows, ...(await othersThatFit(query, rankings, byWords.rows, store))])
-  const others = rankings.map((ranking) => ({
-    ...ranking,
-    rows: ranking.rows.filter((row) => fitting.has(row)),
-  }))
-  const fused = fuse([byWords, ...others]).slice(0, query.limit)
-  const reasons = new Map(fused.map(({ row, reasons: all }) => [row, all.filter((reason) => reason !== '')]))
-  const hits = await store.show(fused.map(rounded), query.words)
+  if (!isRanked) return { hits: await store.show(found, query.words), total }
+  const meant = await meantBy(query.words, means)
+  const others = further.filter(({ rows }) => rows.length > 0)
+  const rows = [...meant.map(({ row }) => row), ...others.flatMap((ranking) => ranking.rows)]
+  const byWords = new Map(found.map(({ row, score }) => [row, score]))
+  const fits = new Set([...byWords.keys(), ...(await otherRows(query, rows, byWords, store))])
+  const ranked = addUp(
+    byWords,
+    meant.filter(({ row }) => fits.has(row)),
+  )
+  const order = mergeOrders(ranked, others, fits).slice(0, query.limit)
+  const hits = await store.show(order, query.words)
+  const reasons = new Map(order.map((item) => [item.row, item.reasons]))
   return { hits: hits.map((hit) => ({ ...hit, why: [...hit.why, ...(reasons.get(hit.row) ?? [])] })), total }
 }
 
-async function othersThatFit(
+type Nearest = ReturnType<StoreView['nearest']>
+
+interface Ranked extends FoundRow {
+  readonly reasons: readonly string[]
+}
+
+/** The rows that are about the same; none when nothing is known of the words. */
+async function meantBy(words: readonly string[], { store, wordTable }: RankMeans): Nearest {
+  const table = await wordTable()
+  const vector = table.vectorOf(words.join(' '))
+  if (vector === null) return []
+  const vectorOf = (text: string): Int8Array => table.vectorOf(text) ?? new Int8Array(table.size)
+  const near = await store.nearest({ vector, vectorOf, most: CANDIDATES })
+  return near.filter(({ score }) => score > 0)
+}
+
+/** Which of the rows that lack the words fit the filters. */
+async function otherRows(
   query: SearchQuery,
-  rankings: readonly Ranking[],
-  known: readonly number[],
+  rows: readonly number[],
+  byWords: ReadonlyMap<number, number>,
   store: Pick<StoreView, 'find'>,
 ): Promise<readonly number[]> {
-  const wanted = new Set(rankings.flatMap(({ rows }) => rows))
-  for (const row of known) wanted.delete(row)
-  if (wanted.size === 0) return []
-  const { found } = await store.find({ ...query, words: [], rows: [...wanted], limit: wanted.size })
+  const wanted = [...new Set(rows)].filter((row) => !byWords.has(row))
+  if (wanted.length === 0) return []
+  const { found } = await store.find({ ...query, words: [], rows: wanted, limit: wanted.length })
   return found.map(({ row }) => row)
 }
 
-function rounded({ row, score }: FoundRow): FoundRow {
-  return { row, score: Math.max(0.001, Math.round(score * 1000) / 1000) }
+/** Scores of both kinds can be added: the better the words fit, the less it matters what they mean. */
+function addUp(byWords: ReadonlyMap<number, number>, meant: Awaited<Nearest>): readonly Ranked[] {
+  const sums = new Map<number, Ranked>()
+  for (const [row, score] of byWords) sums.set(row, { row, score, reasons: [] })
+  for (const { row, score, nearness } of meant) {
+    const words = byWords.get(row)
+    if (words === undefined && (score < STANDS_OUT || nearness < NEAR)) continue
+    sums.set(row, {
+      row,
+      score: rounded((words ?? 0) + MEANING * score),
+      reasons: words === undefined ? ['meaning'] : [],
+    })
+  }
+  // Equal ones stay in the order of the words.
+  return [...sums.values()].toSorted((a, b) => b.score - a.score)
+}
+
+function mergeOrders(
+  ranked: readonly Ranked[],
+  others: readonly Ranking[],
+  fits: ReadonlySet<number>,
+): readonly Ranked[] {
+  if (others.length === 0) return ranked
+  const known = new Map(ranked.map((item) => [item.row, item]))
+  const fused = fuse([
+    { reason: '', weight: 1, rows: ranked.map(({ row }) => row) },
+    ...others.map((ranking) => ({ ...ranking, rows: ranking.rows.filter((row) => fits.has(row)) })),
+  ])
+  return fused.map(({ row, score, reasons }) => ({
+    row,
+    score: rounded(score),
+    reasons: [...(known.get(row)?.reasons ?? []), ...reasons.filter((reason) => reason !== '')],
+  }))
+}
+
+function rounded(score: number): number {
+  return Math.max(0.001, Math.round(score * 1000) / 1000)
 }

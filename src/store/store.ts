@@ -41,6 +41,7 @@ export interface StoreView {
   readonly search: SearchIndex['search']
   readonly find: SearchIndex['find']
   readonly show: SearchIndex['show']
+  readonly nearest: Meaning['nearest']
   readonly count: SearchIndex['count']
   readonly records: Journal['read']
   readonly verify: Journal['verify']
@@ -66,6 +67,7 @@ export function viewOf({
     search: (query) => index.search(query),
     find: (query) => index.find(query),
     show: (found, words) => index.show(found, words),
+    nearest: (asked) => index.nearest(asked),
     count: (roots) => index.count(roots),
     records: (filter) => journal.read(filter),
     verify: () => journal.verify(),
@@ -252,7 +254,23 @@ export interface SearchHit {
   readonly why: readonly string[]
 }
 
-export interface SearchIndex {
+/** Finds what is about the same, whatever words it says it in. */
+export interface Meaning {
+  /** At most so many rows, nearest first, over all spaces; the score says by how many deviations above the average. */
+  nearest(asked: {
+    readonly vector: Int8Array
+    /** Works out the vector of a row that is new. */
+    readonly vectorOf: (text: string) => Int8Array
+    readonly most: number
+  }): Promise<readonly NearRow[]>
+}
+
+interface NearRow extends FoundRow {
+  /** The cosine between the two: 1 = about the very same. */
+  readonly nearness: number
+}
+
+export interface SearchIndex extends Meaning {
   /** What is indexed of this space: path to stamp. */
   known(space: IndexedSpace): Promise<ReadonlyMap<string, string>>
   /** Puts entries in place of those with the same path, and drops paths, in one transaction. */

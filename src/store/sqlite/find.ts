@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { LIMITS } from '../../shared/limits.ts'
 import { itemTypeOf, TOOL_TYPES } from '../../shared/tool-type.ts'
 import type { FoundRow, SearchQuery, SpaceName } from '../store.ts'
 import { SPACES } from '../store.ts'
 import type { Connection } from './connection.ts'
 import type { SqlValue } from './driver.ts'
+import { MOST_SCORED } from './match.ts'
 import { readRow } from './rows.ts'
 
 interface Found {
@@ -37,7 +37,7 @@ const SHOWN = `shown AS MATERIALIZED (
 const Row = z.object({ id: z.number(), score: z.number(), total: z.number() })
 
 /** Of the columns of search_text, in its order. */
-const WEIGHTS = '8.0, 2.0, 3.0, 3.0, 1.0, 0.5'
+const WEIGHTS = '2.0, 1.0, 1.0, 1.5, 0.5, 0.25'
 
 /**
  * Scores are compared as they are shown, so that a tie is a tie to the reader. A word that most items hold
@@ -55,18 +55,6 @@ const ORDER: Readonly<Record<SearchQuery['sortBy'], string>> = {
 function toScore(score: number): number {
   return score === 0 ? 0 : Math.max(0.001, Math.round(score * 1000) / 1000)
 }
-
-/** Words only ever reach the index quoted, so nothing in them is an operator. */
-export function matchOf(words: readonly string[]): string | null {
-  if (words.length === 0) return null
-  const quoted = words
-    .slice(0, LIMITS.queryWords)
-    .map((word) => `"${word.slice(0, LONGEST_WORD).replaceAll('"', '""').replaceAll('\0', ' ')}"`)
-  // The last word may still be being typed.
-  return `${quoted.join(' OR ')}*`
-}
-
-const LONGEST_WORD = 128
 
 interface Scope {
   readonly space: SpaceName
@@ -107,6 +95,7 @@ WITH scope (space, root, near) AS MATERIALIZED (
   SELECT i.id, i.name, i.tool_type, i.updated_at, i.downloads, s.near, ${score} AS score
   FROM ${source}
   ${conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`}
+  ${match === null ? '' : `LIMIT ${MOST_SCORED}`}
 )`,
     values: [JSON.stringify(scopes), ...values],
   }

@@ -69,6 +69,8 @@ INSERT INTO main.search_items SELECT * FROM file.search_items WHERE space IN ('b
 INSERT INTO main.search_text (rowid, name, description, category, tags, parameters, body)
   SELECT rowid, name, description, category, tags, parameters, body FROM file.search_text
   WHERE rowid IN (SELECT id FROM main.search_items);
+INSERT INTO main.search_vectors (row_id, vector)
+  SELECT row_id, vector FROM file.search_vectors WHERE row_id IN (SELECT id FROM main.search_items);
 `
 
 /** What a store that cannot be written answers instead of writing. */

@@ -2,7 +2,9 @@ import { z } from 'zod'
 import type { FoundRow, IndexEntry, IndexedSpace, SearchHit, SearchIndex, SearchQuery } from '../store.ts'
 import { SPACES } from '../store.ts'
 import type { Connection } from './connection.ts'
-import { findItems, matchOf, reachOf } from './find.ts'
+import { findItems, reachOf } from './find.ts'
+import { createMatcher } from './match.ts'
+import { createMeaning } from './meaning.ts'
 import { jsonObject, readRow, toolType } from './rows.ts'
 import type { SearchRows } from './search-rows.ts'
 
@@ -25,6 +27,7 @@ export function createSearchIndex(connection: Connection, searchRows: SearchRows
     `SELECT ${COLUMNS.map((column, n) => `highlight(search_text, ${n}, '*', '') <> ${column} AS ${column}`).join(', ')}
      FROM search_text WHERE search_text MATCH ? AND rowid = ?`,
   )
+  const matcher = createMatcher(connection)
   const showOne = (found: FoundRow, match: string | null): SearchHit[] => {
     const row = selectItem.get(found.row)
     // Another process may have removed it a moment ago.
@@ -33,13 +36,14 @@ export function createSearchIndex(connection: Connection, searchRows: SearchRows
     return [toHit(found, readRow(HitRow, row), matched)]
   }
   const find = (query: SearchQuery): ReturnType<typeof findItems> =>
-    findItems(connection, query, matchOf(query.words))
+    findItems(connection, query, matcher.narrowed(query.words))
   const show = (found: readonly FoundRow[], words: readonly string[]): readonly SearchHit[] => {
-    const match = matchOf(words)
+    const match = matcher.anyOf(words)
     return found.flatMap((item) => showOne(item, match))
   }
   const kept = createKept(connection)
   return {
+    ...createMeaning(connection),
     known: (place) =>
       connection.read(() =>
         kept.stamps(place, () => {

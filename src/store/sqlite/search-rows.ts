@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { LIMITS } from '../../shared/limits.ts'
+import { pairsOf } from '../../shared/pairs.ts'
 import { serverOf } from '../../shared/groups.ts'
 import { itemTypeOf } from '../../shared/tool-type.ts'
 import type { IndexEntry, NewVersion, SpaceName } from '../store.ts'
@@ -35,6 +36,10 @@ export function createSearchRows(connection: Connection): SearchRows {
     `INSERT OR REPLACE INTO search_text (rowid, name, description, category, tags, parameters, body)
      VALUES (?, ?, ?, ?, ?, ?, ?)`,
   )
+  // What it is about is worked out when it is first searched for.
+  const putVector = connection.prepare(
+    "INSERT OR REPLACE INTO search_vectors (row_id, vector) VALUES (?, x'')",
+  )
   const dropItem = connection.prepare('DELETE FROM search_items WHERE space = ? AND root = ? AND path = ?')
 
   const put = (place: SearchPlace, entry: IndexEntry): void => {
@@ -60,13 +65,15 @@ export function createSearchRows(connection: Connection): SearchRows {
     )
     putText.run(
       id,
-      splitWords(name === item_id ? name : `${name} ${item_id}`),
+      withPairs(splitWords(name === item_id ? name : `${name} ${item_id}`)),
       description,
       category ?? '',
-      tags.join(' '),
-      splitWords(search_text.parameters),
-      search_text.body,
+      withPairs(tags.join(' ')),
+      withPairs(splitWords(search_text.parameters)),
+      // A description is shown as it stands here, so its pairs stand elsewhere.
+      [withPairs(search_text.body), ...pairsOf(description)].join(' '),
     )
+    putVector.run(id)
   }
   return {
     put,
@@ -98,6 +105,11 @@ export function splitWords(text: string): string {
     const parts = word.replace(/([a-z0-9])([A-Z])/g, '$1 $2').replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
     return parts === word ? word : `${word} ${parts}`
   })
+}
+
+function withPairs(text: string): string {
+  const pairs = pairsOf(text)
+  return pairs.length === 0 ? text : `${text} ${pairs.join(' ')}`
 }
 
 /** At most so many bytes, never half a character. */

@@ -12,6 +12,7 @@ import { grants } from './011-grants.ts'
 import { catalog } from './012-catalog.ts'
 import { tasks } from './013-tasks.ts'
 import { launches } from './014-launches.ts'
+import { meaning } from './015-meaning.ts'
 import { vectors } from './016-vectors.ts'
 
 /** In order: the n-th makes version n. What was released is never edited. */
@@ -30,5 +31,6 @@ export const MIGRATIONS: readonly string[] = [
   catalog,
   tasks,
   launches,
+  meaning,
   vectors,
 ]

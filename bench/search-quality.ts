@@ -1,0 +1,93 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { loadConfig } from '../src/config/config.ts'
+import type { Kiwi } from '../src/kiwi.ts'
+import { openKiwi } from '../src/kiwi.ts'
+import type { Client } from '../src/meta/meta.ts'
+import { listField, textField } from '../test/fixtures/field.ts'
+import { makePlace } from '../test/fixtures/place.ts'
+
+/** A tool to be found. */
+export interface Findable {
+  readonly id: string
+  readonly description: string
+  /** Names and descriptions of its parameters, a line for each. */
+  readonly parameters: string
+}
+
+export interface Request {
+  readonly query: string
+  /** Any of these will do. */
+  readonly wanted: readonly string[]
+}
+
+const LOOKED_AT = 10
+
+/** Asks a real Kiwi, whose project holds the tools, by its own `search`; one line of a table. */
+export async function measureQuality(
+  what: string,
+  tools: readonly Findable[],
+  requests: readonly Request[],
+): Promise<string> {
+  const { kiwi, client, close } = await openWith(tools)
+  const places: number[] = []
+  for (const { query, wanted } of requests) {
+    const { data } = await kiwi.call('search', { query, limit: LOOKED_AT, source: 'project' }, client)
+    const found = listField(data, 'results').map((result) => Number(textField(result, 'id').slice(1)))
+    const at = found.findIndex((number) => wanted.includes(tools[number]?.id ?? ''))
+    places.push(at === -1 ? Infinity : at + 1)
+  }
+  await close()
+  const share = (most: number): string =>
+    (places.filter((place) => place <= most).length / places.length).toFixed(3)
+  const mean = places.reduce((sum, place) => sum + 1 / place, 0) / places.length
+  return `| ${what} (${places.length}) | ${share(1)} | ${share(5)} | ${mean.toFixed(3)} |`
+}
+
+/** A Kiwi whose project holds these as tools, each in a file. */
+export async function openWith(
+  tools: readonly Findable[],
+): Promise<{ kiwi: Kiwi; client: Client; project: string; close: () => Promise<void> }> {
+  const place = makePlace()
+  const folder = join(place.project, '.ai/tools')
+  mkdirSync(folder, { recursive: true })
+  for (const [at, { id, description, parameters }] of tools.entries()) {
+    const manifest = {
+      tool_id: `t${at}`,
+      name: id,
+      tool_type: 'script',
+      executor: 'bash_runtime',
+      version: '1.0.0',
+      description,
+      parameters: parametersOf(parameters),
+      config: { entrypoint: 'main.sh' },
+    }
+    writeFileSync(join(folder, `t${at}.yaml`), JSON.stringify(manifest))
+  }
+  const kiwi = await openKiwi(loadConfig(place.env))
+  const client: Client = {
+    principal: 'bench',
+    session: 'bench',
+    kind: 'person',
+    defaultProject: () => Promise.resolve(place.project),
+  }
+  return {
+    kiwi,
+    client,
+    project: place.project,
+    async close() {
+      await kiwi.close()
+      place.remove()
+    },
+  }
+}
+
+function parametersOf(text: string): readonly object[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => {
+      const [name = '', ...words] = line.split(' ')
+      return { name, type: 'string', description: words.join(' ') }
+    })
+}

@@ -1,0 +1,67 @@
+import { readFile } from 'node:fs/promises'
+import { isTelling } from './telling.ts'
+
+/** Turns text into what it is about: an order of numbers that texts about the same have in common. */
+export interface WordTable {
+  /** Null when the table knows none of the words, or cannot be read. */
+  vectorOf(text: string): Int8Array | null
+  readonly size: number
+}
+
+/**
+ * Words and their vectors, shipped as data (see README.md beside the file): counts of words and numbers, the words by
+ * frequency, a scale for each, then the numbers of all as signed bytes. Read when it is first needed, once.
+ */
+export function openWordTable(file: string): () => Promise<WordTable> {
+  let table: Promise<WordTable> | null = null
+  return () => (table ??= readTable(file).catch(() => EMPTY))
+}
+
+const EMPTY: WordTable = { vectorOf: () => null, size: 0 }
+
+async function readTable(file: string): Promise<WordTable> {
+  const bytes = await readFile(file)
+  const [count, size, letters] = [bytes.readUInt32LE(0), bytes.readUInt32LE(4), bytes.readUInt32LE(8)]
+  const words = bytes.toString('latin1', HEADER, HEADER + letters).split('\n')
+  const places = new Map(words.map((word, at) => [word, at]))
+  const scales = HEADER + letters
+  const numbers = new Int8Array(bytes.buffer, bytes.byteOffset + scales + count * 4, count * size)
+  return {
+    size,
+    vectorOf(text) {
+      const sum = new Float32Array(size)
+      let isKnown = false
+      for (const word of tokensOf(text)) {
+        const place = places.get(word)
+        if (place === undefined) continue
+        isKnown = true
+        const scale = bytes.readFloatLE(scales + place * 4)
+        const from = place * size
+        for (let at = 0; at < size; at++) sum[at] = (sum[at] ?? 0) + scale * (numbers[from + at] ?? 0)
+      }
+      return isKnown ? toBytes(sum) : null
+    },
+  }
+}
+
+const HEADER = 12
+/** Words of a text that say what it is about; a whole document says no more. */
+const MOST_TOKENS = 200
+
+function tokensOf(text: string): readonly string[] {
+  return text
+    .slice(0, 4000)
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .replaceAll(/([A-Z])([A-Z][a-z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter(isTelling)
+    .slice(0, MOST_TOKENS)
+}
+
+function toBytes(vector: Float32Array): Int8Array {
+  let squares = 0
+  for (const value of vector) squares += value * value
+  const length = Math.sqrt(squares) || 1
+  return Int8Array.from(vector, (value) => Math.round((value / length) * 127))
+}
