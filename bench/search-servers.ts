@@ -26,11 +26,15 @@ const SERVERS: Readonly<Record<string, RealServer>> = {
 /** What the servers of npm that we test with offer, asked of themselves. */
 export async function toolsOfServers(): Promise<readonly Findable[]> {
   const lists: Findable[] = []
-  for (const [packageName, server] of Object.entries(SERVERS)) lists.push(...(await toolsOf(packageName, server)))
+  for (const [packageName, server] of Object.entries(SERVERS))
+    lists.push(...(await toolsOf(packageName, server)))
   return lists
 }
 
-async function toolsOf(packageName: string, { name, args = [], env }: RealServer): Promise<readonly Findable[]> {
+async function toolsOf(
+  packageName: string,
+  { name, args = [], env }: RealServer,
+): Promise<readonly Findable[]> {
   const at = join(ROOT, 'node_modules', packageName)
   const { bin } = Package.parse(JSON.parse(readFileSync(join(at, 'package.json'), 'utf8')))
   const program = join(at, typeof bin === 'string' ? bin : (Object.values(bin)[0] ?? ''))
@@ -41,7 +45,11 @@ async function toolsOf(packageName: string, { name, args = [], env }: RealServer
   })
   const say = (message: object): void =>
     void child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
-  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'bench', version: '1' } }
+  const params = {
+    protocolVersion: '2025-06-18',
+    capabilities: {},
+    clientInfo: { name: 'bench', version: '1' },
+  }
   say({ id: 1, method: 'initialize', params })
   try {
     for await (const line of createInterface({ input: child.stdout })) {

@@ -13,8 +13,30 @@ import { ROOT, round, summarize, timed } from './measure.ts'
 
 const SIZES = [100, 10_000, 100_000]
 const PLACE = { space: 'project', root: '/bench' } as const
-const VERBS = ['create', 'list', 'delete', 'send', 'read', 'merge', 'convert', 'watch', 'archive', 'translate']
-const NOUNS = ['invoice', 'photo', 'branch', 'message', 'calendar', 'server', 'recipe', 'ticket', 'table', 'song']
+const VERBS = [
+  'create',
+  'list',
+  'delete',
+  'send',
+  'read',
+  'merge',
+  'convert',
+  'watch',
+  'archive',
+  'translate',
+]
+const NOUNS = [
+  'invoice',
+  'photo',
+  'branch',
+  'message',
+  'calendar',
+  'server',
+  'recipe',
+  'ticket',
+  'table',
+  'song',
+]
 
 const QUERIES: Readonly<Record<string, string>> = {
   'a request in words': 'please send a message to the people who watch topic 42',
@@ -50,9 +72,11 @@ export async function measureSpeed(): Promise<readonly string[]> {
     const [least = NaN, ...more] = p50s.get(what) ?? []
     return Number.isNaN(least) ? '' : `${round((more.at(-1) ?? NaN) / least)} x`
   }
-  return [head, head.map(() => '---'), ...Array.from(rows, ([what, cells]) => [what, ...cells, factor(what)])].map(
-    (cells) => `| ${cells.join(' | ')} |`,
-  )
+  return [
+    head,
+    head.map(() => '---'),
+    ...Array.from(rows, ([what, cells]) => [what, ...cells, factor(what)]),
+  ].map((cells) => `| ${cells.join(' | ')} |`)
 }
 
 function searcher(store: Store): (text: string) => Promise<unknown> {

@@ -29,7 +29,9 @@ if (given.eval !== undefined) {
   const half = (isTuned: boolean): typeof asked =>
     asked.filter(({ wanted }) => tuned.has(wanted[0] ?? '') === isTuned)
   const about = `${tools.length} tools, requests of`
-  lines.push(await measureQuality(`${about} ${tuned.size} tools that weights were chosen on`, items, half(true)))
+  lines.push(
+    await measureQuality(`${about} ${tuned.size} tools that weights were chosen on`, items, half(true)),
+  )
   lines.push(await measureQuality(`${about} ${named.length - tuned.size} others`, items, half(false)))
 }
 const own = OwnFile.parse(JSON.parse(readFileSync(join(ROOT, 'bench/search-queries.json'), 'utf8')))

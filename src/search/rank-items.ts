@@ -54,10 +54,7 @@ interface Ranked extends FoundRow {
 }
 
 /** The rows that are about the same; none when nothing is known of the words. */
-async function meantBy(
-  words: readonly string[],
-  { store, wordTable }: RankMeans,
-): Nearest {
+async function meantBy(words: readonly string[], { store, wordTable }: RankMeans): Nearest {
   const table = await wordTable()
   const vector = table.vectorOf(words.join(' '))
   if (vector === null) return []
