@@ -48,7 +48,7 @@ export interface Kiwi extends Meta {
   readonly tasks: TaskRows
   /** The names in the vault. */
   readonly secrets: Kernel['secrets']
-  /** What finds by meaning; null where the person has set no embedder. */
+  /** What ranks by vectors; null where the person has set no embedder. */
   readonly vectors: VectorSearch | null
   close(): Promise<void>
 }

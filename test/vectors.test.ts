@@ -83,11 +83,11 @@ describe('E1: text and vectors', () => {
   test('E1: a query with no shared word finds the item when an embedder is set, and says why', async () => {
     const { agent } = await openBed()
     writeSky(agent)
-    expect(idsOf(await agent.search('do I need an umbrella'))).not.toContain('sky')
+    expect(idsOf(await agent.search('flooberwatt'))).not.toContain('sky')
     await filled(agent)
-    const reply = await agent.search('do I need an umbrella')
+    const reply = await agent.search('flooberwatt')
     expect(idsOf(reply)[0]).toBe('sky')
-    expect(resultsOf(reply)[0]).toMatchObject({ why: ['meaning'] })
+    expect(resultsOf(reply)[0]).toMatchObject({ why: ['embedder'] })
     expect(warningsOf(reply)).toBe('')
   })
 })
@@ -101,7 +101,7 @@ describe('E1: a search never waits for its embedder, and says when it is by word
     const before = server.asked.length
     const late = await agent.search('umbrella forecast')
     expect(idsOf(late)).toContain('sky')
-    expect(warningsOf(late)).toBe('found by words alone: the embedder is too slow')
+    expect(warningsOf(late)).toBe('found without the embedder: it is too slow')
     await vi.waitFor(async () => expect(warningsOf(await agent.search('umbrella forecast'))).toBe(''), 10_000)
     expect(server.asked.length).toBe(before + 1)
   })
@@ -113,9 +113,9 @@ describe('E1: a search never waits for its embedder, and says when it is by word
     server.behave('fails')
     const reply = await agent.search('forecast of rain')
     expect(idsOf(reply)).toContain('sky')
-    expect(warningsOf(reply)).toMatch(/^found by words alone: Cannot run "my_embeddings": .*500/)
+    expect(warningsOf(reply)).toMatch(/^found without the embedder: Cannot run "my_embeddings": .*500/)
     const asked = server.asked.length
-    expect(warningsOf(await agent.search('forecast of snow'))).toMatch(/^found by words alone/)
+    expect(warningsOf(await agent.search('forecast of snow'))).toMatch(/^found without the embedder/)
     expect(server.asked.length).toBe(asked)
     const off = await openTempKiwi({ beside: person, settings: {} })
     opened.push(off)
@@ -149,7 +149,7 @@ describe('E1: a search never waits for its embedder, and says when it is by word
     server.behave('longer')
     const reply = await agent.search('forecast of rain')
     expect(idsOf(reply)).toContain('sky')
-    expect(resultsOf(reply)[0]).not.toMatchObject({ why: expect.arrayContaining(['meaning']) })
+    expect(resultsOf(reply)[0]).not.toMatchObject({ why: expect.arrayContaining(['embedder']) })
   })
 })
 
@@ -254,7 +254,7 @@ describe('E1: vectors are made in the background', () => {
     opened.push(kiwi)
     const reply = await kiwi.search('git')
     expect(idsOf(reply).length).toBeGreaterThan(0)
-    expect(warningsOf(reply)).toBe('found by words alone: Cannot find tool "nowhere"')
+    expect(warningsOf(reply)).toBe('found without the embedder: Cannot find tool "nowhere"')
     expect(await vectorFindings(kiwi, [])).toMatchObject([
       { state: 'warn', detail: 'Cannot find tool "nowhere"', fix: expect.stringContaining('kiwi.json') },
     ])

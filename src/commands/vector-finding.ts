@@ -5,7 +5,7 @@ import type { Finding } from './finding.ts'
 import { isTrusted } from './trust.ts'
 import type { Session } from './with-kiwi.ts'
 
-/** How far search by meaning has come, where the person has set an embedder. */
+/** How far the making of vectors has come, where the person has set an embedder. */
 export async function vectorFindings(
   session: Pick<Session, 'kiwi' | 'project'>,
   places: readonly IndexedSpace[],

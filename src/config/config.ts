@@ -114,7 +114,7 @@ export interface Config {
   readonly packages: z.infer<typeof Packages>
   readonly undo: z.infer<typeof Undo>
   readonly audit: z.infer<typeof Audit>
-  /** What makes search find by meaning too; an embedder of null: nothing does, and nothing is sent anywhere. */
+  /** What makes vectors for search; an embedder of null: nothing does, and nothing is sent anywhere. */
   readonly search: SearchSettings
   /** Where each setting came from, for `kiwi doctor`. */
   readonly sources: Readonly<Sources & Record<'user_space', Source>>

@@ -1,3 +1,4 @@
+import { isTelling } from './telling.ts'
 import { serverName } from '../shared/groups.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { pairsOf } from '../shared/pairs.ts'
@@ -19,13 +20,6 @@ export interface Query {
 export const MCP_TYPES: readonly ToolType[] = ['mcp_server', 'mcp_tool']
 
 const MODIFIER = /^(mcp|local|type|in|tag):(\S+)$/
-/** Words of questions that say nothing about a tool. */
-const STOP_WORDS = new Set(
-  'a an and are as at be by can do for from get have how i in into is it me my need of on or please some that the this to use want what with you'.split(
-    ' ',
-  ),
-)
-
 const SPACES_BY_WORD: ReadonlyMap<string, readonly SpaceName[]> = new Map([
   ['project', ['project']],
   ['user', ['user']],
@@ -83,9 +77,9 @@ export function wordsOf(text: string): readonly string[] {
     .toLowerCase()
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== '')
-  const telling = words.filter((word) => !STOP_WORDS.has(word))
-  const found = (telling.length > 0 ? telling : words).flatMap(withPairs)
-  return [...new Set(found)].slice(0, LIMITS.queryWords)
+  const telling = words.filter(isTelling)
+  const once = [...new Set(telling.length > 0 ? telling : words)].slice(0, LIMITS.queryWords)
+  return [...new Set(once.flatMap(withPairs))].slice(0, LIMITS.queryWords)
 }
 
 function withPairs(word: string): readonly string[] {

@@ -26,7 +26,7 @@ export interface ByMeaning {
   readonly warnings: readonly string[]
 }
 
-export interface VectorState extends Pick<Missing, 'texts' | 'made'> {
+interface VectorState extends Pick<Missing, 'texts' | 'made'> {
   readonly model: string
   readonly failure: VectorFailure | null
 }
@@ -54,18 +54,18 @@ export function openVectorSearch(means: VectorMeans): VectorSearch {
     if (scan?.model !== model) scan = { model, all: openVectorScan(model, store) }
     const { all } = scan
     const asking = queries.of(model, query)
-    if (asking === null) return byWords('the embedder is busy')
+    if (asking === null) return leftOut('it is busy')
     const [vector] = await Promise.all([asking, all.load()])
-    if (all.size === 0) return byWords('no item has a vector yet')
+    if (all.size === 0) return leftOut('no item has a vector yet')
     const rows = await store.rowsOf(await all.nearest(vector))
-    return { rankings: [{ reason: 'meaning', weight: WEIGHT, rows }], warnings: partly(fill.last) }
+    return { rankings: [{ reason: 'embedder', weight: WEIGHT, rows }], warnings: partly(fill.last) }
   }
   return {
     async rank(query, isPatient) {
-      let found = byWords('the embedder is too slow')
+      let found = leftOut('it is too slow')
       const looking = look(query).then(
         (ranking) => (found = ranking),
-        (error: unknown) => (found = byWords(messageOf(error))),
+        (error: unknown) => (found = leftOut(messageOf(error))),
       )
       await endedWithin(looking, isPatient ? PATIENCE * waitMs : waitMs)
       return found
@@ -82,14 +82,12 @@ export function openVectorSearch(means: VectorMeans): VectorSearch {
 
 const WEIGHT = 1
 
-function byWords(reason: string): ByMeaning {
-  return { rankings: [], warnings: [`found by words alone: ${reason}`] }
+function leftOut(reason: string): ByMeaning {
+  return { rankings: [], warnings: [`found without the embedder: ${reason}`] }
 }
 
 /** A few that are new are no news. */
 function partly(last: Pick<Missing, 'texts' | 'made'> | null): readonly string[] {
   if (last === null || last.made >= 0.9 * last.texts) return []
-  return [
-    `found by meaning only in part: ${last.texts - last.made} of ${last.texts} texts have no vector yet`,
-  ]
+  return [`the embedder ranks a part: ${last.texts - last.made} of ${last.texts} texts have no vector yet`]
 }

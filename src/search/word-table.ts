@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { isTelling } from './telling.ts'
 
 /** Turns text into what it is about: an order of numbers that texts about the same have in common. */
 export interface WordTable {
@@ -32,7 +33,7 @@ async function readTable(file: string): Promise<WordTable> {
       let isKnown = false
       for (const word of tokensOf(text)) {
         const place = places.get(word)
-        if (place === undefined || place < COMMONEST) continue
+        if (place === undefined) continue
         isKnown = true
         const scale = bytes.readFloatLE(scales + place * 4)
         const from = place * size
@@ -46,8 +47,6 @@ async function readTable(file: string): Promise<WordTable> {
 const HEADER = 12
 /** Words of a text that say what it is about; a whole document says no more. */
 const MOST_TOKENS = 200
-/** Words of the table that stand in any text and say nothing about it. */
-const COMMONEST = 100
 
 function tokensOf(text: string): readonly string[] {
   return text
@@ -56,6 +55,7 @@ function tokensOf(text: string): readonly string[] {
     .replaceAll(/([A-Z])([A-Z][a-z])/g, '$1 $2')
     .toLowerCase()
     .split(/[^a-z0-9]+/)
+    .filter(isTelling)
     .slice(0, MOST_TOKENS)
 }
 

@@ -5,7 +5,7 @@ const RUN = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai
 export function pairsOf(text: string): readonly string[] {
   const pairs = new Set<string>()
   for (const [run] of text.matchAll(RUN)) {
-    const signs = [...run]
+    const signs = Array.from(run)
     for (let at = 1; at < signs.length; at++) pairs.add(`${signs[at - 1]}${signs[at]}`)
   }
   return [...pairs]

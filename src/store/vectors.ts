@@ -56,7 +56,7 @@ export interface StoredVector {
   readonly vec: Float32Array
 }
 
-export interface VectorClaim {
+interface VectorClaim {
   readonly holder: string
   readonly now: number
   readonly until: number

@@ -37,7 +37,7 @@ const SHOWN = `shown AS MATERIALIZED (
 const Row = z.object({ id: z.number(), score: z.number(), total: z.number() })
 
 /** Of the columns of search_text, in its order. */
-const WEIGHTS = '8.0, 2.0, 3.0, 3.0, 1.0, 0.5'
+const WEIGHTS = '2.0, 1.0, 1.0, 1.5, 0.5, 0.25'
 
 /**
  * Scores are compared as they are shown, so that a tie is a tie to the reader. A word that most items hold

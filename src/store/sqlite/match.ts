@@ -48,11 +48,13 @@ export function createMatcher(connection: Connection): Matcher {
   }
   const termsOf = (words: readonly string[]): readonly Term[] => {
     const asked = words.slice(0, LIMITS.queryWords)
+    let corrected = 0
     return asked.flatMap((word, at) => {
       // The last word may still be being typed.
       const quoted = at === asked.length - 1 ? `${quote(word)}*` : quote(word)
       const rows = rowsOf(quoted)
       if (rows > 0) return [{ quoted, rows }]
+      if (++corrected > MOST_CORRECTED) return []
       return nearlyAlike(word).map((term) => ({ quoted: quote(term), rows: rowsOf(quote(term)) }))
     })
   }
@@ -132,6 +134,8 @@ const MISSPELT = /^[a-z][a-z0-9]{3,31}$/
 /** Terms of the index a misspelt word is held against, the most used first, and how many are taken. */
 const MOST_COMPARED = 5000
 const MOST_ALIKE = 3
+/** Words of one query that are taken for misspelt. */
+const MOST_CORRECTED = 4
 /** Rows after which there is no need to look further. */
 const ENOUGH = 50
 const LONGEST_WORD = 128

@@ -1,0 +1,122 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { StoreFolder } from '../../test/fixtures/store-folder.ts'
+import { makeStoreFolder } from '../../test/fixtures/store-folder.ts'
+import { sampleEntry, sampleQuery } from '../../test/fixtures/store-samples.ts'
+import type { SearchHit, SearchQuery, Store } from '../store/store.ts'
+import { viewOf } from '../store/store.ts'
+import type { Ranking } from './fuse.ts'
+import { parseQuery } from './parse-query.ts'
+import { rankItems } from './rank-items.ts'
+import { openWordTable } from './word-table.ts'
+
+const wordTable = openWordTable(join(import.meta.dirname, '../../builtin/search/words.bin'))
+const USER = { space: 'user', root: '/u' } as const
+const ABOUT: Readonly<Record<string, string>> = {
+  send_email: 'Sends an email to a person',
+  resize_image: 'Changes the width and height of an image',
+  list_invoices: 'Lists the invoices of a customer',
+  forecast: 'Weather for the next days in a city',
+  play_song: 'Plays music from the library',
+  translate: 'Translates text into another language',
+  book_flight: 'Books a flight between two airports',
+  find_recipe: 'Finds recipes for dinner by ingredients',
+  run_query: 'Runs SQL on the database',
+  tokyo: '東京の天気を調べる',
+}
+
+let place: StoreFolder
+let store: Store
+beforeAll(async () => {
+  place = await makeStoreFolder()
+  store = await place.open()
+  const entries = Object.entries(ABOUT).map(([item_id, description]) => sampleEntry({ item_id, description }))
+  await store.index.update(USER, entries, [])
+})
+afterAll(() => place.dispose())
+
+async function ranked(
+  text: string,
+  further: readonly Ranking[] = [],
+  given: Partial<SearchQuery> = {},
+): Promise<readonly SearchHit[]> {
+  const query = { ...sampleQuery('', { roots: [USER], ...given }), words: parseQuery(text).words }
+  return (await rankItems(query, further, { store: viewOf(store), wordTable })).hits
+}
+
+const first = async (text: string): Promise<string | undefined> => (await ranked(text))[0]?.item_id
+
+test('S3: an item is found by what it is about, without any of its words, and says so', async () => {
+  const [hit] = await ranked('photo picture pixels')
+  expect(hit).toMatchObject({ item_id: 'resize_image', why: ['meaning'] })
+  expect(await first('will it rain tomorrow')).toBe('forecast')
+  expect(await first('what could I cook tonight')).toBe('find_recipe')
+})
+
+test('S3: an item that has the words stays before one that is only about the same', async () => {
+  const hits = await ranked('translate')
+  expect(hits[0]).toMatchObject({ item_id: 'translate', why: ['name', 'description'] })
+})
+
+test.each([
+  '',
+  ' ',
+  '\0',
+  '😀',
+  'مرحبا بالعالم',
+  'xqzzk',
+  '"OR" NEAR( *',
+  'x'.repeat(10_000),
+  'word '.repeat(2000),
+])('PAR-14: %j is answered', async (text) => {
+  expect(Array.isArray(await ranked(text.slice(0, 10_000)))).toBe(true)
+})
+
+test('S3: text without spaces is found by a word inside it', async () => {
+  expect(await first('天気')).toBe('tokyo')
+  expect(await first('東京の天気')).toBe('tokyo')
+})
+
+test('S3: a further ranking raises an item and gives its reason, and passes no filter', async () => {
+  const all = await ranked('')
+  const song = all.find(({ item_id }) => item_id === 'play_song')?.row ?? 0
+  const use = { reason: 'use', weight: 2, rows: [song, 99_999] }
+  const hits = await ranked('translate text', [use])
+  expect(hits[0]).toMatchObject({ item_id: 'play_song', why: ['use'] })
+  expect(hits.map(({ row }) => row)).not.toContain(99_999)
+  expect(await ranked('translate text', [use], { spaces: ['registry'] })).toEqual([])
+})
+
+test('E2: what an item is about follows its text', async () => {
+  const other = await makeStoreFolder()
+  const { index, ...rest } = await other.open()
+  const view = viewOf({ ...rest, index })
+  const asked = { ...sampleQuery('', { roots: [USER] }), words: ['guitar', 'piano'] }
+  const fillers = Object.entries(ABOUT).filter(([id]) => id !== 'play_song')
+  const entry = (description: string): Parameters<typeof index.update>[1] => [
+    sampleEntry({ item_id: 'changing', description }),
+  ]
+  await index.update(
+    USER,
+    fillers.map(([item_id, description]) => sampleEntry({ item_id, description })),
+    [],
+  )
+  await index.update(USER, entry('Plays music and songs'), [])
+  const found = async (): Promise<readonly string[]> =>
+    (await rankItems(asked, [], { store: view, wordTable })).hits.map(({ item_id }) => item_id)
+  expect(await found()).toContain('changing')
+  await index.update(USER, entry('Deletes a row of the table'), [])
+  expect(await found()).not.toContain('changing')
+  await index.update(USER, entry('Plays music and songs'), [])
+  expect(await found()).toContain('changing')
+  await index.update(USER, [], ['tools/changing.yaml'])
+  expect(await found()).not.toContain('changing')
+  await other.dispose()
+})
+
+test('S3: without a table the words alone rank', async () => {
+  const query = { ...sampleQuery('email', { roots: [USER] }) }
+  const without = { store: viewOf(store), wordTable: openWordTable('/nowhere/words.bin') }
+  const { hits } = await rankItems(query, [], without)
+  expect(hits.map(({ item_id }) => item_id)).toEqual(['send_email'])
+})
