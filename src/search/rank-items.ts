@@ -3,7 +3,7 @@ import type { Ranking } from './fuse.ts'
 import { fuse } from './fuse.ts'
 import type { WordTable } from './word-table.ts'
 
-export interface RankMeans {
+interface RankMeans {
   readonly store: Pick<StoreView, 'find' | 'show' | 'nearest'>
   /** What words mean; given when a query is ranked for the first time. */
   readonly wordTable: () => Promise<WordTable>

@@ -37,9 +37,11 @@ export function createMeaning(connection: Connection): Meaning {
       const news = await connection.read(() => missing.all(MOST_FILLED).map((row) => readRow(TextRow, row)))
       if (news.length > 0) {
         const found = news.map(({ row_id, text }) => ({ row_id, vector: vectorOf(text) }))
-        await connection.write(() => {
+        const keep = (): void => {
           for (const item of found) put.run(item.row_id, new Uint8Array(item.vector))
-        })
+        }
+        // What cannot be kept, on a full disk, is worked out again; a search does not fail for it.
+        await connection.write(keep).catch(() => undefined)
       }
       await connection.read(() => takeUp(vector.length))
       return compare({ slots, vectors }, vector, most)
