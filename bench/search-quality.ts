@@ -15,7 +15,7 @@ export interface Findable {
   readonly parameters: string
 }
 
-export interface Request {
+interface Request {
   readonly query: string
   /** Any of these will do. */
   readonly wanted: readonly string[]
@@ -45,7 +45,7 @@ export async function measureQuality(
 }
 
 /** A Kiwi whose project holds these as tools, each in a file. */
-export async function openWith(
+async function openWith(
   tools: readonly Findable[],
 ): Promise<{ kiwi: Kiwi; client: Client; project: string; close: () => Promise<void> }> {
   const place = makePlace()

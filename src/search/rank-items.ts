@@ -4,7 +4,7 @@ import { fuse } from './fuse.ts'
 import { namedFirst } from './named-first.ts'
 import type { WordTable } from './word-table.ts'
 
-export interface RankMeans {
+interface RankMeans {
   readonly store: Pick<StoreView, 'find' | 'show' | 'nearest'>
   /** What words mean; given when a query is ranked for the first time. */
   readonly wordTable: () => Promise<WordTable>

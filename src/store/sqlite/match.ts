@@ -7,7 +7,7 @@ import { readRow } from './rows.ts'
 export const MOST_SCORED = 10_000
 
 /** Makes of words what the index is asked. */
-export interface Matcher {
+interface Matcher {
   /** Any of the words, for what a hit shows; null when there are none. */
   anyOf(words: readonly string[]): string | null
   /** The same narrowed to the rows that are worth a score. */

@@ -11,10 +11,13 @@ const MOST_KEPT = 200_000
 /** What each row is about, as vectors: kept in the store, compared in memory. */
 export function createMeaning(connection: Connection): Meaning {
   const missing = connection.prepare(
-    `SELECT v.row_id, t.name || ' ' || t.description || ' ' || t.tags AS text
+    `SELECT v.change, t.name || ' ' || t.description || ' ' || t.tags AS text
      FROM search_vectors v JOIN search_text t ON t.rowid = v.row_id WHERE v.vector = x'' LIMIT ?`,
   )
-  const put = connection.prepare('INSERT OR REPLACE INTO search_vectors (row_id, vector) VALUES (?, ?)')
+  // Nothing of it where the text has changed since.
+  const put = connection.prepare(
+    'INSERT OR REPLACE INTO search_vectors (row_id, vector) SELECT row_id, ? FROM search_vectors WHERE change = ?',
+  )
   const changed = connection.prepare(
     "SELECT change, row_id, vector FROM search_vectors WHERE change > ? AND vector <> x'' ORDER BY change",
   )
@@ -36,10 +39,12 @@ export function createMeaning(connection: Connection): Meaning {
     async nearest({ vector, vectorOf, most }) {
       const news = await connection.read(() => missing.all(MOST_FILLED).map((row) => readRow(TextRow, row)))
       if (news.length > 0) {
-        const found = news.map(({ row_id, text }) => ({ row_id, vector: vectorOf(text) }))
-        await connection.write(() => {
-          for (const item of found) put.run(item.row_id, new Uint8Array(item.vector))
-        })
+        const found = news.map(({ change, text }) => ({ change, vector: vectorOf(text) }))
+        const keep = (): void => {
+          for (const item of found) put.run(new Uint8Array(item.vector), item.change)
+        }
+        // What cannot be kept, on a full disk, is worked out again; a search does not fail for it.
+        await connection.write(keep).catch(() => undefined)
       }
       await connection.read(() => takeUp(vector.length))
       return compare({ slots, vectors }, vector, most)
@@ -100,5 +105,5 @@ function grown(vectors: Int8Array, size: number): Int8Array {
   return larger
 }
 
-const TextRow = z.object({ row_id: z.number(), text: z.string() })
+const TextRow = z.object({ change: z.number(), text: z.string() })
 const VectorRow = z.object({ change: z.number(), row_id: z.number(), vector: z.instanceof(Uint8Array) })
