@@ -89,9 +89,7 @@ export function openChanges({ open, project, clock }: ChangeMeans): Changes {
       await inTurn(false, true)
       ticking.start()
     },
-    async unwatch(uris) {
-      for (const uri of uris) resources.delete(uri)
-    },
+    unwatch: async (uris) => uris.forEach((uri) => resources.delete(uri)),
     attend() {
       attending += 1
       ticking.start()

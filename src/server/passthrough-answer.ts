@@ -40,8 +40,7 @@ export function answerOf({ method, protocol = TELLS_MODELS }: Asked, answered: S
   if (said !== undefined) throw new ProtocolError(said.code, said.message, said.data)
   const { error } = answered
   const isCall = method === 'tools/call'
-  const isOfArguments = isCall && Findings.safeParse(error?.details).success && protocol >= TELLS_MODELS
-  const isMistake = error !== null && MISTAKES.has(error.code) && !isOfArguments
+  const isMistake = error !== null && isOfRequest(error, isCall && protocol >= TELLS_MODELS)
   if (!isCall || isMistake)
     throw new ProtocolError(isMistake ? INVALID_PARAMS : REFUSED, messageOf(answered), error ?? data)
   return {
@@ -49,6 +48,11 @@ export function answerOf({ method, protocol = TELLS_MODELS }: Asked, answered: S
     structuredContent: { ...answered },
     isError: true,
   }
+}
+
+/** Wrong arguments of a tool may be something for the model. */
+function isOfRequest({ code, details }: WholeError, tellsModel: boolean): boolean {
+  return MISTAKES.has(code) && !(tellsModel && Findings.safeParse(details).success)
 }
 
 type WholeError = Omit<ReplyError, 'fix'>
