@@ -18,6 +18,7 @@ import { makePlace } from '../test/fixtures/place.ts'
 import { sandbox } from './sandbox.ts'
 import { proxy } from './proxy.ts'
 import { policy } from './policy.ts'
+import { servers } from './servers.ts'
 import { spaces } from './spaces.ts'
 import { startUp } from './start-up.ts'
 import { undo } from './undo.ts'
@@ -40,6 +41,7 @@ const GROUPS: Readonly<Record<string, (bed: Bed) => Promise<readonly Figure[]>>>
   spaces: ({ kiwi, client, place, isQuick }) => spaces(kiwi, client, place.project, isQuick ? 5 : 30),
   undo: ({ kiwi, client, place, isQuick }) => undo(kiwi, client, place.project, isQuick ? 10 : 40),
   policy: ({ kiwi, client, isQuick }) => policy(kiwi, client, isQuick ? 200 : 2000),
+  servers: ({ place, isQuick }) => servers(place, isQuick ? 3 : 10),
   proxy: ({ place, isQuick }) => proxy(place, isQuick ? 1 : 5),
   journal: ({ kiwi, isQuick }) => journal(kiwi, isQuick ? 500 : 3000),
 }
