@@ -109,6 +109,8 @@ function page(table: string, machine: string): string {
 
 Written by \`npm run bench -- --write\`. Every ratio has its numerator and denominator in the same run, taken in turn; absolute
 numbers belong to the machine below. \`npm run bench\` fails when a target is missed; \`-- --quick\` takes fewer rounds.
+How well and how fast search finds: [benchmarks-search.md](benchmarks-search.md), by \`npm run bench:search\`. The peers of the proxy rows
+are installed with \`npm ci --prefix bench/peers --ignore-scripts\`.
 
 ${table}
 
