@@ -21,14 +21,6 @@ export function rankTopics(question: string, topics: readonly Topic[]): readonly
   const asked = [...new Set(termsOf(question))]
   const heads = topics.map(({ head }) => termsOf(head))
   const texts = topics.map(({ text }) => termsOf(text))
-  const weigh = (all: readonly (readonly string[])[], at: number, term: string): number => {
-    const count = all[at]?.filter((one) => one === term).length ?? 0
-    if (count === 0) return 0
-    const holders = all.filter((one) => one.includes(term)).length
-    // What stands in most of them tells nothing.
-    const rarity = Math.max(0, Math.log((all.length - holders + 0.5) / (holders + 0.5)))
-    return (rarity * count) / (count + ENOUGH)
-  }
   return topics
     .map(({ name }, at) => ({
       name,
@@ -37,6 +29,16 @@ export function rankTopics(question: string, topics: readonly Topic[]): readonly
     .filter(({ score }) => score > 0)
     .toSorted((a, b) => b.score - a.score || (a.name < b.name ? -1 : 1))
     .map(({ name }) => name)
+}
+
+/** What a term says for one of all texts. */
+function weigh(all: readonly (readonly string[])[], at: number, term: string): number {
+  const count = all[at]?.filter((one) => one === term).length ?? 0
+  if (count === 0) return 0
+  const holders = all.filter((one) => one.includes(term)).length
+  // What stands in most of them tells nothing.
+  const rarity = Math.max(0, Math.log((all.length - holders + 0.5) / (holders + 0.5)))
+  return (rarity * count) / (count + ENOUGH)
 }
 
 /** Its telling words without their endings; a name such as `run_id` also counts as a whole. */
