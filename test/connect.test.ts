@@ -35,7 +35,7 @@ interface Asked extends Partial<Omit<Connect, 'kind' | 'client'>> {
 }
 
 const connect = (
-  client: string,
+  client: string | null,
   { isDryRun = false, kind = 'person', ...more }: Asked = {},
 ): Promise<Reply> =>
   temp.kiwi.act(
@@ -50,7 +50,7 @@ const connect = (
         ...more,
       }),
       operation: 'connect',
-      subject: client,
+      subject: client ?? 'AGENTS.md',
       isDryRun,
     },
     { principal: 'user:ada', session: 's', kind, defaultProject: () => Promise.resolve(temp.project) },
@@ -197,6 +197,22 @@ describe('X9: a config that is there', () => {
 
 describe('X9: AGENTS.md', () => {
   const agents = (): string => readFileSync(join(temp.project, 'AGENTS.md'), 'utf8')
+
+  test('X9: without a client it alone is written', async () => {
+    const path = join(temp.project, 'AGENTS.md')
+    const before = readdirSync(temp.folder)
+    const { data } = await connect(null, { withAgentsMd: true })
+    expect(data).toMatchObject({ client: null, backup: null, files: [{ path, state: 'created' }] })
+    expect(agents()).toContain('kiwi:begin')
+    expect(readdirSync(temp.folder)).toEqual(before)
+    expect((await connect(null, { withAgentsMd: true })).data).toMatchObject({
+      output: expect.stringContaining('stays as it is'),
+    })
+    expect((await connect(null)).error).toMatchObject({
+      code: 'INVALID_PARAMETERS',
+      details: { missing: ['client'] },
+    })
+  })
 
   test('X9: gets the lines that are shipped as knowledge, never twice, and the rest stays', async () => {
     writeFileSync(join(temp.project, 'AGENTS.md'), '# Ours\r\nBe kind.')

@@ -138,5 +138,9 @@ function reasonOf({ keyword, message, params }: ErrorObject): string {
   if (keyword === 'additionalProperties' || keyword === 'unevaluatedProperties') return 'is not known here'
   if (keyword === 'enum') return `must be one of ${JSON.stringify(params['allowedValues'])}`
   if (keyword === 'const') return `must be ${JSON.stringify(params['allowedValue'])}`
+  if (keyword === 'oneOf')
+    return params['passingSchemas'] === null
+      ? 'must have one of its forms'
+      : 'must have one of its forms, not both'
   return message ?? `fails "${keyword}"`
 }

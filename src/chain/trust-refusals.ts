@@ -72,8 +72,8 @@ function modified(verb: string, { leaf, item, signature: found, untrusted }: Jud
 /** Where signatures are required, what nobody known has signed does not run. */
 export function unsignedRefusal(verb: string, leaf: Item, item: Item, why: string): KiwiError {
   return new KiwiError('UNTRUSTED', `Cannot ${verb} "${leaf.id}": "${item.id}" is not signed, and ${why}`, {
-    hint: `Review "${item.id}", then sign it: kiwi sign ${item.id}`,
-    fix: signFix(item),
+    // Signatures stand for a person's look at it: a ready call would be the way round it.
+    hint: `Ask the person to review "${item.id}" and sign it: kiwi sign ${item.id}`,
     details: { reason: 'unsigned', tool: item.id, path: item.path },
   })
 }

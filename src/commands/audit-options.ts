@@ -3,10 +3,10 @@ import type { Command } from 'commander'
 /** What `kiwi audit` can be asked for. */
 export function addAudit(command: Command, readNumber: (text: string) => number): Command {
   return command
-    .option('--limit <number>', 'how many records are shown (20)', readNumber)
+    .option('--limit <number>', 'how many records are shown (20; of a session or run 1,000)', readNumber)
     .option('--tool <id>', 'only of this item')
     .option('--session <id>', 'only of this session and those that came from it, as a tree')
-    .option('--run <id>', 'the same of a run of a directive')
+    .option('--run <id>', 'the same of a run of a directive, with the call that began it')
     .option('--call <id>', 'only of this call')
     .option(
       '--status <status>',

@@ -9,6 +9,7 @@ import type { FilterOptions } from './audit-filter.ts'
 import { filterOf } from './audit-filter.ts'
 import { follow } from './audit-follow.ts'
 import { recordTable, sessionTree } from './audit-lines.ts'
+import { recordsOfRun } from './audit-run.ts'
 import { verifyAudit } from './audit-verify.ts'
 import { openTerminal, printReply } from './terminal.ts'
 import type { CommonOptions, Session } from './with-kiwi.ts'
@@ -28,7 +29,8 @@ const SHOWN = 20
 /** `kiwi audit`: what was decided and how it ended. */
 export function auditCommand(options: AuditOptions): Promise<number> {
   // Before anything is opened: what is wrong with the options needs no store.
-  const filter = { ...filterOf(options, Date.now()), limit: options.limit ?? SHOWN }
+  const chosen = filterOf(options, Date.now())
+  const filter = { ...chosen, limit: options.limit ?? SHOWN }
   const isJson = options.json === true
   const isWide = options.wide === true
   return withKiwi(options, async (session) => {
@@ -43,11 +45,15 @@ export function auditCommand(options: AuditOptions): Promise<number> {
       await follow(filter, { store: kiwi.store, terminal, isJson, isWide, signal: end.signal })
       return 0
     }
-    const records = await kiwi.store.records(filter)
+    const { records, isCut } =
+      chosen.session === undefined
+        ? { records: await kiwi.store.records(filter), isCut: false }
+        : await recordsOfRun(chosen, options.limit, kiwi.store)
     if (isJson) for (const record of records) terminal.out(jsonLine(auditEntry(record)))
     else if (records.length === 0) terminal.note('No records fit.')
     else if (filter.session === undefined) terminal.out(recordTable(records, isWide))
     else terminal.out(sessionTree(records.toReversed()))
+    if (isCut) terminal.note('There are more records before these: --limit shows more, --export all')
     return 0
   })
 }

@@ -12,8 +12,8 @@ interface ConnectOptions {
   readonly dryRun?: boolean
 }
 
-/** `kiwi connect cursor`, `kiwi connect claude-code --project --agents-md` */
-export function connectCommand(client: string, options: ConnectOptions): Promise<number> {
+/** `kiwi connect cursor`, `kiwi connect claude-code --project --agents-md`, `kiwi connect --agents-md` */
+export function connectCommand(client: string | undefined, options: ConnectOptions): Promise<number> {
   const { project, json = false, agentsMd = false, dryRun = false } = options
   const to = project === undefined ? 'user' : 'project'
   const folder = typeof project === 'string' ? { project } : {}
@@ -21,15 +21,15 @@ export function connectCommand(client: string, options: ConnectOptions): Promise
     const reply = await act({
       wish: () => ({
         kind: 'connect',
-        client,
+        client: client ?? null,
         started: to === 'project' ? BY_NAME : byPath(),
         system: process.platform,
         to,
         withAgentsMd: agentsMd,
       }),
       operation: 'connect',
-      subject: client,
-      parameters: { client, to, agents_md: agentsMd },
+      subject: client ?? 'AGENTS.md',
+      parameters: { client: client ?? null, to, agents_md: agentsMd },
       isDryRun: dryRun,
     })
     return printReply(reply, json, (data, terminal) =>
@@ -50,8 +50,13 @@ function byPath(): { readonly command: string; readonly args: readonly string[] 
 }
 
 const Files = z.array(z.looseObject({ path: z.string(), state: z.string() }))
-const Planned = z.looseObject({ client: z.string(), entry: z.json(), files: Files })
-const Done = z.looseObject({ output: z.string(), files: Files, backup: z.string().nullable() })
+const Planned = z.looseObject({ client: z.string().nullable(), entry: z.json(), files: Files })
+const Done = z.looseObject({
+  output: z.string(),
+  client: z.string().nullable(),
+  files: Files,
+  backup: z.string().nullable(),
+})
 
 function showPlan({ client, entry, files }: z.infer<typeof Planned>, terminal: Terminal): void {
   const rows = files.map(({ path, state }) => [
@@ -60,19 +65,19 @@ function showPlan({ client, entry, files }: z.infer<typeof Planned>, terminal: T
     path,
   ])
   terminal.out(table(rows))
-  terminal.out(`\n${printable(`${client} would start: ${JSON.stringify(entry)}`)}`)
+  if (client !== null) terminal.out(`\n${printable(`${client} would start: ${JSON.stringify(entry)}`)}`)
   terminal.note('\nNothing was written. Leave out --dry-run to connect')
 }
 
 function showDone(
-  { output, files, backup }: z.infer<typeof Done>,
+  { output, client, files, backup }: z.infer<typeof Done>,
   to: 'user' | 'project',
   terminal: Terminal,
 ): void {
   terminal.out(printable(output))
   for (const { path, state } of files.slice(1)) terminal.out(printable(`${path} is ${state}`))
   if (backup !== null) terminal.out(printable(`What it was before: ${backup}`))
-  if (files[0]?.state === 'unchanged') return
+  if (client === null || files[0]?.state === 'unchanged') return
   terminal.note('\nNext: start the client anew')
   if (to === 'project') terminal.note('Whoever works in this project needs kiwi on their PATH')
   terminal.note('Next: kiwi import mcp (its other servers, behind Kiwi)')

@@ -15,8 +15,8 @@ export function showServers(
     reason ?? notes.join('; '),
     from,
   ])
-  const left = not_imported.map(({ path, reason }) => ['', 'skipped', '', reason, path])
-  terminal.out(rows.length + left.length === 0 ? '  no servers found' : table([...rows, ...left]))
+  const left = leftOf(not_imported)
+  terminal.out(table([...rows, ...left]))
   const kept = [...new Set(servers.flatMap((server) => server.kept))]
   if (kept.length > 0)
     terminal.out(
@@ -29,4 +29,20 @@ export function showServers(
     terminal.note(printable(`Next: ${command}`))
   terminal.note('\nLook at them: kiwi servers')
   terminal.note(`Take it back: kiwi import --undo ${batch}`)
+}
+
+/** The same where no config names a server. */
+export function showNothing(
+  { not_imported }: Pick<Batch, 'not_imported'>,
+  lookedAt: readonly string[],
+  terminal: Terminal,
+): void {
+  terminal.out('No servers were found, so nothing was imported')
+  if (not_imported.length > 0) terminal.out(table(leftOf(not_imported)))
+  terminal.note(`\nLooked at:\n${lookedAt.map((path) => `  ${printable(path)}`).join('\n')}`)
+  terminal.note('\nName another file: kiwi import mcp FILE; or add a server: kiwi add NAME -- COMMAND')
+}
+
+function leftOf(notImported: Batch['not_imported']): readonly (readonly string[])[] {
+  return notImported.map(({ path, reason }) => ['', 'skipped', '', reason, path])
 }

@@ -5,7 +5,7 @@ import type { Batch } from '../spaces/import/batch.ts'
 import { BatchShape, STATES, readBatches } from '../spaces/import/batch.ts'
 import { isClientConfig } from '../spaces/import/client-config.ts'
 import { canAsk, isAgreed } from './ask.ts'
-import { showServers } from './import-servers.ts'
+import { showNothing, showServers } from './import-servers.ts'
 import type { Terminal } from './terminal.ts'
 import { openTerminal, printReply, printable, table } from './terminal.ts'
 import type { CommonOptions, Session } from './with-kiwi.ts'
@@ -39,7 +39,7 @@ export function importCommand(
       isDryRun: options.dryRun === true,
     })
     return printReply(reply, options.json === true, (data, terminal) =>
-      showImport(BatchShape.parse(data), reply.status === 'dry_run', terminal),
+      showImport(WithPlaces.parse(data), reply.status === 'dry_run', terminal),
     )
   })
 }
@@ -71,8 +71,12 @@ function readTo(to: string): 'project' | 'user' {
 /** Lines of each state that are printed; `--json` has them all. */
 const MOST_LINES = 20
 
-function showImport(batch: Batch, isDryRun: boolean, terminal: Terminal): void {
+/** Where nothing was found, what was looked at. */
+const WithPlaces = BatchShape.extend({ looked_at: z.array(z.string()).optional() })
+
+function showImport(batch: z.infer<typeof WithPlaces>, isDryRun: boolean, terminal: Terminal): void {
   const { totals, items, history } = batch
+  if (batch.looked_at !== undefined) return showNothing(batch, batch.looked_at, terminal)
   const would = isDryRun ? 'Would import' : 'Imported'
   terminal.out(`${would} from ${printable(batch.source)} to ${printable(batch.root)}`)
   if (batch.layout === 'mcp') return showServers(batch, isDryRun, terminal)

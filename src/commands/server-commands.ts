@@ -8,9 +8,12 @@ interface ServerProgram extends Program {
 /** The commands that name the MCP servers a person has, and Kiwi as one of those of a client. */
 export function addServers({ command, inProject, ends }: ServerProgram, hasDashes: boolean): void {
   command('connect', 'put Kiwi into the config of a client, with a backup')
-    .argument('<client>', 'claude-code, claude-desktop, cursor, vscode, codex, gemini or opencode')
+    .argument('[client]', 'claude-code, claude-desktop, cursor, vscode, codex, gemini or opencode')
     .option('--project [folder]', 'into the config of this project, in place of your own')
-    .option('--agents-md', 'tell models about it in AGENTS.md of the project')
+    .option(
+      '--agents-md',
+      'tell models about it in AGENTS.md of the project; without a client nothing else is written',
+    )
     .option('--dry-run', 'show what would be written, write nothing')
     .action(async (client, options) => ends((await import('./connect.ts')).connectCommand(client, options)))
   inProject('add', 'put an MCP server behind Kiwi: add NAME -- command args, add NAME URL, or add NAME')

@@ -109,7 +109,8 @@ export type Wish =
   /** Kiwi itself into the config of a client. */
   | {
       readonly kind: 'connect'
-      readonly client: string
+      /** Null for AGENTS.md alone. */
+      readonly client: string | null
       /** How the client starts it. */
       readonly started: { readonly command: string; readonly args: readonly string[] }
       readonly system: string

@@ -7,6 +7,8 @@ import { LIMITS } from '../shared/limits.ts'
 import { keepAll } from '../shared/redact.ts'
 import { leadsOutTo, realPathOf } from '../spaces/disk.ts'
 import { configOf, findClient, withKiwi } from '../spaces/import/connect-client.ts'
+import type { KnownClient } from '../spaces/import/clients.ts'
+import { CLIENTS } from '../spaces/import/clients.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { setSection } from '../spaces/marked-section.ts'
 import { decodeText, readRegularFile } from '../spaces/read-file.ts'
@@ -23,51 +25,72 @@ export async function connectWork(
   means: Means,
 ): Promise<Work> {
   assertPerson(ticket, 'connect')
-  const client = findClient(named)
+  const client = named === null ? null : findClient(named)
+  if (client === null && !withAgentsMd) throw noClient()
   const project = projectOf(lookup)
   const isInProject = to === 'project'
-  const path = configOf(client, { project: isInProject ? project : null, home: means.home, system })
-  const config = await changeOf(path, isInProject ? project : null, (text) =>
-    withKiwi(text, client, started, path).then((made) => made.text),
-  )
+  const config =
+    client === null
+      ? null
+      : await configChange(client, { started, system }, isInProject ? project : null, means)
   const agents = withAgentsMd
     ? await changeOf(join(project, 'AGENTS.md'), project, async (text) =>
         setSection(text, await snippet(lookup), join(project, 'AGENTS.md')),
       )
     : null
-  const changes = [config, ...(agents === null ? [] : [agents])]
+  const changes = [config, agents].filter((change) => change !== null)
   const shown = changes.map(({ path: file, state }) => ({ path: file, state }))
+  const name = client?.name ?? null
   return {
-    item: { id: client.name, version: null, space: null },
+    item: { id: name ?? 'AGENTS.md', version: null, space: null },
     action: 'connect',
     chain: [],
     // A person who names a client means its file.
     demands: [{ op: 'tool', id: 'kiwi-mcp', action: 'connect' }],
     isRepeatable: true,
     isReadOnly: false,
-    parameters: { client: client.name, to, files: shown.map(({ path: file }) => file) },
+    parameters: { client: name, to, files: shown.map(({ path: file }) => file) },
     redact: keepAll,
     preview: () => ({
-      client: client.name,
-      entry: client.entry(started.command, started.args),
+      client: name,
+      entry: client?.entry(started.command, started.args) ?? null,
       files: shown,
     }),
     warnings: [],
     async perform() {
-      const backup = config.state === 'changed' ? await keepCopy(config.path, means) : null
+      const backup = config?.state === 'changed' ? await keepCopy(config.path, means) : null
       for (const change of changes) await write(change, means)
-      return {
-        data: { output: outputOf(client.name, config), client: client.name, files: shown, backup },
-        warnings: [],
-      }
+      const output = changes
+        .slice(0, 1)
+        .map((change) => outputOf(name, change))
+        .join('')
+      return { data: { output, client: name, files: shown, backup }, warnings: [] }
     },
   }
 }
 
-function outputOf(client: string, { state, path }: Change): string {
+function configChange(
+  client: KnownClient,
+  { started, system }: Pick<Extract<Wish, { kind: 'connect' }>, 'started' | 'system'>,
+  project: string | null,
+  { home }: Means,
+): Promise<Change> {
+  const path = configOf(client, { project, home, system })
+  return changeOf(path, project, async (text) => (await withKiwi(text, client, started, path)).text)
+}
+
+function outputOf(client: string | null, { state, path }: Change): string {
+  if (client === null) return `${path} ${state === 'unchanged' ? 'stays as it is' : `is ${state}`}`
   return state === 'unchanged'
     ? `${client} is connected already: ${path} stays as it is`
     : `Connected ${client}: ${path} is ${state}`
+}
+
+function noClient(): KiwiError {
+  return new KiwiError('INVALID_PARAMETERS', 'Cannot connect: no client is named', {
+    hint: `Name one of ${CLIENTS.map((client) => client.name).join(', ')}; --agents-md alone writes AGENTS.md`,
+    details: { missing: ['client'], invalid: [] },
+  })
 }
 
 function projectOf({ projectPath }: Lookup): string {

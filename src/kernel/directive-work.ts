@@ -33,6 +33,7 @@ export async function directiveWork(
   const { run, scene, handed } = prepared
   // Nothing is asked of servers in a dry run: what is known of them is shown.
   const rehearsed = means.listings === null ? readyAnswer(handed, await toolContext(scene)) : null
+  let begun: string | null = null
   const content = [contentHash, ...bases.map((base) => base.contentHash)]
   return {
     item: { id, version, space },
@@ -53,10 +54,12 @@ export async function directiveWork(
       const context = await toolContext(scene)
       const answer = readyAnswer(handed, context)
       const runId = await run.open()
+      begun = runId
       const data = { run_id: runId, ...answer, ...howToCall(runId, lookup.projectPath) }
       const brief = { tool_context: context.brief }
       return { data: await means.results.fitAnswer(ticket.callId, id, data, brief), warnings: [] }
     },
+    found: () => (begun === null ? {} : { run_id: begun }),
   }
 }
 

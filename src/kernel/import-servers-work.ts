@@ -39,7 +39,9 @@ export async function importServersWork(
   assertPerson(ticket, 'import')
   lookup.freshen(true)
   const file = openServersFile(to, lookup, means)
-  const { found, left } = await readAll(files, lookup, means)
+  const places =
+    files.length > 0 ? files.map((path) => resolve(path)) : clientPlaces(means.home, lookup.projectPath)
+  const { found, left } = await readAll(files, places, lookup, means)
   const there = new Map(
     Array.from((await readServers(file.text, file.path)).entries, ([name, { entry }]) => [name, entry]),
   )
@@ -50,7 +52,7 @@ export async function importServersWork(
   const { lines, added, secrets } = judged
   const { text, write } = added.size === 0 ? { text: file.text, write: null } : await file.change(added)
   const { root } = rootOf(to, lookup, means)
-  const source = [...new Set(found.map(({ from }) => from))].join(', ') || 'no config'
+  const source = [...new Set(found.map(({ from }) => from))].join(', ') || 'mcp'
   const items = added.size === 0 ? [] : [fileItem(file, text, source)]
   const planned: Batch = {
     batch: ticket.callId,
@@ -69,6 +71,8 @@ export async function importServersWork(
     secrets: [],
     undone_at: null,
   }
+  // Who finds nothing wants to know where nothing was.
+  const nothing = found.length === 0 ? { looked_at: places } : {}
   const lifted = new Map([...secrets.values()].flatMap((each) => [...each]))
   return {
     item: { id: planned.batch, version: null, space: to },
@@ -82,10 +86,10 @@ export async function importServersWork(
     isReadOnly: false,
     parameters: { source, to, batch: planned.batch, servers: [...added.keys()], secrets: [...lifted.keys()] },
     redact: lifted.size === 0 ? keepAll : createRedact(lifted),
-    preview: () => ({ ...planned }),
+    preview: () => ({ ...planned, ...nothing }),
     warnings: [],
     async perform() {
-      if (write === null) return { data: { ...planned }, warnings: [] }
+      if (write === null) return { data: { ...planned, ...nothing }, warnings: [] }
       const kept = { ...planned, secrets: await keepNew(lifted, means) }
       if (!file.isNew) await keepBefore(kept, file, means)
       await keepBatch(kept, means)
@@ -135,15 +139,20 @@ interface Found {
 }
 
 /** Named files have to be there; of the usual places those that are. */
-async function readAll(files: readonly string[], { projectPath }: Lookup, means: Means): Promise<Found> {
+async function readAll(
+  files: readonly string[],
+  places: readonly string[],
+  { projectPath }: Lookup,
+  means: Means,
+): Promise<Found> {
   if (files.length > 0) {
-    const all = await Promise.all(files.map((path) => readClientConfig(resolve(path), projectPath)))
+    const all = await Promise.all(places.map((path) => readClientConfig(path, projectPath)))
     return { found: all.flat(), left: [] }
   }
   const found: ClientServer[] = []
   const left: { path: string; reason: string }[] = []
   const isTrusted = projectPath !== null && (await means.chain.judge.isTrusted(projectPath))
-  for (const path of clientPlaces(means.home, projectPath).filter(existsSync)) {
+  for (const path of places.filter((place) => existsSync(place))) {
     // What a repository brings along is not made a person's own unseen.
     if (projectPath !== null && path.startsWith(`${projectPath}/`) && !isTrusted) {
       left.push({ path, reason: 'nobody has trusted the project: kiwi trust, or name the file' })

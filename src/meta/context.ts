@@ -16,6 +16,8 @@ export interface MetaCall {
   readonly vectors: VectorSearch | null
   /** What words mean, for search. */
   readonly wordTable: () => Promise<WordTable>
+  /** Whether the session has not just been told this. */
+  readonly isNews: (line: string) => boolean
   /** The spaces as the call's project sees them. */
   readonly lookupAt: (projectPath: string | undefined) => Promise<Lookup>
   /** The same for what is done and not only looked at, with what the session itself works in. */

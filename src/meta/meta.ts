@@ -25,6 +25,7 @@ import type { Loaded } from './load.ts'
 import { load, loadForCopy } from './load.ts'
 import type { RelayRequest } from './relay.ts'
 import { relayRecord } from './relay.ts'
+import { openTold } from './refresh-servers.ts'
 import type { Stamp } from './reply.ts'
 import { cleanReply, errorReply, outcomeReply, successReply } from './reply.ts'
 import { search } from './search.ts'
@@ -95,7 +96,8 @@ interface MetaMeans {
   readonly ids: Ids
 }
 
-export function openMeta(means: MetaMeans): Meta {
+export function openMeta(opened: MetaMeans): Meta {
+  const means = { ...opened, isNewsTo: openTold() }
   const { kernel, spaces, store, learning, clock, ids } = means
   const stampOf = ({ callId }: Ticket): (() => Stamp) => {
     const started = clock.monotonic()
@@ -175,8 +177,12 @@ function surfaceTicket(request: SurfaceRequest, client: Client, { ids, kernel }:
   return { callId: ids(), ...surfaceRecord(request, kernel.redact), caller: callerOf(client) }
 }
 
-function callOf(ticket: Ticket, client: Client, means: MetaMeans): MetaCall {
-  const { kernel, store, spaces, learning, vectors, wordTable } = means
+interface CallMeans extends MetaMeans {
+  readonly isNewsTo: ReturnType<typeof openTold>
+}
+
+function callOf(ticket: Ticket, client: Client, means: CallMeans): MetaCall {
+  const { kernel, store, spaces, learning, vectors, wordTable, isNewsTo } = means
   return {
     ticket,
     kernel,
@@ -184,6 +190,7 @@ function callOf(ticket: Ticket, client: Client, means: MetaMeans): MetaCall {
     learning,
     vectors,
     wordTable,
+    isNews: (line) => isNewsTo(ticket.caller, line),
     async lookupAt(projectPath) {
       const otherwise = projectPath === undefined ? await client.defaultProject() : null
       const lookup = lookupOf(projectPath, otherwise, spaces)

@@ -29,6 +29,12 @@ test('S3: what must be given is always named, of the rest as much as fits', () =
   expect(parameterLine(SCHEMA, 0)).toBe('query, edits, ...')
 })
 
+test('S3: where nothing must be given, the first is named however little room there is', () => {
+  const schema = { properties: { name: { type: 'integer' }, all: { type: 'boolean' } } }
+  expect(parameterLine(schema, 0)).toBe('name?, ...')
+  expect(parameterLine({ properties: { name: { type: 'integer' } } }, 0)).toBe('name?')
+})
+
 test.each<readonly [JsonObject, string]>([
   [{}, ''],
   [{ type: 'object', properties: {} }, ''],

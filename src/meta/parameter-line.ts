@@ -7,7 +7,7 @@ const MOST_CHOICES = 40
 
 /**
  * What an item takes, in one line: `query, page?: integer, state?: open|closed`. A name alone takes a text; what must be
- * given comes first and is always named, of the rest as much as fits.
+ * given comes first and is always named, of the rest as much as fits; where nothing must be given, one at least.
  */
 export function parameterLine(schema: JsonObject, longest: number): string {
   const whole = flat(schema, schema)
@@ -19,14 +19,20 @@ export function parameterLine(schema: JsonObject, longest: number): string {
     .map(([name, property]) => `${name}?${typeOf(property, schema)}`)
   const typed = must.map(({ name, type }) => name + type).join(', ')
   const line = typed.length <= longest ? typed : must.map(({ name }) => name).join(', ')
-  return withMore(line, may, longest)
+  return withMore(line, may, longest) || firstOf(Object.keys(properties))
+}
+
+/** Dots alone would say nothing. */
+function firstOf([first, ...more]: readonly string[]): string {
+  if (first === undefined) return ''
+  return `${first}?${more.length === 0 ? '' : ', ...'}`
 }
 
 function withMore(line: string, more: readonly string[], longest: number): string {
   let whole = line
   for (const part of more) {
     const next = whole === '' ? part : `${whole}, ${part}`
-    if (next.length > longest) return whole === '' ? '...' : `${whole}, ...`
+    if (next.length > longest) return whole === '' ? '' : `${whole}, ...`
     whole = next
   }
   return whole

@@ -1,3 +1,4 @@
+import type { Caller } from '../kernel/call.ts'
 import { endedWithin } from '../shared/ended-within.ts'
 import { messageOf } from '../shared/errors.ts'
 import { ItemName } from '../shared/ids.ts'
@@ -42,7 +43,7 @@ export async function refreshServers(
       hasMore: left.some(({ isListed }) => isListed),
       warnings: isAboutServers
         ? warnings.map(({ name, why }) => `"${name}" is left out: ${why}`)
-        : briefly(warnings.map(({ name }) => name)),
+        : briefly(warnings.map(({ name }) => name)).filter((line) => call.isNews(line)),
     }
   } catch (error) {
     return { hasMore: false, warnings: [`servers are not asked what they have: ${messageOf(error)}`] }
@@ -86,7 +87,7 @@ async function asked(
 
 const LATER = 'it was never listed and is being asked what it has, search again in a moment'
 
-/** Who looks for something else need not hear all of it every time. */
+/** Who looks for something else need not hear all of it, nor hear it again in the same session. */
 function briefly(names: readonly string[]): readonly string[] {
   if (names.length === 0) return []
   const [shown, more] = [names.slice(0, MOST_NAMED), names.length - MOST_NAMED]
@@ -96,6 +97,25 @@ function briefly(names: readonly string[]): readonly string[] {
 }
 
 const MOST_NAMED = 5
+
+/** Remembers what each session was told last. Of one that several clients share nothing is known. */
+export function openTold(): (caller: Caller, line: string) => boolean {
+  const told = new Map<string, string>()
+  return ({ principal, session, isShared }, line) => {
+    const key = `${principal} ${session}`
+    if (isShared === true) return true
+    if (told.get(key) === line) return false
+    told.delete(key)
+    told.set(key, line)
+    for (const oldest of told.keys()) {
+      if (told.size <= MOST_SESSIONS) break
+      told.delete(oldest)
+    }
+    return true
+  }
+}
+
+const MOST_SESSIONS = 200
 
 async function noSuchServer(only: string | null, lookup: Lookup): Promise<readonly string[]> {
   const name = ItemName.safeParse(only)

@@ -43,6 +43,14 @@ test('S3: what a session was shown and then ran is credited to the words of its 
   expect(credited).toEqual([{ row: 7, item_id: 'ship', words: ['deploy', 'sit'] }])
 })
 
+test('S3: the very next search finds it written', async () => {
+  const { learning, credited } = bench()
+  learning.shown(me, 'deploy', [SHIP])
+  learning.used(me, 'ship')
+  await learning.rankings('anything', [])
+  expect(credited).toHaveLength(1)
+})
+
 test('S3: not to another session, nor after a while, nor for a search that holds a secret', async () => {
   const { learning, credited, pass } = bench()
   learning.shown(me, 'deploy', [SHIP])

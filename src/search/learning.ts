@@ -101,6 +101,8 @@ export function openLearning({ uses, clock, log }: LearningMeans): Learning {
     async rankings(query, places) {
       const words = learnableWords(query)
       if (words.length === 0) return []
+      // What was used a moment ago counts in the very next search.
+      await flush()
       try {
         return useRankings(words, await uses.like(words, places), clock.now())
       } catch (error) {

@@ -84,6 +84,10 @@ test('S3: a further ranking raises an item and gives its reason, and passes no f
   const hits = await ranked('translate text', [use])
   expect(hits[0]).toMatchObject({ item_id: 'play_song', why: ['use'] })
   expect(hits.map(({ row }) => row)).not.toContain(99_999)
+  const scores = hits.map(({ score }) => score)
+  expect(scores).toEqual(scores.toSorted((a, b) => b - a))
+  // On the scale of the words, as without it.
+  expect(scores[0]).toBe((await ranked('translate text'))[0]?.score)
   expect(await ranked('translate text', [use], { spaces: ['registry'] })).toEqual([])
 })
 

@@ -46,7 +46,7 @@ export async function rankItems(
     others.length === 0
       ? ranked
       : await namedFirst(mergeOrders(ranked, others, fits), found, query.words, store)
-  const order = merged.slice(0, query.limit)
+  const order = falling(merged).slice(0, query.limit)
   const hits = await store.show(order, query.words)
   const reasons = new Map(order.map((item) => [item.row, item.reasons]))
   return { hits: hits.map((hit) => ({ ...hit, why: [...hit.why, ...(reasons.get(hit.row) ?? [])] })), total }
@@ -113,11 +113,20 @@ function mergeOrders(
     { reason: '', weight: 1, rows: ranked.map(({ row }) => row) },
     ...others.map((ranking) => ({ ...ranking, rows: ranking.rows.filter((row) => fits.has(row)) })),
   ])
-  return fused.map(({ row, score, reasons }) => ({
+  return fused.map(({ row, reasons }) => ({
     row,
-    score: rounded(score),
+    score: known.get(row)?.score ?? 0,
     reasons: [...(known.get(row)?.reasons ?? []), ...reasons.filter((reason) => reason !== '')],
   }))
+}
+
+/** What others raised has the score of the best that it was raised above, so that scores stay comparable and fall. */
+function falling(order: readonly Ranked[]): readonly Ranked[] {
+  let most = 0
+  return order
+    .toReversed()
+    .map((item) => ({ ...item, score: (most = Math.max(most, rounded(item.score))) }))
+    .toReversed()
 }
 
 function rounded(score: number): number {

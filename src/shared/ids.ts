@@ -31,6 +31,13 @@ export function createIds(now: () => number, random: (bytes: number) => Uint8Arr
   }
 }
 
+/** When an id was made, in milliseconds; null for one of another make. */
+export function timeOfId(id: string): number | null {
+  const digits = Array.from(id.slice(0, 10), (character) => ALPHABET.indexOf(character))
+  if (digits.length < 10 || digits.includes(-1)) return null
+  return digits.reduce((time, digit) => time * 32 + digit, 0)
+}
+
 /** A name becomes a file name: with a dot in front it would be hidden, `..` would be a way out. */
 const ITEM_NAME = /^(?!\.)[A-Za-z0-9_.-]{1,128}$/
 

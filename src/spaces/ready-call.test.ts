@@ -9,19 +9,20 @@ const callOf = (given: JsonObject): JsonObject | null =>
     readManifest({ tool_id: 'a', tool_type: 'api', ...given }, { stem: null, category: null }).manifest,
   )
 
-test('S3, S6: the call names the item and each parameter, with its default or a value of its kind', () => {
+test('S3, S6: the call names the item and what must be given; what may be left out is', () => {
   const parameters = [
     { name: 'city', type: 'string', required: true },
     { name: 'days', type: 'integer', default: 0 },
-    { name: 'unit', enum: ['metric', 'imperial'] },
-    { name: 'flag', type: 'boolean', default: false },
-    { name: 'extra', type: 'any' },
+    { name: 'unit', enum: ['metric', 'imperial'], required: true },
+    { name: 'flag', type: 'boolean', default: false, required: true },
+    { name: 'extra', type: 'any', required: true },
+    { name: 'note', type: 'string' },
   ]
   expect(callOf({ parameters })).toEqual({
     item_type: 'tool',
     action: 'run',
     item_id: 'a',
-    parameters: { city: '<city>', days: 0, unit: 'metric', flag: false, extra: '<extra>' },
+    parameters: { city: '<city>', unit: 'metric', flag: false, extra: '<extra>' },
   })
 })
 
@@ -42,14 +43,23 @@ test.each(['primitive', 'runtime', 'mcp_server', 'composite'])(
 test('S3: a value longer than a line is left to fill in', () => {
   const long = 'x'.repeat(201)
   const parameters = [
-    { name: 'text', type: 'string', default: long },
-    { name: 'choice', type: 'string', enum: [long, 'y'] },
+    { name: 'text', type: 'string', default: long, required: true },
+    { name: 'choice', type: 'string', enum: [long, 'y'], required: true },
   ]
   expect(callOf({ parameters })).toMatchObject({ parameters: { text: '<text>', choice: 'y' } })
 })
 
+test('S6: where one of several forms is needed, the first', () => {
+  const properties = { command: { type: 'string' }, argv: { type: 'array' }, cwd: { type: 'string' } }
+  const forms = [{ required: ['command'] }, { required: ['argv'] }]
+  const one = { command: '<command>' }
+  expect(callOf({ input_schema: { properties, oneOf: forms } })?.['parameters']).toEqual(one)
+  expect(callOf({ input_schema: { properties, anyOf: forms } })?.['parameters']).toEqual(one)
+})
+
 test('a schema of any shape gives a call', () => {
   const input_schema = {
+    required: ['a', 'b', 'c', 'd'],
     properties: { a: true, b: { type: ['string', 'null'] }, c: { enum: 'x' }, d: { default: null } },
   }
   expect(callOf({ input_schema })?.['parameters']).toEqual({ a: '<a>', b: '<b>', c: '<c>', d: null })

@@ -38,6 +38,10 @@ test('X9: what kiwi connect wrote starts a Kiwi with its four tools', async () =
   }
   expect(readFileSync(join(place.project, 'AGENTS.md'), 'utf8')).toContain('<!-- kiwi:begin -->')
   expect((await kiwi(place, ['connect', 'gemini', '--agents-md'])).stdout).toContain('is connected already')
+  expect(await kiwi(place, ['connect', '--agents-md'])).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/AGENTS\.md stays as it is\n$/),
+  })
 })
 
 test('X9: --project writes the config of the project, by name and not by a path of this machine', async () => {

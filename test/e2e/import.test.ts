@@ -23,6 +23,13 @@ beforeAll(() => {
 afterAll(() => place.remove())
 
 describe('C15: kiwi import', () => {
+  test('C15: where no client has a server it says so, and where it looked', async () => {
+    const { code, stdout, stderr } = await kiwi(place, ['import', 'mcp'])
+    expect([code, stdout]).toEqual([0, 'No servers were found, so nothing was imported\n'])
+    expect(stderr).toMatch(/Looked at:\n.*\.mcp\.json/)
+    expect(stderr).toContain('.cursor/mcp.json')
+  })
+
   test('shows, writes, is run, does nothing twice and is taken back', async () => {
     const planned = await kiwi(place, ['import', old, '--dry-run'])
     expect(planned).toMatchObject({ code: 0, stderr: expect.stringContaining('Nothing was written') })

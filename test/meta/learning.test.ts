@@ -78,6 +78,16 @@ describe('S3: search learns from use', () => {
     expect((await idsOf('read a file'))[0]).not.toBe('zoo_helper')
   })
 
+  test('S3: the very next search knows of it, and its scores are of the same scale', async () => {
+    const before = resultsOf(await temp.search(WORDS, { limit: 3 }))
+    await use('zoo_helper', WORDS, session('at-once'))
+    const after = resultsOf(await temp.search(WORDS, { limit: 3 }))
+    expect(after.find(({ id }) => id === 'zoo_helper')).toMatchObject({
+      why: expect.arrayContaining(['used after like searches']),
+    })
+    expect(field(after[0], 'score')).toBe(field(before[0], 'score'))
+  })
+
   test('S3: it counts through load too, and for what was asked for by another order', async () => {
     const { call } = session('loads')
     await call('search', { query: WORDS })

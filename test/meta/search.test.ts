@@ -26,7 +26,7 @@ describe('search', () => {
       version: '1.0.0',
       score: expect.any(Number),
       why: expect.arrayContaining(['name', 'description']),
-      call: { item_type: 'tool', action: 'run', item_id: 'hello_bash', parameters: { name: 'World' } },
+      call: { item_type: 'tool', action: 'run', item_id: 'hello_bash', parameters: {} },
     })
     expect(await temp.call('execute', first?.call)).toMatchObject({
       status: 'success',

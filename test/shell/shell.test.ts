@@ -83,7 +83,7 @@ test('H5: what the grammar does not take is refused with its place and both ways
 })
 
 test.each([
-  [{}, '"argv" is needed'],
+  [{}, '"argv" is missing; "value" must have one of its forms'],
   [{ argv: ['a'], command: 'a' }, 'not both'],
   [{ argv: ['a'], raw: true }, 'needs no shell'],
 ])('H5: %j is no command', async (parameters, reason) => {

@@ -211,11 +211,12 @@ describe('where signatures are required', () => {
     const body = readFileSync(path, 'utf8')
     writeFileSync(path, `# kiwi-mcp:validated:2026-01-28T12:34:56Z:${sha256(body)}\n${body}`)
     expect((await temp.run('unsigned')).error?.details).toMatchObject({ reason: 'unsigned' })
-    const fix = reply.error?.fix
+    // An agent is not handed the way round what it was refused.
+    expect(reply.error?.fix).toMatchObject({ call: 'help' })
+    expect(reply.error?.hint).toMatch(/^Ask the person .*kiwi sign unsigned$/)
     // What a file does not list is closed to an agent: neither its writing nor its word opens it.
-    expect((await temp.call(fix?.call ?? '', fix?.arguments)).error?.code).toBe('PERMISSION_DENIED')
-    const signed = await temp.kiwi.call(fix?.call ?? '', fix?.arguments, person(temp))
-    expect(signed.data).toMatchObject({ status: 'signed' })
+    expect((await signAs(temp, 'agent', 'unsigned')).error?.code).toBe('PERMISSION_DENIED')
+    expect((await signAs(temp, 'person', 'unsigned')).data).toMatchObject({ status: 'signed' })
     expect(await temp.run('unsigned')).toMatchObject({ data: { output: 'ran\n' } })
   })
 })

@@ -79,6 +79,8 @@ describe('search', () => {
     const again = await temp.search('words')
     expect(warningsOf(again)).toEqual([expect.stringMatching(/^left out: "slow"; search mcp:\* says why/)])
     expect(again.metadata.duration_ms).toBeLessThan(reply.metadata.duration_ms)
+    // Nor need a session hear it again.
+    expect(warningsOf(await temp.search('other words'))).toEqual([])
     await temp.kiwi.close()
     const other = await openTempKiwi({ beside: temp })
     expect(idsOf(await other.search('mcp:slow in:mcp'))).toEqual(['slow.echo', 'slow.shout'])
