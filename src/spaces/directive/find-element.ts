@@ -43,7 +43,10 @@ export function findElement(text: string, name: string, from: From): Found {
     } else if (opened === null) {
       const begun = INDENTED.test(line) ? null : begunAt(text, name, at, /[ \t\uFEFF]*/y)
       if (begun?.isElement === true)
-        return { candidate: { at: begun.at, fence, isDoubtful: isInComment && closesLater(text, begun.at) }, fences }
+        return {
+          candidate: { at: begun.at, fence, isDoubtful: isInComment && closesLater(text, begun.at) },
+          fences,
+        }
       if (begun !== null && begun.at > end) {
         at = begun.at
         continue

@@ -84,7 +84,10 @@ interface Searched {
 type Read = Awaited<ReturnType<typeof readXml>> & Pick<Candidate, 'fence'>
 
 /** The one directive of a text; where one stands that is only shown; null for neither. */
-async function directiveIn(text: string, searched: Searched): Promise<Read | { readonly shown: number } | null> {
+async function directiveIn(
+  text: string,
+  searched: Searched,
+): Promise<Read | { readonly shown: number } | null> {
   const { where, stem, start, given } = searched
   const { candidate, fences } = findElement(text, 'directive', { at: start })
   if (candidate === null) return null
