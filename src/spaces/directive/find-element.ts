@@ -37,32 +37,32 @@ export function findElement(text: string, name: string, from: From): Found {
     const next = text.indexOf('\n', at)
     const end = next < 0 ? text.length : next
     const line = text.slice(at, end)
-    const opened = fence === null ? fenceIn(line) : null
     if (fence !== null) {
       if (closes(line, fence)) fence = null
-    } else if (opened === null) {
-      const begun = INDENTED.test(line) ? null : begunAt(text, name, at, /[ \t\uFEFF]*/y)
-      if (begun?.isElement === true)
-        return {
-          candidate: { at: begun.at, fence, isDoubtful: isInComment && closesLater(text, begun.at) },
-          fences,
-        }
-      if (begun !== null && begun.at > end) {
-        at = begun.at
-        continue
-      }
-      isInComment = line.trim() !== '' && (commentIn(line) ?? isInComment)
-    } else {
-      fences += 1
-      fence = opened
-      const begun = opened.isXml ? begunAt(text, name, end + 1, /[\s\uFEFF]*/y) : null
-      if (begun?.isElement === true) return { candidate: { at: begun.at, fence, isDoubtful: false }, fences }
-      // A comment that nothing ends: there is no other to be found, and no second search for its end.
-      if (begun?.at === text.length) break
+      at = end + 1
+      continue
     }
-    at = end + 1
+    const opened = fenceIn(line)
+    const begun = opened === null ? outside(text, name, at, line) : inFence(text, name, end + 1, opened)
+    fences += opened === null ? 0 : 1
+    fence = opened
+    if (begun.isElement) {
+      const isDoubtful = opened === null && isInComment && closesLater(text, begun.at)
+      return { candidate: { at: begun.at, fence, isDoubtful }, fences }
+    }
+    isInComment = opened === null && begun.at <= end && staysInComment(line, isInComment)
+    // Behind a comment of several lines, or the next one.
+    at = Math.max(end + 1, begun.at)
   }
   return { candidate: null, fences }
+}
+
+function outside(text: string, name: string, at: number, line: string): Begun {
+  return INDENTED.test(line) ? { isElement: false, at } : begunAt(text, name, at, /[ \t\uFEFF]*/y)
+}
+
+function inFence(text: string, name: string, at: number, { isXml }: Fence): Begun {
+  return isXml ? begunAt(text, name, at, /[\s\uFEFF]*/y) : { isElement: false, at }
 }
 
 const INDENTED = /^(?: {4}| {0,3}\t)/
@@ -109,12 +109,13 @@ function declarationEnd(text: string, at: number): number {
   return within < 0 ? -1 : at + within
 }
 
-/** Whether a comment is begun in a line and not ended in it; null where it has none. Code within the line is none. */
-function commentIn(line: string): boolean | null {
+/** Whether a comment is open behind a line: it ends with its paragraph, and code within the line begins none. */
+function staysInComment(line: string, isInComment: boolean): boolean {
+  if (line.trim() === '') return false
   const plain = line.replaceAll(/`[^`]*`/g, '')
   const open = plain.lastIndexOf('<!--')
   const close = plain.lastIndexOf('-->')
-  return open < 0 && close < 0 ? null : open > close
+  return open < 0 && close < 0 ? isInComment : open > close
 }
 
 /** Whether it ends before its paragraph does. */

@@ -20,14 +20,16 @@ export async function repairText(text: string, origin: DirectiveOrigin): Promise
   const lines = new Set<number>()
   let repaired = text
   for (let round = 0; ; round++) {
-    const failed: unknown = await parseDirective(repaired, origin).then(
+    const written = await parseDirective(repaired, origin).then(
       () => null,
-      (error: unknown) => error,
+      (error: unknown) => {
+        const found = repairsOf(error)
+        for (const line of found.keys()) lines.add(line)
+        if (found.size === 0 || lines.size > MOST_LINES || round >= MOST_ROUNDS) throw error
+        return found
+      },
     )
-    if (failed === null) return { text: repaired, lines: [...lines].toSorted((one, other) => one - other) }
-    const written = repairsOf(failed)
-    for (const line of written.keys()) lines.add(line)
-    if (written.size === 0 || lines.size > MOST_LINES || round >= MOST_ROUNDS) throw failed
+    if (written === null) return { text: repaired, lines: [...lines].toSorted((one, other) => one - other) }
     repaired = withLines(repaired, written)
   }
 }
