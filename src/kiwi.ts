@@ -84,7 +84,7 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
     const wordTable = openWordTable(join(BUILTIN, 'search/words.bin'))
     const isVouched = (server: Item): Promise<boolean> => kernel.isVouched(server)
     const at = { userSpace, builtinFolder: BUILTIN }
-    const spaces = await openSpaces({ ...at, store, clock, watchLog, isVouched, known })
+    const spaces = await openSpaces({ ...at, store, clock, log, watchLog, isVouched, known })
     await kernel.preload(spaces.at(null))
     await kernel.settle()
     const embedder = kernel.embedder(spaces.at(null))

@@ -150,6 +150,22 @@ describe('D9: a directive that is run', () => {
     expect((await begin('broken')).error?.code).toBe('PARSE_ERROR')
   })
 
+  test('R55, S9: one that denies what is not understood begins nothing, and nobody signs or publishes it', async () => {
+    directive('loose', block(HELLO, '<deny><execute resource="fly"/></deny>'))
+    for (const action of ['run', 'sign', 'publish'])
+      expect(await temp.call('execute', { item_type: 'directive', action, item_id: 'loose' })).toMatchObject({
+        status: 'error',
+        error: { code: 'PARSE_ERROR', message: expect.stringContaining('below <deny> has no effect') },
+      })
+  })
+
+  test('PAR-02: a file of as many lines as fit keeps nobody from anything', async () => {
+    directive('long', block(HELLO), 'a\n'.repeat(125_000))
+    directive('greet', block(HELLO))
+    await begun('greet')
+    expect(await temp.call('search', { query: 'does greet' })).toMatchObject({ error: null })
+  })
+
   test('D9: a block in a comment or a quotation is none', async () => {
     directive('quotes', `<!-- ${block(HELLO)} -->`, `<![CDATA[${block(HELLO)}]]>`)
     expect((await begin('quotes')).data).toMatchObject({ permissions: { granted: [], ignored: [] } })

@@ -358,3 +358,32 @@ describe('FS-03: a link in the place of a type folder', () => {
     expect([space.stamps().size, space.faults()]).toEqual([0, []])
   })
 })
+
+test('PAR-02: a mistake of ours that one file brings to light is said, and keeps nobody from the others', async () => {
+  const said: object[] = []
+  const quiet = (): void => undefined
+  const log = {
+    debug: quiet,
+    info: quiet,
+    warn: quiet,
+    error: (event: string, fields = {}) => void said.push({ event, ...fields }),
+  }
+  const learn = (): never => {
+    throw new RangeError('too deep')
+  }
+  const path = put(
+    'tools/servers/mcp_a.yaml',
+    'tool_id: mcp_a\ntool_type: mcp_server\nversion: 1.0.0\ndescription: d\nexecutor: subprocess\nconfig: {command: a}\n',
+  )
+  const other = put('tools/b.yaml', manifest('b'))
+  space = openFileSpace({ space: 'project', root, within: root, learn, log }, clock)
+  expect(await pathOf('b')).toBe('tools/b.yaml')
+  expect(await pathOf('nobody')).toBe(undefined)
+  const { items, faults } = await space.read([path, other])
+  expect(items.map(({ id }) => id)).toEqual(['b'])
+  expect(faults).toMatchObject([{ path, reason: `Cannot read "${path}": too deep`, entry: { path } }])
+  expect(said).toEqual([
+    { event: 'item.not_read', path, reason: 'too deep', stack: expect.stringContaining('RangeError') },
+  ])
+  await expect(find('mcp_a', 'mcp')).rejects.toMatchObject({ code: 'INTERNAL', details: { path } })
+})

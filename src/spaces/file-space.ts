@@ -1,6 +1,7 @@
 import type { Clock } from '../shared/clock.ts'
 import { messageOf } from '../shared/errors.ts'
 import type { ItemRef } from '../shared/ids.ts'
+import type { Log } from '../shared/log.ts'
 import { openTurns } from '../shared/take-turns.ts'
 import type { ItemType } from '../shared/tool-type.ts'
 import { fileNamed, pickItem } from './choose-entry.ts'
@@ -53,6 +54,7 @@ interface Place extends LookedAt {
   /** The servers that a file of the space lists; left out, nothing of other spaces is inherited. */
   readonly servers?: ServerRegistry
   readonly learn?: Learn
+  readonly log?: Log | undefined
 }
 
 /** A file that is no item, and why. */
@@ -77,7 +79,7 @@ export function openFileSpace(place: Place, clock: Clock): FileSpace {
     byDeclaredId = null
     readings.keep((path) => entries.has(path))
   })
-  const readings = openReadings(space, (path) => look.entries.get(path), place.learn)
+  const readings = openReadings(space, (path) => look.entries.get(path), place)
 
   const findNow = async (ref: ItemRef, itemType: ItemType): Promise<Item | null> => {
     const named = await pickItem(ref, itemType, byStem.get(ref.name) ?? [], readings.itemAt)

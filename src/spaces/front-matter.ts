@@ -34,5 +34,5 @@ function atTop(): Position {
 
 /** What a text calls itself. */
 export function headingOf(body: string): string | undefined {
-  return /^\uFEFF?#\s+(.+)$/m.exec(body)?.[1]
+  return /^\uFEFF?#[ \t]+(\S.*)$/m.exec(body)?.[1]
 }

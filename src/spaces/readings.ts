@@ -1,4 +1,6 @@
 import { basename, dirname, join } from 'node:path'
+import { KiwiError, errnoOf, messageOf } from '../shared/errors.ts'
+import type { Log } from '../shared/log.ts'
 import { mayPass } from './disk.ts'
 import type { Item } from './item.ts'
 import type { NoItem } from './read-item.ts'
@@ -15,17 +17,28 @@ export interface Readings {
   readonly keep: (isThere: (path: string) => boolean) => void
 }
 
+interface ReadingMeans {
+  readonly learn?: Learn | undefined
+  /** Told of what is no fault of a file. */
+  readonly log?: Log | undefined
+}
+
 const CARRIED: NoItem = { skipped: null }
 
 export function openReadings(
   space: 'project' | 'user',
   entryAt: (path: string) => Entry | undefined,
-  learn?: Learn,
+  { learn, log }: ReadingMeans = {},
 ): Readings {
   const known = new Map<string, { stamp: string; item: Promise<Item | NoItem> }>()
 
-  const read = async (entry: Entry): Promise<Item | NoItem> =>
-    (await isCarried(entry)) ? CARRIED : learned(await readSteadily(entry, space))
+  const read = async (entry: Entry): Promise<Item | NoItem> => {
+    try {
+      return (await isCarried(entry)) ? CARRIED : learned(await readSteadily(entry, space))
+    } catch (error) {
+      throw heldTo(entry, error, log)
+    }
+  }
 
   const learned = (found: Item | NoItem): Item | NoItem => {
     if ('id' in found && found.manifest.tool_type === 'mcp_server') learn?.(found.manifest.config)
@@ -65,6 +78,19 @@ export function openReadings(
       for (const path of known.keys()) if (!isThere(path)) known.delete(path)
     },
   }
+}
+
+/** A mistake of ours that one file brings to light is said, and keeps nobody from all the others. */
+function heldTo({ path }: Entry, error: unknown, log: Log | undefined): unknown {
+  // What the system could not do is none of them.
+  if (error instanceof KiwiError || /^E[A-Z\d]+$/.test(errnoOf(error))) return error
+  const reason = messageOf(error)
+  log?.error('item.not_read', { path, reason, stack: error instanceof Error ? (error.stack ?? '') : '' })
+  return new KiwiError('INTERNAL', `Cannot read "${path}": ${reason}`, {
+    hint: 'It is a fault of Kiwi that this file brings to light: report it with the file, and move the file away to go on',
+    details: { path },
+    cause: error,
+  })
 }
 
 /** What is wrong with a file makes it no item; what is wrong with the disk is an error. */

@@ -35,6 +35,7 @@ interface SpacesMeans {
   readonly isVouched?: Shelf['isVouched'] | undefined
   /** Given: the system is asked to report changes of files, and this is told when it cannot. */
   readonly watchLog?: Log | undefined
+  readonly log?: Log | undefined
   /** Told of the credentials that are written out where servers are named. */
   readonly known?: KnownSecrets
 }
@@ -64,7 +65,8 @@ export async function openSpaces(means: SpacesMeans): Promise<Spaces> {
   const learn = (config: JsonValue | undefined): void => means.known?.add(writtenCredentials(config))
   const open = (servers: ServerRegistry, { space, root, within }: Place): FileSpace => {
     const onFault = (reason: string): void => watchLog?.warn('watch.off', { folder: root, reason })
-    return openFileSpace({ space, root, within, servers, learn, onWatchFault: watchLog && onFault }, clock)
+    const told = { learn, log: means.log, onWatchFault: watchLog && onFault }
+    return openFileSpace({ space, root, within, servers, ...told }, clock)
   }
   const userPlace: Place = { space: 'user', root: userSpace, within: null }
   const userServers = openServerRegistry({ ...userPlace, below: null, shipped, learn })

@@ -1,10 +1,11 @@
 import type { Element } from '../../spaces/directive/element.ts'
 import { listOf, shown } from '../../spaces/directive/element.ts'
 import type { Granted, RowContext } from './permission-rows.ts'
+import { assertDenials, notDenied } from './denials.ts'
 import { commandPattern, files, kiwiUse, network, programs, resourceRow, toolIds } from './permission-rows.ts'
 import type { Effect, Rule } from './rule.ts'
 
-interface PermissionContext extends RowContext {
+interface PermissionContext extends Omit<RowContext, 'isDenial'> {
   /** Whose permissions they are, for the names of rules. */
   readonly directive: string
 }
@@ -20,8 +21,12 @@ export interface Permissions {
   readonly reports: readonly string[]
 }
 
-/** The `<permissions>` of a directive as rules. What is not understood grants nothing, and is said. */
+/**
+ * The `<permissions>` of a directive as rules. What is not understood grants nothing, and is said; where it would take
+ * a right away it is a PARSE_ERROR, as without it there would be more rights than its author meant.
+ */
 export function compilePermissions(block: Element | undefined, context: PermissionContext): Permissions {
+  if (block !== undefined) assertDenials(block, context.directive)
   const delegates = block?.children.filter(({ name }) => name === 'delegate') ?? []
   const rest = block?.children.filter(({ name }) => name !== 'delegate') ?? []
   const own = compileAll(rest, 'allow', context)
@@ -37,7 +42,9 @@ export function compilePermissions(block: Element | undefined, context: Permissi
             context.directive,
             'delegate',
           ),
-    secrets: [...new Set(all.flatMap(({ secrets }) => secrets))],
+    secrets: [...new Set(all.flatMap(({ secrets }) => secrets))].filter(
+      (secret) => !all.some(({ withheld }) => withheld.includes(secret)),
+    ),
     reports: all.flatMap(({ reports }) => reports),
   }
 }
@@ -47,14 +54,22 @@ type Found = Omit<Rule, 'id' | 'remedy'>
 interface Compiled {
   readonly found: readonly Found[]
   readonly secrets: readonly string[]
+  /** Variables that it denies itself. */
+  readonly withheld: readonly string[]
   readonly reports: readonly string[]
 }
 
+const NOTHING: Compiled = { found: [], secrets: [], withheld: [], reports: [] }
+
 function compileAll(elements: readonly Element[], effect: Effect, context: PermissionContext): Compiled {
-  const all = elements.map((element) => compileOne(element, effect, context))
+  return joined(elements.map((element) => compileOne(element, effect, context)))
+}
+
+function joined(all: readonly Compiled[]): Compiled {
   return {
     found: all.flatMap(({ found }) => found),
     secrets: all.flatMap(({ secrets }) => secrets),
+    withheld: all.flatMap(({ withheld }) => withheld),
     reports: all.flatMap(({ reports }) => reports),
   }
 }
@@ -64,63 +79,67 @@ function compileOne(element: Element, effect: Effect, context: PermissionContext
   // The stricter of two that are put into each other.
   if (name === 'deny') return compileAll(children, 'deny', context)
   if (name === 'ask') return compileAll(children, effect === 'deny' ? 'deny' : 'ask', context)
-  const granted = grantedBy(element, context)
-  const compiled = granted.map((one): Compiled => {
-    if ('unmapped' in one)
-      return {
-        found: [],
-        secrets: [],
-        reports: [`line ${line}: ${shown(element)} grants nothing: ${one.unmapped}`],
-      }
-    const counted = one.grants.filter(({ isWay }) => effect !== 'deny' || isWay !== true)
-    const found = counted.map(({ op, match, isWay }): Found => ({
-      op,
-      match,
-      effect: isWay === true ? 'allow' : effect,
-    }))
-    return { found, secrets: effect === 'deny' ? [] : (one.secrets ?? []), reports: [] }
-  })
-  return {
-    found: compiled.flatMap(({ found }) => found),
-    secrets: compiled.flatMap(({ secrets }) => secrets),
-    reports: compiled.flatMap(({ reports }) => reports),
-  }
+  const granted = grantedBy(element, { ...context, isDenial: effect !== 'allow' })
+  return joined(
+    granted.map((one): Compiled => {
+      const why = 'unmapped' in one ? one.unmapped : emptyFor(one, effect)
+      if (why !== null && effect !== 'allow') throw notDenied(element, effect, why, context.directive)
+      if ('unmapped' in one)
+        return { ...NOTHING, reports: [`line ${line}: ${shown(element)} grants nothing: ${one.unmapped}`] }
+      const counted = one.grants.filter(({ isWay }) => effect !== 'deny' || isWay !== true)
+      const found = counted.map(({ op, match, isWay }): Found => ({
+        op,
+        match,
+        effect: isWay === true ? 'allow' : effect,
+      }))
+      const { secrets = [] } = one
+      return { ...NOTHING, found, ...(effect === 'deny' ? { withheld: secrets } : { secrets }) }
+    }),
+  )
 }
 
-function grantedBy(element: Element, context: PermissionContext): readonly Granted[] {
+/** Why there is nothing in it that could be denied or asked about, or null. */
+function emptyFor(
+  { grants, secrets = [] }: Exclude<Granted, { unmapped: string }>,
+  effect: Effect,
+): string | null {
+  if (grants.length > 0 || secrets.length > 0) return null
+  return effect === 'deny' ? 'nothing can be denied by it' : 'nobody can be asked about it'
+}
+
+function grantedBy(element: Element, context: RowContext): readonly Granted[] {
   const { name, attributes } = element
   const [resource] = listOf(element, 'resource') ?? []
   if (resource !== undefined && ['read', 'write', 'execute'].includes(name))
     return [resourceRow(element, resource, context)]
   const rows = BLOCKS.get(name)
   if (rows !== undefined) return orUnmapped(rows(element, context))
-  return TYPED.has(name) && Object.keys(attributes).length === 0 ? typedRows(element) : [UNKNOWN]
+  return TYPED.has(name) && Object.keys(attributes).length === 0 ? typedRows(element, context) : [UNKNOWN]
 }
 
 /** Forms that hold others. */
-const BLOCKS: ReadonlyMap<string, (element: Element, context: PermissionContext) => readonly Granted[]> =
-  new Map([
-    ['kiwi', ({ children }) => children.map(kiwiRow)],
-    ['filesystem', ({ children }, context) => children.map((child) => filesRow(child, context))],
-    [
-      'shell',
-      (element) => {
-        const commands = listOf(element, 'commands')
-        const patterns = element.children.map((child) =>
-          commandPattern(child.attributes['pattern'] ?? child.text),
-        )
-        return commands === null ? patterns : [programs(commands), ...patterns]
-      },
-    ],
-    [
-      'network',
-      ({ children }) => children.map((child) => network(listOf(child, 'hosts', 'domains'), ['GET', 'HEAD'])),
-    ],
-    [
-      'environment',
-      ({ children }) => children.map((child) => ({ grants: [], secrets: listOf(child, 'name') ?? [] })),
-    ],
-  ])
+const BLOCKS: ReadonlyMap<string, (element: Element, context: RowContext) => readonly Granted[]> = new Map([
+  ['kiwi', ({ children }, context) => children.map((child) => kiwiRow(child, context))],
+  ['filesystem', ({ children }, context) => children.map((child) => filesRow(child, context))],
+  [
+    'shell',
+    (element) => {
+      const commands = listOf(element, 'commands')
+      const patterns = element.children.map((child) =>
+        commandPattern(child.attributes['pattern'] ?? child.text),
+      )
+      return commands === null ? patterns : [programs(commands), ...patterns]
+    },
+  ],
+  [
+    'network',
+    ({ children }) => children.map((child) => network(listOf(child, 'hosts', 'domains'), ['GET', 'HEAD'])),
+  ],
+  [
+    'environment',
+    ({ children }) => children.map((child) => ({ grants: [], secrets: listOf(child, 'name') ?? [] })),
+  ],
+])
 
 /** Forms by action and type, without attributes. */
 const TYPED: ReadonlySet<string> = new Set(['execute', 'search', 'load', 'fetch', 'sign'])
@@ -132,12 +151,12 @@ function orUnmapped(granted: readonly Granted[]): readonly Granted[] {
 }
 
 /** `<kiwi><search/><execute actions="create"/></kiwi>` */
-function kiwiRow(element: Element): Granted {
-  return kiwiUse(element.name === 'execute' ? listOf(element, 'actions', 'action') : [element.name])
+function kiwiRow(element: Element, context: RowContext): Granted {
+  return kiwiUse(element.name === 'execute' ? listOf(element, 'actions', 'action') : [element.name], context)
 }
 
 /** `<filesystem><read paths="a, b"/><write/><delete/></filesystem>` */
-function filesRow(element: Element, context: PermissionContext): Granted {
+function filesRow(element: Element, context: RowContext): Granted {
   const paths = listOf(element, 'paths', 'path')
   switch (element.name) {
     case 'read':
@@ -152,11 +171,13 @@ function filesRow(element: Element, context: PermissionContext): Granted {
 }
 
 /** `<execute><tool>a.b.*</tool><directive>x</directive></execute>`, `<search>*</search>`: dots stand for `/`. */
-function typedRows({ name, children, text }: Element): readonly Granted[] {
+function typedRows({ name, children, text }: Element, context: RowContext): readonly Granted[] {
   if (name === 'search' || name === 'load' || name === 'fetch')
-    return [text !== '' || children.length > 0 ? kiwiUse([name === 'fetch' ? 'load' : name]) : UNKNOWN]
+    return [
+      text !== '' || children.length > 0 ? kiwiUse([name === 'fetch' ? 'load' : name], context) : UNKNOWN,
+    ]
   const action = name === 'execute' ? 'run' : name
-  if (text === '*') return [toolIds(['*'], [action])]
+  if (text === '*') return [toolIds(['*'], context, [action])]
   return orUnmapped(
     children.map(({ name: type, text: given }): Granted => {
       const id = given.includes('/') ? given : given.replaceAll('.', '/')
@@ -164,6 +185,11 @@ function typedRows({ name, children, text }: Element): readonly Granted[] {
       const types = type === 'tool' ? {} : { types: [type] }
       const match = { kind: 'tool', server: null, tools: [id], actions: [action], ...types } as const
       const spawn = { op: 'spawn', match: { kind: 'directive', names: [id] } } as const
+      // With a dot it may as well be a tool of a server: what is denied is denied in either sense.
+      if (context.isDenial && type === 'tool' && given.includes('.')) {
+        const other = toolIds([given], context, [action])
+        return 'unmapped' in other ? other : { grants: [{ op: 'tool', match }, ...other.grants] }
+      }
       return { grants: [{ op: 'tool', match }, ...(type === 'directive' && action === 'run' ? [spawn] : [])] }
     }),
   )

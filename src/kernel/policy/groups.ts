@@ -26,6 +26,15 @@ export function fileOperation(name: string): string {
   return FILE_SPELLINGS.get(name) ?? name
 }
 
+/** Why nothing that is done with files has this name, or null. */
+export function fileOperationFault(name: string): string | null {
+  if (/[*?]/.test(name)) return globFault(name)
+  const known = Object.values(FILE_OPERATIONS).flat()
+  return known.some((operation) => operation === fileOperation(name))
+    ? null
+    : `is no operation on files: ${known.join(', ')}`
+}
+
 /** Why no server or group can have this name, or null. */
 export function serverFault(name: string): string | null {
   if (name.includes('.')) return 'holds a dot, which no server has in its name'

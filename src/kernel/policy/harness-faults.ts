@@ -6,7 +6,7 @@ import { groupsOf } from './compile-harness.ts'
 import type { PathContext } from './expand-path.ts'
 import { pathFault } from './expand-path.ts'
 import { globFault } from './glob.ts'
-import { FILE_OPERATIONS, fileOperation, mcpFault } from './groups.ts'
+import { fileOperationFault, mcpFault } from './groups.ts'
 import type { LayerMeans } from './layer.ts'
 import { compileLayer } from './layer.ts'
 import { readRate } from './rate-text.ts'
@@ -99,14 +99,6 @@ interface Group {
   readonly rate_limit?: string | undefined
   readonly rate_limits?: Readonly<Record<string, string>> | undefined
   readonly require_approval?: readonly string[] | undefined
-}
-
-function fileOperationFault(name: string): string | null {
-  if (/[*?]/.test(name)) return globFault(name)
-  const known = Object.values(FILE_OPERATIONS).flat()
-  return known.some((operation) => operation === fileOperation(name))
-    ? null
-    : `is no operation on files: ${known.join(', ')}`
 }
 
 /** The same thing allowed and denied in one file is a mistake, whichever was meant. */

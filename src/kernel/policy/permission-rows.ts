@@ -2,7 +2,8 @@ import type { PathContext } from './expand-path.ts'
 import { expandPath, pathFault } from './expand-path.ts'
 import { globFault } from './glob.ts'
 import { serverName } from '../../shared/groups.ts'
-import { FILE_OPERATIONS, fileOperation, serverFault } from './groups.ts'
+import { FILE_OPERATIONS, fileOperation, fileOperationFault, serverFault } from './groups.ts'
+import { TOOL_TYPES } from '../../shared/tool-type.ts'
 import type { Element } from '../../spaces/directive/element.ts'
 import { listOf } from '../../spaces/directive/element.ts'
 import type { Match, Operation } from './rule.ts'
@@ -24,6 +25,8 @@ export type Granted =
 export interface RowContext extends PathContext {
   /** Servers that are known or declared. */
   readonly servers: ReadonlySet<string>
+  /** What is said is denied or asked about: then it has to mean all that it says. */
+  readonly isDenial: boolean
 }
 
 const ITEM_ACTIONS: ReadonlySet<string> = new Set(
@@ -64,38 +67,72 @@ export function commandPattern(pattern: string): Granted {
   return { grants: [{ op: 'exec', match: { kind: 'prefix', words } }, SHELL] }
 }
 
-function serverTools(name: string, tools: readonly string[] | null): Granted {
+function serverTools(name: string, tools: readonly string[] | null, { isDenial }: RowContext): Granted {
   const server = serverName(name)
+  const missing = isDenial ? missingTool(server, tools ?? []) : null
+  if (missing !== null) return { unmapped: missing }
   const fault =
     serverFault(server) ?? (tools ?? []).map((tool) => globFault(tool)).find((found) => found !== null)
   if (fault !== undefined && fault !== null) return { unmapped: `its name ${fault}` }
-  const named = server === 'filesystem' ? tools?.map(fileOperation) : tools
-  const isAll = named === undefined || named === null || named.includes('*')
+  const named = tools?.map((tool) => toolOf(server, tool)) ?? null
+  const isAll = named === null || named.includes('*')
   return { grants: [{ op: 'tool', match: { kind: 'tool', server, ...(isAll ? {} : { tools: named }) } }] }
 }
 
+/** As it is called here. */
+function toolOf(server: string, tool: string): string {
+  return server === 'filesystem' ? fileOperation(tool) : tool
+}
+
+const OURS: ReadonlyMap<string, (tool: string) => string | null> = new Map([
+  ['filesystem', fileOperationFault],
+  ['shell', (tool) => (tool === 'run' || /[*?]/.test(tool) ? null : 'is none of the shell: run')],
+])
+
+/** Why one of these tools of our own is none, or null. */
+function missingTool(server: string, tools: readonly string[]): string | null {
+  const faultOf = OURS.get(server)
+  const missing = tools.find((tool) => (faultOf?.(tool) ?? null) !== null)
+  return missing === undefined ? null : `"${missing}" ${faultOf?.(missing)}`
+}
+
 /** By id, of a space or of a server. */
-export function toolIds(ids: readonly string[] | null, actions: readonly string[] = ['run']): Granted {
+export function toolIds(
+  ids: readonly string[] | null,
+  { isDenial }: Pick<RowContext, 'isDenial'>,
+  actions: readonly string[] = ['run'],
+): Granted {
   if (ids === null) return { unmapped: 'it names no tool' }
+  const parts = ids.map((id) => {
+    const dot = id.indexOf('.')
+    const server = dot <= 0 ? null : serverName(id.slice(0, dot))
+    return { id, server, tool: id.slice(dot + 1) }
+  })
+  const missing = parts.map(({ server, tool }) => (server === null ? null : missingTool(server, [tool])))
+  const fault = isDenial ? missing.find((found) => found !== null) : undefined
+  if (fault !== undefined && fault !== null) return { unmapped: fault }
   return {
-    grants: ids.flatMap((id): readonly Grant[] => {
-      const dot = id.indexOf('.')
+    grants: parts.flatMap(({ id, server, tool }): readonly Grant[] => {
       const own: Grant = { op: 'tool', match: { kind: 'tool', server: null, tools: [id], actions } }
-      if (dot <= 0) return [own]
-      const match = {
-        kind: 'tool',
-        server: serverName(id.slice(0, dot)),
-        tools: [id.slice(dot + 1)],
-        actions,
-      } as const
+      if (server === null) return [own]
+      const match = { kind: 'tool', server, tools: [toolOf(server, tool)], actions } as const
       return [own, { op: 'tool', match }]
     }),
   }
 }
 
 /** The use of Kiwi's own tools. To run something takes a grant of that very thing. */
-export function kiwiUse(actions: readonly string[] | null): Granted {
-  if (actions === null) return { unmapped: 'it names no action' }
+export function kiwiUse(
+  given: readonly string[] | null,
+  { isDenial }: Pick<RowContext, 'isDenial'>,
+): Granted {
+  if (given === null) return { unmapped: 'it names no action' }
+  const actions = isDenial && given.includes('*') ? [...given, ...ITEM_ACTIONS] : given
+  const strange = given.find(
+    (action) => action !== '*' && !QUESTIONS.has(action) && !ITEM_ACTIONS.has(action),
+  )
+  if (isDenial && strange !== undefined)
+    return { unmapped: `"${strange}" is no action: name each tool, and actions such as create` }
   const questions = actions.includes('*') ? [...QUESTIONS] : actions.filter((action) => QUESTIONS.has(action))
   const changes = actions.filter((action) => ITEM_ACTIONS.has(action))
   if (questions.length === 0 && changes.length === 0)
@@ -151,7 +188,7 @@ export function resourceRow(element: Element, resource: string, context: RowCont
     case 'api':
       return network(listOf(element, 'endpoint', 'domains', 'hosts'), name === 'read' ? ASKS : SENDS)
     case 'registry':
-      return kiwiUse([name === 'read' ? 'load' : 'publish'])
+      return kiwiUse([name === 'read' ? 'load' : 'publish'], context)
     default:
       return name === 'read' ? readRow(element, resource) : { unmapped: 'there is no such resource to write' }
   }
@@ -195,15 +232,18 @@ function executeRow(element: Element, resource: string, context: RowContext): Gr
     case 'mcp': {
       const [name] = listOf(element, 'name') ?? []
       if (name === undefined) return { unmapped: 'it names no server' }
-      return serverTools(name, listOf(element, 'tools', 'actions', 'action'))
+      return serverTools(name, listOf(element, 'tools', 'actions', 'action'), context)
     }
     case 'tool':
-      return toolsRow(element)
+      return toolsRow(element, context)
     case 'kiwi':
     case 'kiwi-mcp':
-      return kiwiUse(actions)
+      return kiwiUse(actions, context)
     case 'registry':
-      return kiwiUse((actions ?? []).map((action) => ({ read: 'load', write: 'publish' })[action] ?? action))
+      return kiwiUse(
+        (actions ?? []).map((action) => ({ read: 'load', write: 'publish' })[action] ?? action),
+        context,
+      )
     case 'sampling':
       return sampling(listOf(element, 'name', 'server', 'servers'))
     case 'spawn':
@@ -220,7 +260,7 @@ function namedServer(element: Element, resource: string, context: RowContext): G
   const server = resource.replace(/^mcp:/, '')
   const isKnown = resource.startsWith('mcp:') || context.servers.has(serverName(server)) || server === 'git'
   if (!isKnown) return { unmapped: 'there is no such resource or server' }
-  return serverTools(server, listOf(element, 'action', 'actions', 'tools'))
+  return serverTools(server, listOf(element, 'action', 'actions', 'tools'), context)
 }
 
 /** Which servers may use the client's model. */
@@ -234,10 +274,12 @@ function sampling(names: readonly string[] | null): Granted {
   }
 }
 
-function toolsRow(element: Element): Granted {
+function toolsRow(element: Element, context: RowContext): Granted {
   const types = listOf(element, 'tool_type')
   const ids = listOf(element, 'id', 'tool_id', 'action')
-  if (types === null) return toolIds(ids)
+  if (types === null) return toolIds(ids, context)
+  const strange = types.find((type) => !TOOL_TYPES.some((known) => known === type))
+  if (context.isDenial && strange !== undefined) return { unmapped: `"${strange}" is no type of tool` }
   const match = { kind: 'tool', server: null, types, tools: ids ?? ['*'], actions: ['run'] } as const
   return { grants: [{ op: 'tool', match }] }
 }

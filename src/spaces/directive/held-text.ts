@@ -13,6 +13,8 @@ export function holdText(text: string, from: number): HeldText {
   const held = new Map<number, string>()
   const parts: string[] = []
   const unclosed = new Set<string>()
+  // Behind it no comment ends, and none is looked for.
+  const lastEnd = Math.max(text.lastIndexOf('-->'), text.lastIndexOf(']]>'))
   let kept = 0
   for (let at = text.indexOf('<', from); at >= 0; at = text.indexOf('<', at)) {
     const past = skipped(text, at)
@@ -22,7 +24,7 @@ export function holdText(text: string, from: number): HeldText {
       continue
     }
     const opened = openedAt(text, at)
-    const end = opened === null || unclosed.has(opened.name) ? null : closeOf(text, opened)
+    const end = opened === null || unclosed.has(opened.name) ? null : closeOf(text, opened, lastEnd)
     if (opened !== null && end === null) unclosed.add(opened.name)
     if (opened === null || end === null) {
       at += 1
@@ -70,12 +72,15 @@ function openedAt(text: string, at: number): Opened | null {
   return { name, end: at + tag.length }
 }
 
-/** Its own end: one of the same name may stand in it. */
-function closeOf(text: string, { name, end }: Opened): number | null {
-  const tags = new RegExp(`<(/?)${name}(?=[\\s/>])`, 'g')
+/** Its own end: one of the same name may stand in it, and what a comment or a quotation holds is none. */
+function closeOf(text: string, { name, end }: Opened, lastEnd: number): number | null {
+  const tags = new RegExp(`<!--|<!\\[CDATA\\[|<(/?)${name}(?=[\\s/>])`, 'g')
   tags.lastIndex = end
   let depth = 1
   for (let tag = tags.exec(text); tag !== null; tag = tags.exec(text)) {
+    const past = tag.index < lastEnd ? skipped(text, tag.index) : null
+    if (past !== null && past >= 0) tags.lastIndex = past
+    if (tag[1] === undefined) continue
     depth += tag[1] === '/' ? -1 : 1
     if (depth === 0) return tag.index
   }

@@ -4,6 +4,8 @@ import { LIMITS } from '../../shared/limits.ts'
 import { headingOf, readFrontMatter } from '../front-matter.ts'
 import { positionIn } from '../parse-document.ts'
 import type { Element } from './element.ts'
+import type { Candidate } from './find-element.ts'
+import { findElement } from './find-element.ts'
 import { fromMatter, OWN_KEYS } from './from-matter.ts'
 import { fromXml } from './from-xml.ts'
 import type { Directive } from './model.ts'
@@ -44,16 +46,22 @@ export async function parseDirective(text: string, origin: DirectiveOrigin): Pro
   })
   const start = text.length - body.length
   const isMatter = isSkill || OWN_KEYS.some((key) => given[key] !== undefined)
-  const from = isMatter ? null : findXml(text, start, where)
   const heading = headingOf(body)
-  if (from === null)
-    return { given, heading, directive: fromMatter(given, { where, stem, body, at, isSkill }) }
-  const { root, end } = await readXml(text, where, from)
-  const below = belowFence(text.slice(end))
-  const process = await processIn(text, where, end)
-  const directive = fromXml(root, { where, stem, body: process === null ? below : '', process })
+  const found = isMatter ? null : await directiveIn(text, { where, stem, start, given })
+  if (found === null || 'shown' in found) {
+    const directive = fromMatter(given, { where, stem, body, at, isSkill })
+    const findings = found === null ? [] : [{ ...positionsIn(text)(found.shown), message: SHOWN }]
+    return { given, heading, directive: { ...directive, findings: [...directive.findings, ...findings] } }
+  }
+  const { root, end, fence } = found
+  const process = await processIn(text, where, end, fence)
+  const below = process === null ? belowFence(text.slice(end)) : ''
+  const directive = fromXml(root, { where, stem, body: below, process })
   return { given, heading, directive: { ...directive, ...overFront(given) } }
 }
+
+const SHOWN =
+  'this <directive> is text: the front matter says what the directive is, unless the only fence below holds it under the same name'
 
 /** What the front matter says of every item counts more than the same in XML. */
 function overFront({ name, version, description, category }: JsonObject): Partial<Directive> {
@@ -65,20 +73,52 @@ function overFront({ name, version, description, category }: JsonObject): Partia
   }
 }
 
-/** Where the directive begins: at the start of a line or after a tag, and not in a comment. */
-function findXml(text: string, start: number, where: string): number | null {
-  const tags = /<!--|(?<=(?:^|>)[ \t\uFEFF]*)<directive(?=[\s/>])/gm
-  tags.lastIndex = start
-  for (let tag = tags.exec(text); tag !== null; tag = tags.exec(text)) {
-    if (tag[0] !== '<!--') {
-      assertPlain(text, start, tag.index, where)
-      return tag.index
-    }
-    const close = text.indexOf('-->', tag.index)
-    if (close < 0) return null
-    tags.lastIndex = close
-  }
-  return null
+interface Searched {
+  readonly where: string
+  readonly stem: string
+  /** Where the text below the front matter begins. */
+  readonly start: number
+  readonly given: JsonObject
+}
+
+type Read = Awaited<ReturnType<typeof readXml>> & Pick<Candidate, 'fence'>
+
+/** The one directive of a text; where one stands that is only shown; null for neither. */
+async function directiveIn(
+  text: string,
+  searched: Searched,
+): Promise<Read | { readonly shown: number } | null> {
+  const { where, stem, start, given } = searched
+  const { candidate, fences } = findElement(text, 'directive', { at: start })
+  if (candidate === null) return null
+  const { at, fence } = candidate
+  const isNamed = given['name'] !== undefined || given['version'] !== undefined
+  const { name = stem } = given
+  if (isNamed && (fence === null || nameAt(text, at) !== name)) return { shown: at }
+  if (candidate.isDoubtful)
+    throw parseFault(where, '<directive> may be a part of a comment', positionsIn(text)(at), {
+      hint: 'Put an empty line in front of it, and begin comments on a line of their own',
+    })
+  assertPlain(text, start, at, where)
+  const { root, end } = await readXml(text, where, at)
+  const rest = findElement(text, 'directive', { at: end, fence })
+  if (isNamed && (rest.candidate !== null || fences + rest.fences > 1 || root.attributes['name'] !== name))
+    return { shown: at }
+  if (rest.candidate !== null)
+    throw parseFault(
+      where,
+      `there are several directives, the first in line ${root.line}`,
+      positionsIn(text)(rest.candidate.at),
+      { hint: 'Keep one, and put what is only shown into a fence of another kind, such as ```text' },
+    )
+  return { root, end, fence }
+}
+
+/** How the directive that begins here calls itself, before it is read. */
+function nameAt(text: string, at: number): string | undefined {
+  const tag = /<directive\s[^<>]*?\bname\s*=\s*["']([^"'<>]*)/y
+  tag.lastIndex = at
+  return tag.exec(text)?.[1]
 }
 
 function assertPlain(text: string, start: number, from: number, where: string): void {
@@ -95,13 +135,18 @@ function assertPlain(text: string, start: number, from: number, where: string): 
 
 /** Text below the fence that the directive stands in. */
 function belowFence(text: string): string {
-  return text.replace(/^\s*```[^\n]*/, '').trim()
+  return text.replace(/^\s*(?:```|~~~)[^\n]*/, '').trim()
 }
 
 /** Some put their steps below the directive. */
-async function processIn(text: string, where: string, end: number): Promise<Element | null> {
-  const at = text.slice(end).search(/^[ \t]*<process[\s>]/m)
-  return at < 0 ? null : (await readXml(text, where, text.indexOf('<process', end + at))).root
+async function processIn(
+  text: string,
+  where: string,
+  end: number,
+  fence: Candidate['fence'],
+): Promise<Element | null> {
+  const { candidate } = findElement(text, 'process', { at: end, fence })
+  return candidate === null ? null : (await readXml(text, where, candidate.at)).root
 }
 
 function placed(where: string, error: unknown): unknown {

@@ -9,6 +9,17 @@ interface FaultExtras {
   readonly cause?: unknown
 }
 
+/** Signs that are not written as text: the cause of a fault that can be repaired. */
+export class BareSigns extends Error {
+  /** All lines of the element that have one as they should be written, by their number. */
+  readonly lines: () => ReadonlyMap<number, string>
+
+  constructor(lines: BareSigns['lines']) {
+    super('signs that are not written as text')
+    this.lines = lines
+  }
+}
+
 /** A directive that cannot be read, with the place in its file. */
 export function parseFault(
   where: string,

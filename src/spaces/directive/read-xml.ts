@@ -3,10 +3,10 @@ import { isUnsafeKey } from '../../shared/json.ts'
 import { LIMITS } from '../../shared/limits.ts'
 import type { Element } from './element.ts'
 import { blank, holdText } from './held-text.ts'
-import { parseFault } from './parse-fault.ts'
+import { BareSigns, parseFault } from './parse-fault.ts'
 import type { Position } from './position.ts'
 import { positionsIn } from './position.ts'
-import { proposeRepair } from './repair.ts'
+import { proposeRepair, repairedLines } from './repair.ts'
 
 interface ReadXml {
   readonly root: Element
@@ -42,6 +42,7 @@ export async function readXml(text: string, where: string, from = 0): Promise<Re
     throw parseFault(where, said, position, {
       hint: `Write line ${position.line} as: ${repair.line.trim()} (kiwi check --fix does that)`,
       repaired: repair.line,
+      cause: new BareSigns(() => repairedLines({ text, masked, from })),
     })
   }
   parser.on('error', (error) =>

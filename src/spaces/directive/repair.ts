@@ -1,3 +1,5 @@
+import { positionsIn } from './position.ts'
+
 interface Repair {
   /** The line as it should be. */
   readonly line: string
@@ -22,6 +24,24 @@ export function proposeRepair({ text, masked, from, failed }: Failure): Repair |
   return { line: escaped(text, start, end, [first, ...others]), offset: first }
 }
 
+/** All lines of the element that begins at an offset with such signs, written so, by their number. */
+export function repairedLines({ text, masked, from }: Omit<Failure, 'failed'>): ReadonlyMap<number, string> {
+  const positionOf = positionsIn(text)
+  const byLine = new Map<number, number[]>()
+  for (const offset of signsWithin(masked, from)) {
+    const { line } = positionOf(offset)
+    const known = byLine.get(line)
+    if (known === undefined) byLine.set(line, [offset])
+    else known.push(offset)
+  }
+  return new Map(
+    [...byLine].map(([line, offsets]) => {
+      const { start, end } = lineAround(text, offsets[0] ?? 0)
+      return [line, escaped(text, start, end, offsets)]
+    }),
+  )
+}
+
 const WRITTEN: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;' }
 
 function escaped(text: string, start: number, end: number, offsets: readonly number[]): string {
@@ -38,6 +58,8 @@ const REFERENCE = String.raw`(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[\dA-Fa-f]{1,6});
 /** Signs that can only be meant as themselves, and what may hold any. */
 const SIGNS = new RegExp(`<!--|<!\\[CDATA\\[|&(?!${REFERENCE})|<(?![A-Za-z_/!?])`, 'g')
 
+const VALUE_SIGNS = new RegExp(`&(?!${REFERENCE})|<`, 'g')
+
 /** Offsets of such signs, those on the line at which reading failed included. */
 function bareSigns(text: string, from: number, failed: number): readonly number[] {
   const last = lineAround(text, failed).end
@@ -52,6 +74,30 @@ function bareSigns(text: string, from: number, failed: number): readonly number[
     const close = text.indexOf(sign[0] === '<!--' ? '-->' : ']]>', sign.index)
     if (close < 0) break
     signs.lastIndex = close
+  }
+  return found
+}
+
+/** A tag with values, each on one line: in them no such sign begins anything. */
+const TAG = String.raw`<[A-Za-z_][^\s<>"'=/]*(?:\s+[^\s<>"'=/]+\s*=\s*(?:"[^"\n]*"|'[^'\n]*'))+`
+
+/** Offsets of such signs to the end of the element. */
+function signsWithin(text: string, from: number): readonly number[] {
+  const [, name = ''] = /^<([^\s<>/]+)/.exec(text.slice(from, from + 64)) ?? []
+  const ends = `</${name}`
+  const signs = new RegExp(`${SIGNS.source}|${TAG}|</`, 'g')
+  signs.lastIndex = from
+  const found: number[] = []
+  for (let sign = signs.exec(text); sign !== null; sign = signs.exec(text)) {
+    const { index: at, 0: written } = sign
+    if (written.length === 1) found.push(at)
+    else if (written === '</') {
+      if (text.startsWith(ends, at) && /[\s>]/.test(text[at + ends.length] ?? '')) break
+    } else if (written.startsWith('<!')) {
+      const close = text.indexOf(written === '<!--' ? '-->' : ']]>', at)
+      if (close < 0) break
+      signs.lastIndex = close
+    } else for (const { index } of written.slice(1).matchAll(VALUE_SIGNS)) found.push(at + 1 + index)
   }
   return found
 }

@@ -29,7 +29,9 @@ export function skillTools(given: JsonValue, place: Position, note: Note): Wante
       seen.add(kind)
       wanted[kind].add(kind === 'shell' ? programIn(inside) : inside === '' ? '**/*' : inside)
     } else if (server !== undefined && tool !== undefined) {
-      servers.set(server, [...(servers.get(server) ?? []), tool])
+      const tools = servers.get(server)
+      if (tools === undefined) servers.set(server, [tool])
+      else tools.push(tool)
     } else {
       note(place, `"${name}" of allowed-tools has no counterpart here: kept, without effect`)
     }

@@ -56,19 +56,22 @@ export function dataOf({ attributes, children, text }: Element): JsonValue {
   if (children.length === 0 && Object.keys(attributes).length === 0) return text
   const found = new Map<string, JsonValue[]>()
   const add = (name: string, value: JsonValue): void => {
-    found.set(name, [...(found.get(name) ?? []), value])
+    const known = found.get(name)
+    if (known === undefined) found.set(name, [value])
+    else known.push(value)
   }
   for (const [name, value] of Object.entries(attributes)) add(name, value)
   for (const child of children) add(child.name, dataOf(child))
   if (text !== '') add('text', text)
   return Object.fromEntries(
-    [...found].map(([name, [first = '', ...more]]) => [name, more.length === 0 ? first : [first, ...more]]),
+    [...found].map(([name, values]) => [name, values.length === 1 ? (values[0] ?? '') : values]),
   )
 }
 
 /** A text over several lines without the blanks its place in the file gave them. */
 export function dedented(text: string): string {
   const [first = '', ...rest] = text.trim().split(/\r?\n/)
-  const least = Math.min(...rest.filter((line) => line.trim() !== '').map((line) => line.search(/\S/)))
+  const blanks = rest.map((line) => line.search(/\S/)).filter((at) => at >= 0)
+  const least = blanks.reduce((fewest, at) => Math.min(fewest, at), Infinity)
   return [first, ...rest.map((line) => line.slice(Number.isFinite(least) ? least : 0).trimEnd())].join('\n')
 }
