@@ -19,13 +19,15 @@ export interface Handed {
 export function readyAnswer(handed: Handed, context: ToolContext): JsonObject {
   const { directive, inputs, aliases, item } = handed
   const { name, version, description, more } = directive
-  const process = shownProcess(directive, { inputs, schemas: context.schemas, aliases })
+  const declared = directive.inputs.map((input) => input.name)
+  const process = shownProcess(directive, { inputs, declared, schemas: context.schemas, aliases })
   return {
     directive: {
       name,
       version,
       description,
-      inputs,
+      // What was not given is said, as nothing is left of its placeholders.
+      inputs: { ...Object.fromEntries(declared.map((one) => [one, null])), ...inputs },
       process,
       ...(Object.keys(more).length === 0 ? {} : { more }),
       ...filesOf(item),
@@ -38,14 +40,14 @@ export function readyAnswer(handed: Handed, context: ToolContext): JsonObject {
 }
 
 /** Written for a model. */
-const INSTRUCTIONS = `Follow directive.process step by step; judge each condition yourself. Make every call with execute as call_format.example shows: the run_id must be in it. tool_context holds every tool you may use, with what it takes: no search or load is needed. What is not in it is refused, and the refusal says why. When you are done, or cannot go on, send finish.`
+const INSTRUCTIONS = `Follow directive.process step by step; judge each condition yourself. Make every call with execute as call_format.example shows: the run_id must be in it. Only search, load, help and execute themselves are sent as they are: call_format.own. An input that is null was not given. tool_context holds every tool you may use, with what it takes: no search or load is needed. What is not in it is refused, and the refusal says why. When you are done, or cannot go on, send finish.`
 
 /** How a call of the run is made, and how the run is ended. */
 export function howToCall(runId: string, projectPath: string | null): JsonObject {
   const more = projectPath === null ? {} : { project_path: projectPath }
   return {
     call_format: {
-      description: 'All tools are called with execute; item_id is a name of tool_context',
+      description: 'All tools are called with execute; item_id is the tool of a call, or a name of tool_context',
       example: {
         item_type: 'tool',
         action: 'run',
@@ -54,6 +56,7 @@ export function howToCall(runId: string, projectPath: string | null): JsonObject
         run_id: runId,
         ...more,
       },
+      own: 'search, load, help and execute are tools of Kiwi itself: parameters are their arguments, and execute takes the run_id as well',
     },
     finish: { item_type: 'directive', action: 'finish', item_id: runId },
   }
