@@ -47,7 +47,8 @@ export function howToCall(runId: string, projectPath: string | null): JsonObject
   const more = projectPath === null ? {} : { project_path: projectPath }
   return {
     call_format: {
-      description: 'All tools are called with execute; item_id is the tool of a call, or a name of tool_context',
+      description:
+        'All tools are called with execute; item_id is the tool of a call, or a name of tool_context',
       example: {
         item_type: 'tool',
         action: 'run',

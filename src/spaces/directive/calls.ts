@@ -72,7 +72,13 @@ function normal({ tool, parameters }: ToolCall): ToolCall {
   if (tool === 'load') return { tool, parameters: { item_type: 'tool', ...parameters } }
   if (tool === 'sign') return normal({ tool: 'execute', parameters: { ...parameters, action: tool } })
   if (tool !== 'execute') return { tool, parameters }
-  const { item_type: type = 'tool', action = 'run', item_id: id, parameters: inner = {}, ...more } = parameters
+  const {
+    item_type: type = 'tool',
+    action = 'run',
+    item_id: id,
+    parameters: inner = {},
+    ...more
+  } = parameters
   const isPlain = typeof id === 'string' && id !== '' && !isMetaTool(id) && Object.keys(more).length === 0
   if (type === 'tool' && action === 'run' && isPlain && isJsonObject(inner))
     return { tool: id, parameters: inner }

@@ -4,9 +4,10 @@ import { LIMITS } from '../../shared/limits.ts'
 import { headingOf, readFrontMatter } from '../front-matter.ts'
 import { positionIn } from '../parse-document.ts'
 import type { Element } from './element.ts'
-import { fromMatter, OWN_KEYS } from './from-matter.ts'
+import { fromMatter, noteKeys, OWN_KEYS } from './from-matter.ts'
 import { fromXml } from './from-xml.ts'
 import type { Directive } from './model.ts'
+import { openNotes } from './note.ts'
 import { parseFault } from './parse-fault.ts'
 import { positionsIn } from './position.ts'
 import { readXml } from './read-xml.ts'
@@ -52,7 +53,10 @@ export async function parseDirective(text: string, origin: DirectiveOrigin): Pro
   const below = belowFence(text.slice(end))
   const process = await processIn(text, where, end)
   const directive = fromXml(root, { where, stem, body: process === null ? below : '', process })
-  return { given, heading, directive: { ...directive, ...overFront(given) } }
+  const { note, findings } = openNotes()
+  noteKeys(given, at, note)
+  const whole = { ...directive, ...overFront(given), findings: [...findings, ...directive.findings] }
+  return { given, heading, directive: whole }
 }
 
 /** What the front matter says of every item counts more than the same in XML. */
