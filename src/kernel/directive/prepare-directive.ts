@@ -1,6 +1,7 @@
 import { serverName } from '../../shared/groups.ts'
 import type { JsonObject } from '../../shared/json.ts'
-import type { Directive, WantedTools } from '../../spaces/directive/model.ts'
+import type { Directive } from '../../spaces/directive/model.ts'
+import { isNarrowing } from '../../spaces/directive/wanted.ts'
 import type { Item } from '../../spaces/item.ts'
 import type { Lookup } from '../../spaces/lookup.ts'
 import type { Ticket } from '../call.ts'
@@ -84,10 +85,6 @@ export async function prepareDirective(read: Directive, occasion: Occasion): Pro
       warnings: [...strange, ...unnamed, ...found],
     },
   }
-}
-
-function isNarrowing({ servers, filesystem, shell, kiwi }: WantedTools): boolean {
-  return servers.length > 0 || filesystem !== null || shell !== null || kiwi !== null
 }
 
 /** In proxy mode an agent's session stays inside the run it has begun; one that several clients share cannot. */

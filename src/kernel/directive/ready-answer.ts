@@ -1,9 +1,8 @@
 import type { JsonObject } from '../../shared/json.ts'
-import { isJsonObject } from '../../shared/json.ts'
 import type { Directive } from '../../spaces/directive/model.ts'
 import type { Item } from '../../spaces/item.ts'
 import type { ToolContext } from './tool-context.ts'
-import { calledId, shownProcess } from './shown-process.ts'
+import { shownProcess } from './shown-process.ts'
 
 /** A directive that is about to be begun, as far as its author and caller made it. */
 export interface Handed {
@@ -35,7 +34,7 @@ export function readyAnswer(handed: Handed, context: ToolContext): JsonObject {
     tool_context: context.shown,
     permissions: handed.permissions,
     instructions: INSTRUCTIONS,
-    warnings: bounded([...handed.warnings, ...context.warnings, ...uncalled(directive, aliases, context)]),
+    warnings: bounded([...handed.warnings, ...context.warnings]),
   }
 }
 
@@ -68,22 +67,6 @@ function filesOf({ id, filePaths, raw }: Item): JsonObject {
   const beside = filePaths.filter((path) => path !== raw['_file'] && path !== 'directive.md')
   if (beside.length === 0) return {}
   return { files: { paths: beside, load: { item_type: 'directive', item_id: id, path: '<path>' } } }
-}
-
-/** Calls that its own steps make and that would be refused, as far as nothing was said of the tool yet. */
-function uncalled({ steps }: Directive, aliases: Handed['aliases'], context: ToolContext): readonly string[] {
-  const { schemas, shown, warnings } = context
-  const isSaid = (tool: string): boolean => {
-    const entry = shown[tool.split('.', 1).join('')]
-    const isAway = isJsonObject(entry) && entry['available'] === false
-    return isAway || warnings.some((warning) => warning.includes(`"${tool}"`))
-  }
-  return steps.flatMap(({ name, calls }, at) =>
-    calls
-      .map((call) => calledId(call, aliases))
-      .filter((tool) => tool !== null && !schemas.has(tool) && !isSaid(tool))
-      .map((tool) => `step "${name ?? at + 1}" calls "${tool}", which it may not use`),
-  )
 }
 
 const MOST_WARNINGS = 50
