@@ -26,7 +26,7 @@ export async function scriptsPart(scene: Scene): Promise<Part | null> {
     // What belongs to a group stands there.
     else if (groupOf(item.id) !== undefined) inGroups += 1
     else {
-      tools.push(shownTool(item))
+      tools.push(shownTool(item, scene))
       warnings.push(...(await startWarnings(item, scene)))
     }
   }

@@ -9,9 +9,11 @@ import { itemJudge } from '../item-demand.ts'
 import type { Means } from '../means.ts'
 import type { Policy } from '../policy/policy.ts'
 import { ruleWords } from '../policy/rule-words.ts'
+import type { Layer } from '../policy/rule.ts'
 import { wantedLayer } from '../policy/wanted-layer.ts'
 import type { PreparedRun } from '../runs.ts'
 import { checkInputs } from './check-inputs.ts'
+import { effectiveRules } from './effective-rules.ts'
 import { harnessMode } from './harness-mode.ts'
 import type { Handed } from './ready-answer.ts'
 import type { Scene } from './scene.ts'
@@ -81,7 +83,7 @@ export async function prepareDirective(read: Directive, occasion: Occasion): Pro
       directive,
       inputs,
       aliases,
-      permissions: permissionsOf(run),
+      permissions: permissionsOf(run, layers),
       warnings: [...strange, ...unnamed, ...found],
     },
   }
@@ -93,10 +95,10 @@ function heldSession({ caller }: Ticket, policy: Policy): string | null {
   return isHeld ? caller.session : null
 }
 
-/** What it may do and must ask for, in words; what of it means nothing; and what only a person can give it. */
-function permissionsOf({ rules, warnings, secrets }: PreparedRun): JsonObject {
+/** What it may do and must ask for under all layers, in words; what of it means nothing; and what only a person can give it. */
+function permissionsOf({ rules, warnings, secrets }: PreparedRun, layers: readonly Layer[]): JsonObject {
   return {
-    granted: rules.map(ruleWords),
+    granted: effectiveRules(rules, layers).map(ruleWords),
     ignored: warnings,
     ...(secrets.length === 0 ? {} : { asks_for_secrets: secrets }),
   }
