@@ -19,6 +19,9 @@ const GRANTS = `<permissions>
 const HARNESS = `mode: proxy
 internal_tools:
   shell: {allowed_commands: [git, npm, pytest]}
+  filesystem: {allowed_paths: ["**"]}
+  git: {allowed: [status, diff]}
+  mcps: {supabase: {enabled: true}}
 rules:
   - {op: exec, match: {program: npm}, effect: ask}
   - {op: tool, match: {tool: git.diff}, effect: ask}
@@ -26,9 +29,15 @@ rules:
   - {op: tool, match: {tool: supabase.list_migrations}, effect: deny}
 `
 
+const signed = async (): Promise<void> => {
+  writeDirective(temp, 'd', GRANTS)
+  const sign = { item_type: 'directive', action: 'sign', item_id: 'd' }
+  expect((await temp.call('execute', sign)).error).toBeNull()
+}
+
 test('D13, H1: what is handed over is what the layers of people leave, with what a person is asked about', async () => {
   exampleServers(temp)
-  writeDirective(temp, 'd', GRANTS)
+  await signed()
   temp.write('config/agent_harness.yaml', HARNESS)
   const { data, error } = await begin(temp, 'd')
   expect(error).toBeNull()
@@ -56,10 +65,10 @@ test('D13, H1: what is handed over is what the layers of people leave, with what
 })
 
 test('D13, H1: paths are those that a person allows as well', async () => {
-  writeDirective(temp, 'd', GRANTS)
+  await signed()
   temp.write(
     'config/agent_harness.yaml',
-    `mode: direct\ninternal_tools:\n  filesystem: {allowed_paths: ["${temp.project}/src/**"]}\n`,
+    `mode: proxy\ninternal_tools:\n  filesystem: {allowed_paths: ["${temp.project}/src/**"]}\n`,
   )
   const { data } = await begin(temp, 'd')
   expect(field(data, 'tool_context', 'filesystem', 'constraints')).toEqual({

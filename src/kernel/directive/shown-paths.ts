@@ -10,7 +10,8 @@ export function shownPaths(rules: readonly Rule[], op: 'read' | 'write'): readon
     .filter((rule) => rule.op === op && rule.effect !== 'deny')
     .flatMap(({ match }) => {
       if (match.kind === 'path') return match.globs.map((glob) => join(match.root, glob))
-      return match.kind === 'under' ? match.paths.map((path) => join(path, '**')) : ['/**']
+      if (match.kind === 'under') return match.paths.map((path) => join(path, '**'))
+      return match.kind === 'any' || match.kind === 'chosen' ? ['/**'] : []
     })
 }
 
