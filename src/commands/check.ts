@@ -111,7 +111,7 @@ function reportOf(item: Item, file: string | null, checked: CheckedDirective) {
     path: file ?? item.path,
     can_run: missing.length === 0,
     inputs: directive.inputs,
-    steps: directive.steps.map(({ name, calls }) => ({ name, calls: calls.map(({ tool }) => tool) })),
+    steps: directive.steps.map((step) => ({ name: step.name, calls: step.calls.map(({ tool }) => tool) })),
     granted: granted.permissions.map(ruleWords),
     asks_for_secrets: granted.secrets,
     scripts: directive.wanted.scripts,

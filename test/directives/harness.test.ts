@@ -24,9 +24,9 @@ internal_tools:
   mcps: {supabase: {enabled: true}}
 rules:
   - {op: exec, match: {program: npm}, effect: ask}
-  - {op: tool, match: {tool: git.diff}, effect: ask}
-  - {op: tool, match: {tool: supabase.get_project}, effect: ask}
-  - {op: tool, match: {tool: supabase.list_migrations}, effect: deny}
+  - {op: tool, match: {server: git, tool: diff}, effect: ask}
+  - {op: tool, match: {server: supabase, tool: get_project}, effect: ask}
+  - {op: tool, match: {server: supabase, tool: list_migrations}, effect: deny}
 `
 
 const signed = async (): Promise<void> => {

@@ -49,8 +49,6 @@ export function fillValue(
 ): JsonValue {
   const known = new Set(declared)
   const given = new Map(Object.entries(inputs))
-  const nameIn = (text: JsonValue): string | undefined =>
-    typeof text === 'string' ? /^\{([A-Za-z_][\w-]*)\}$/.exec(text)?.[1] : undefined
   const isLeft = (one: JsonValue): boolean => {
     const name = nameIn(one)
     return name === undefined || !known.has(name) || (given.get(name) ?? null) !== null
@@ -66,6 +64,11 @@ export function fillValue(
     )
   }
   return fill(value)
+}
+
+/** Of a text that is one placeholder. */
+function nameIn(text: JsonValue): string | undefined {
+  return typeof text === 'string' ? /^\{([A-Za-z_][\w-]*)\}$/.exec(text)?.[1] : undefined
 }
 
 /** Says which placeholders of the steps stay as they are, because nothing declares them. */
