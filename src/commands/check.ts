@@ -145,7 +145,14 @@ function print(report: Report, terminal: Terminal): void {
 }
 
 /** What somebody should look at, each with its place. */
-function faultsOf({ findings, ignored, excess, unknown_servers, calls, warnings }: Report): readonly string[] {
+function faultsOf({
+  findings,
+  ignored,
+  excess,
+  unknown_servers,
+  calls,
+  warnings,
+}: Report): readonly string[] {
   return [
     ...findings.map(({ line, column, message }) => `:${line}:${column}: ${message}`),
     ...ignored.map((text) => `:${text.replace(/^line (\d+): /, '$1: ')}`),

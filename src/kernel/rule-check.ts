@@ -40,9 +40,7 @@ export async function ruleCheck(plan: Plan, occasion: Occasion): Promise<RuleChe
   const isRun = action === 'run'
   // Whether a chain may run is known before it is drafted.
   if (!isRun) await assertMayStart(plan, occasion)
-  const said = isRun
-    ? []
-    : await assertDirective(plan.item, action, { ...means, lookup: occasion.lookup })
+  const said = isRun ? [] : await assertDirective(plan.item, action, { ...means, lookup: occasion.lookup })
   const validation = await means.chain.validate(plan, { callId: ticket.callId, isRun })
   const { programs, found } = validation
   const sort = (validated: Validated): Sorted => sorted(validated, action, redact)

@@ -219,7 +219,9 @@ function over({ id, directive }: StoredRun): KiwiError {
     hint: 'Leave run_id out to call without a directive, or begin the run again',
     ...(directive === null
       ? {}
-      : { fix: { call: 'execute', arguments: { item_type: 'directive', action: 'run', item_id: directive } } }),
+      : {
+          fix: { call: 'execute', arguments: { item_type: 'directive', action: 'run', item_id: directive } },
+        }),
     details: { run_id: id, is_over: true },
   })
 }

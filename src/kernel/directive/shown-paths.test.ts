@@ -32,7 +32,12 @@ test('D8: paths are shown from the project on, what is denied is not', () => {
     rule({ kind: 'any' }),
     rule({ kind: 'under', paths: ['/nowhere/p/secret'] }, 'deny'),
   ]
-  expect(fromProject(shownPaths(rules, 'read'), '/nowhere/p')).toEqual(['**', 'src/*.ts', '/nowhere/other/**', '/**'])
+  expect(fromProject(shownPaths(rules, 'read'), '/nowhere/p')).toEqual([
+    '**',
+    'src/*.ts',
+    '/nowhere/other/**',
+    '/**',
+  ])
   expect(shownPaths(rules, 'write')).toEqual([])
   expect(fromProject(shownPaths(rules.slice(0, 1), 'read'), null)).toEqual(['/nowhere/p/**'])
 })
