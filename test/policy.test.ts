@@ -279,7 +279,9 @@ describe('runs', () => {
     const { error } = await run('hello_bash', { run_id: what === 'unknown' ? 'nobody' : id })
     expect(error).toMatchObject({
       code: 'NOT_FOUND',
-      message: expect.stringContaining('Cannot find the run'),
+      message: expect.stringMatching(
+        what === 'closed' ? /^Cannot find the run "\w+": it is over$/ : /^Cannot find the run "\w+"$/,
+      ),
     })
     await expect(
       temp.kiwi.openRun(order({ parent: what === 'unknown' ? 'nobody' : id })),

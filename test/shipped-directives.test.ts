@@ -5,10 +5,12 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { checkDirective } from '../src/kernel/directive/check-directive.ts'
 import { parseItemRef } from '../src/shared/ids.ts'
 import type { Reply } from '../src/shared/reply.ts'
+import { sendCalls } from './fixtures/directive-kiwi.ts'
 import { field, listField, textField } from './fixtures/field.ts'
 import { openRepository } from './fixtures/repository.ts'
+import { writeServers } from './fixtures/shifting-server.ts'
 import type { TempKiwi } from './temp-kiwi.ts'
-import { openTempKiwi, resultsOf } from './temp-kiwi.ts'
+import { BASH, openTempKiwi, resultsOf } from './temp-kiwi.ts'
 
 const SERVER = fileURLToPath(new URL('fixtures/upstream.mjs', import.meta.url))
 
@@ -95,6 +97,38 @@ test.each(SHIPPED)(
     })
   },
 )
+
+test.each(SHIPPED)('D17, D11: every call of %s can be sent as it is handed over', async (id) => {
+  openRepository(temp.project)
+  await temp.create('word_count', BASH, { 'main.sh': 'true' })
+  writeServers(temp, 'user', { own: { command: process.execPath, args: [SERVER] } })
+  const parameters = INPUTS[id] ?? {}
+  const { data } = await temp.call('execute', {
+    item_type: 'directive',
+    action: 'run',
+    item_id: id,
+    parameters,
+  })
+  const sent = await sendCalls(temp, data)
+  expect(sent.length).toBeGreaterThan(1)
+  for (const { call, reply } of sent)
+    expect([reply.status, reply.error], JSON.stringify(call)).toEqual(['success', null])
+  const names = Object.values(Object(field(data, 'tool_context')))
+    .flatMap((entry) => listField(entry, 'tools'))
+    .map((tool) => textField(tool, 'name'))
+  expect(names).toEqual([...new Set(names)])
+  for (const { call } of sent) expect(names).toContain(textField(call, 'tool'))
+})
+
+test('D17, D2: an input of git_checkpoint that was not given leaves nothing behind, and that is said', async () => {
+  const { data } = await temp.call('execute', {
+    item_type: 'directive',
+    action: 'run',
+    item_id: 'git_checkpoint',
+  })
+  expect(data).toMatchObject({ directive: { inputs: { reason: null, name: 'manual' } } })
+  expect(JSON.stringify(field(data, 'directive', 'process'))).not.toMatch(/\{\w+\}/)
+})
 
 describe('D17: followed to their end', () => {
   test('D17: git_checkpoint records what is changed', async () => {

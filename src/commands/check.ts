@@ -98,7 +98,7 @@ async function fix(path: string | null, terminal: Terminal): Promise<void> {
 }
 
 function reportOf(item: Item, file: string | null, checked: CheckedDirective) {
-  const { directive, granted, excess, unknownServers } = checked
+  const { directive, granted, excess, unknownServers, calls } = checked
   const required = new Set(
     directive.wanted.servers.filter((server) => server.required).map(({ name }) => name),
   )
@@ -111,12 +111,13 @@ function reportOf(item: Item, file: string | null, checked: CheckedDirective) {
     path: file ?? item.path,
     can_run: missing.length === 0,
     inputs: directive.inputs,
-    steps: directive.steps.map(({ name, calls }) => ({ name, calls: calls.map(({ tool }) => tool) })),
+    steps: directive.steps.map((step) => ({ name: step.name, calls: step.calls.map(({ tool }) => tool) })),
     granted: granted.permissions.map(ruleWords),
     asks_for_secrets: granted.secrets,
     scripts: directive.wanted.scripts,
     unknown_servers: unknownServers.map((name) => ({ name, required: required.has(name) })),
     excess,
+    calls,
     ignored: granted.reports,
     findings: directive.findings,
     warnings: item.warnings,
@@ -144,7 +145,14 @@ function print(report: Report, terminal: Terminal): void {
 }
 
 /** What somebody should look at, each with its place. */
-function faultsOf({ findings, ignored, excess, unknown_servers, warnings }: Report): readonly string[] {
+function faultsOf({
+  findings,
+  ignored,
+  excess,
+  unknown_servers,
+  calls,
+  warnings,
+}: Report): readonly string[] {
   return [
     ...findings.map(({ line, column, message }) => `:${line}:${column}: ${message}`),
     ...ignored.map((text) => `:${text.replace(/^line (\d+): /, '$1: ')}`),
@@ -156,6 +164,7 @@ function faultsOf({ findings, ignored, excess, unknown_servers, warnings }: Repo
       ({ name, required }) =>
         `: there is no server "${name}"${required ? ', which it requires' : ''}: kiwi add`,
     ),
+    ...calls.map(({ said }) => `: ${said}`),
     ...warnings.map((text) => `: ${text}`),
   ]
 }

@@ -92,7 +92,7 @@ function createProgram(ends: (run: Promise<number>) => Promise<void>, hasDashes:
     .argument('<id>', 'name, category/name or name@version')
     .argument('[parameters...]', 'name=text or name:=json')
     .option('--params <json>', 'all parameters as JSON, @file, or - for standard input')
-    .option('--type <item_type>', 'tool, directive or knowledge', 'tool')
+    .option('--type <item_type>', 'tool, directive or knowledge, where several have the id')
     .option('--run <run_id>', 'as a call of this run')
     .option('--dry-run', 'check everything, run nothing')
     .action(async (id, pairs, options) => ends((await import('./run.ts')).runCommand(id, pairs, options)))

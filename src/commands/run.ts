@@ -19,7 +19,7 @@ const Result = z.looseObject({
 
 interface RunOptions extends CommonOptions {
   readonly params?: string
-  readonly type: string
+  readonly type?: string
   readonly run?: string
   readonly dryRun?: boolean
 }
@@ -27,12 +27,13 @@ interface RunOptions extends CommonOptions {
 /** `kiwi run <id> name=text count:=3` */
 export function runCommand(id: string, pairs: readonly string[], options: RunOptions): Promise<number> {
   return withKiwi(options, async ({ call, kiwi, project }) => {
-    const schema = needsSchema(pairs) ? await schemaOf(id, options.type, () => kiwi.spaces.at(project)) : null
+    const type = options.type ?? (await typeOf(id, kiwi.spaces.at(project)))
+    const schema = needsSchema(pairs) ? await schemaOf(id, type, () => kiwi.spaces.at(project)) : null
     const progress = openProgressLine(options.json !== true)
     const reply = await call(
       'execute',
       {
-        item_type: options.type,
+        item_type: type,
         action: 'run',
         item_id: id,
         parameters: readParameters(pairs, options.params, schema),
@@ -64,6 +65,16 @@ export function runCommand(id: string, pairs: readonly string[], options: RunOpt
 
 function shown(output: unknown): string {
   return typeof output === 'string' ? output.trimEnd() : JSON.stringify(output, null, 2)
+}
+
+/** What has the id: a directive is begun, and all else is run as a tool. */
+async function typeOf(id: string, lookup: Lookup): Promise<'tool' | 'directive'> {
+  try {
+    const { manifest } = await findItem(lookup, parseItemRef(id), 'tool')
+    return manifest.tool_type === 'directive' ? 'directive' : 'tool'
+  } catch {
+    return 'tool'
+  }
 }
 
 /** What the tool takes; what is wrong with its name is for the run to say. */

@@ -25,7 +25,7 @@ export function showRun(
   const { granted = [], ignored = [] } = permissions ?? {}
   terminal.note(`run ${run}: calls of it are made with --run ${run}`)
   for (const line of granted) terminal.note(`  ${printable(line)}`)
-  if (granted.length === 0) terminal.note('  it may do nothing: it has no <permissions>')
+  if (granted.length === 0) terminal.note('  it may do nothing: its permissions grant nothing')
   for (const line of [...ignored, ...(warnings ?? [])]) terminal.note(`note: ${printable(line)}`)
   const steps = directive?.process ?? []
   terminal.out(printableText(steps.map(stepText).join('\n')))

@@ -48,6 +48,8 @@ export interface ItemJudge {
   readonly refusesSome: boolean
   /** Why nobody could run an item, whatever the arguments; null when somebody could. */
   refusalOf(item: JudgedItem): Verdict | null
+  /** Whether a person is asked before it runs, whatever the arguments. */
+  needsApproval(item: JudgedItem): boolean
   /** What is wrong with the policy itself. */
   readonly warnings: readonly string[]
 }
@@ -59,6 +61,7 @@ export function itemJudge({ layers, faults }: Policy): ItemJudge {
       const verdict = decide(layers, [itemDemand(item)], null)
       return verdict.effect === 'deny' ? verdict : null
     },
+    needsApproval: (item) => decide(layers, [itemDemand(item)], null).effect === 'ask',
     warnings: faults
       .slice(0, 1)
       .map((fault) => `nothing runs until a policy is corrected: ${policyFaultText(fault)}`),

@@ -39,17 +39,15 @@ export async function ruleCheck(plan: Plan, occasion: Occasion): Promise<RuleChe
   const { action, ticket, means, redact = keepAll } = occasion
   const isRun = action === 'run'
   // Whether a chain may run is known before it is drafted.
-  if (!isRun) {
-    await assertMayStart(plan, occasion)
-    await assertDirective(plan.item, action, { ...means, lookup: occasion.lookup })
-  }
+  if (!isRun) await assertMayStart(plan, occasion)
+  const said = isRun ? [] : await assertDirective(plan.item, action, { ...means, lookup: occasion.lookup })
   const validation = await means.chain.validate(plan, { callId: ticket.callId, isRun })
   const { programs, found } = validation
   const sort = (validated: Validated): Sorted => sorted(validated, action, redact)
   const known = sort(found)
   return {
     demands: programs.map((program) => ({ op: 'exec', program })),
-    warnings: known.warnings,
+    warnings: [...said, ...known.warnings],
     preview() {
       assertNone(plan, action, known.findings)
       return programs.length === 0 ? {} : { would_check: programs }

@@ -79,7 +79,7 @@ export interface Runs {
   open(order: RunOrder): Promise<Begun>
   /** The run that a session stays inside of; null for none. */
   readonly heldIn: HeldSessions['heldIn']
-  /** NOT_FOUND for one that is not there, is over, or is another's: which of these, nobody is told. */
+  /** NOT_FOUND for one that is not there or is another's: which of these, nobody is told. One's own may be over. */
   find(id: string, principal: string): Promise<Run>
   close(id: string): Promise<void>
 }
@@ -97,7 +97,8 @@ export function openRuns({ store, clock, home, ...means }: RunMeans): Runs {
   const kept = new Map<string, readonly Layer[]>()
   const underWay = async (id: string, principal: string): Promise<StoredRun> => {
     const run = await store.runs.find(id)
-    if (run === null || run.closed_at !== null || run.principal !== principal) throw notUnderWay(id)
+    if (run === null || run.principal !== principal) throw notUnderWay(id)
+    if (run.closed_at !== null) throw over(run)
     return run
   }
   const compile = (layer: LayerData): Promise<Layer> => compileLayer(layer, false, means)
@@ -211,6 +212,18 @@ function toLayers(kept: readonly JsonValue[]): readonly LayerData[] {
 function toJson(layers: readonly LayerData[]): readonly JsonValue[] {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- layers are plain data, kept and read again
   return JSON.parse(JSON.stringify(layers)) as readonly JsonValue[]
+}
+
+function over({ id, directive }: StoredRun): KiwiError {
+  return new KiwiError('NOT_FOUND', `Cannot find the run "${id}": it is over`, {
+    hint: 'Leave run_id out to call without a directive, or begin the run again',
+    ...(directive === null
+      ? {}
+      : {
+          fix: { call: 'execute', arguments: { item_type: 'directive', action: 'run', item_id: directive } },
+        }),
+    details: { run_id: id, is_over: true },
+  })
 }
 
 function notUnderWay(id: string): KiwiError {

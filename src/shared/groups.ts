@@ -8,6 +8,10 @@ const RESERVED: ReadonlySet<string> = new Set([...GROUPS, 'kiwi', 'kiwi-mcp', 'c
 /** The tools that every client sees. */
 const META_TOOLS: ReadonlySet<string> = new Set(['search', 'load', 'execute', 'help'])
 
+export function isMetaTool(name: string): boolean {
+  return META_TOOLS.has(name)
+}
+
 /** Whether nobody but us may be called so. Documents have names of their own. */
 export function isOurName(id: string, toolType: ToolType): boolean {
   if (toolType === 'knowledge') return false

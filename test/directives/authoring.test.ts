@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Reply } from '../../src/shared/reply.ts'
-import { field } from '../fixtures/field.ts'
+import { exampleServers } from '../fixtures/directive-kiwi.ts'
+import { listField } from '../fixtures/field.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
 import { openTempKiwi } from '../temp-kiwi.ts'
 
@@ -66,6 +67,63 @@ describe('D10: tools beyond permissions', () => {
   })
 })
 
+describe('D10: calls of steps', () => {
+  const calls = (...tools: readonly string[]): string =>
+    `<process><step name="s">${tools.map((tool) => `<call tool="${tool}"/>`).join('')}</step></process>`
+  const GIT = '<permissions><execute resource="git" action="status"/></permissions></metadata>'
+
+  test.each(['sign', 'publish'])('D10: %s refuses those beyond its permissions', async (action) => {
+    directive('steps', GIT + calls('git.status', 'git.diff', 'filesystem.read', 'hello_bash'))
+    const lines = [
+      '<execute resource="mcp" name="git" tools="diff"/>',
+      '<read resource="filesystem" path="**/*"/>',
+      '<execute resource="tool" id="hello_bash"/>',
+    ]
+    const { error } = await act(action, 'steps')
+    expect(error).toMatchObject({ code: 'VALIDATION_FAILED', details: { required: lines } })
+    expect(error?.message).toContain('step "s" calls "git.diff", which it may not use: add <execute')
+    directive(
+      'steps',
+      `<permissions>${lines.join('')}<execute resource="git" action="status"/></permissions></metadata>${calls('git.status', 'git.diff', 'filesystem.read', 'hello_bash')}`,
+    )
+    expect(await act(action, 'steps')).toMatchObject({ error: null })
+  })
+
+  test('D10: those that its own <tools> do not name are refused too', async () => {
+    directive(
+      'steps',
+      `<permissions><execute resource="git" action="*"/></permissions><tools><mcp name="git"><tool>status</tool></mcp></tools></metadata>${calls('git.status', 'git.diff')}`,
+    )
+    expect((await act('sign', 'steps')).error).toMatchObject({
+      code: 'VALIDATION_FAILED',
+      details: { required: ['<mcp name="git"><tool>diff</tool></mcp>'] },
+    })
+  })
+
+  test('D10: what is not there is said when it is signed, and when it is run', async () => {
+    const { supabase } = exampleServers(temp)
+    await temp.load('supabase', { item_type: 'mcp' })
+    expect(supabase).toBeDefined()
+    directive(
+      'steps',
+      `<permissions><execute resource="mcp" name="supabase" tools="*"/><execute resource="mcp" name="nowhere" tools="*"/><execute resource="tool" id="gone"/></permissions><tools><script name="lost"/></tools></metadata>${calls('supabase.get_project', 'supabase.drop', 'nowhere.a', 'gone')}`,
+    )
+    const said = [
+      'step "s" calls "supabase.drop": "supabase" has no tool "drop"',
+      'step "s" calls "nowhere.a": there is no server "nowhere": kiwi add nowhere',
+      'step "s" calls "gone": there is no such tool here',
+      '<tools> names "lost": there is no such tool here',
+    ]
+    const signed = await act('sign', 'steps')
+    expect(signed.error).toBeNull()
+    for (const one of said) expect(JSON.stringify(signed.data)).toContain(JSON.stringify(one))
+    const { data } = await act('run', 'steps')
+    const warnings = listField(data, 'warnings').join('\n')
+    expect(warnings).toContain(said[0])
+    for (const name of ['nowhere', 'gone', 'lost']) expect(JSON.stringify(data)).toContain(name)
+  })
+})
+
 describe('D1: a directive that cannot be read', () => {
   const BROKEN = '</metadata><process><step name="a">a & b</step></process>'
 
@@ -92,8 +150,7 @@ describe('D1: a directive that cannot be read', () => {
 test('D2: inputs of XML are parameters of the item: search and load show them', async () => {
   directive('asks', '</metadata><inputs><input name="tag" required="true">Which</input></inputs>')
   const { data } = await temp.search('asks', { item_type: 'directive' })
-  const shown = { id: 'asks', call: expect.objectContaining({ parameters: { tag: expect.anything() } }) }
-  expect(field(data, 'results')).toContainEqual(expect.objectContaining(shown))
+  expect(listField(data, 'results')[0]).toMatchObject({ call: { parameters: { tag: expect.anything() } } })
   const loaded = await temp.call('load', { item_type: 'directive', item_id: 'asks' })
   expect(JSON.stringify(loaded.data)).toContain('"description":"Which"')
 })

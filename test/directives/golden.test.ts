@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { JsonValue } from '../../src/shared/json.ts'
-import { begin, exampleServers } from '../fixtures/directive-kiwi.ts'
+import { begin, exampleServers, sendCalls } from '../fixtures/directive-kiwi.ts'
 import { field, listField, textField } from '../fixtures/field.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
 import { BASH, openTempKiwi } from '../temp-kiwi.ts'
@@ -62,6 +62,15 @@ test.each(Object.entries(EXAMPLES))(
     const shown = masked(z.json().parse(data), textField(data, 'run_id'))
     const golden = fileOf('golden/', `${name}.json`)
     expect(shown).toEqual(JSON.parse(readFileSync(golden, 'utf8')))
+  },
+)
+
+test.each(Object.entries(EXAMPLES))(
+  'D11, D14: every call of %s is one that can be made',
+  async (name, parameters) => {
+    const { data } = await begin(temp, name, { parameters })
+    for (const { call, reply } of await sendCalls(temp, data))
+      expect(reply.error?.code ?? '', JSON.stringify(call)).not.toMatch(/NOT_FOUND|UNKNOWN/)
   },
 )
 

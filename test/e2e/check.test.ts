@@ -34,6 +34,20 @@ test('D1, D10: check says what a directive grants, and each thing that is wrong 
   expect(code).toBe(3)
 })
 
+test('D10: check says which calls of its steps would fail, and which scripts are not there', async () => {
+  const path = join(folder, 'steps.md')
+  writeFileSync(
+    path,
+    '<directive name="steps" version="1.0.0"><tools><script name="lost"/></tools>\n<process><step name="s"><call tool="git.diff"/><call tool="nowhere.a"/></step></process></directive>\n',
+  )
+  const { stdout } = await kiwi(place, ['check', 'steps'])
+  expect(stdout).toContain(
+    `${path}: step "s" calls "git.diff", which it may not use: add <execute resource="mcp" name="git" tools="diff"/> to <permissions>`,
+  )
+  expect(stdout).toContain(`${path}: step "s" calls "nowhere.a": there is no server "nowhere"`)
+  expect(stdout).toContain(`${path}: <tools> names "lost": there is no such tool here`)
+})
+
 test('D1: check reads a file by its path, as JSON where that is asked for', async () => {
   const file = join(SAMPLES, 'directives/front_matter.md')
   const { code, stdout } = await kiwi(place, ['check', file, '--json'])

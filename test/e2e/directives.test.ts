@@ -21,7 +21,7 @@ beforeAll(() => {
 afterAll(() => place.remove())
 
 const begin = async (id: string, ...more: readonly string[]): Promise<string> => {
-  const { code, stderr } = await kiwi(place, ['run', id, '--type', 'directive', ...more])
+  const { code, stderr } = await kiwi(place, ['run', id, ...more])
   expect(code).toBe(0)
   return /run (\w{26})/.exec(stderr)?.[1] ?? ''
 }

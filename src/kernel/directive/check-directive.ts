@@ -1,13 +1,21 @@
 import { KiwiError } from '../../shared/errors.ts'
 import { GROUPS, serverName } from '../../shared/groups.ts'
 import { readExtended } from '../../spaces/directive/extend.ts'
+import { isNarrowing } from '../../spaces/directive/wanted.ts'
 import type { Directive } from '../../spaces/directive/model.ts'
 import type { Item } from '../../spaces/item.ts'
 import type { Lookup } from '../../spaces/lookup.ts'
 import type { Permissions } from '../policy/compile-permissions.ts'
 import { compilePermissions } from '../policy/compile-permissions.ts'
+import type { PathContext } from '../policy/expand-path.ts'
+import { missingGrant } from '../policy/missing-grant.ts'
+import type { Demand, Rule, Verdict } from '../policy/rule.ts'
+import { wantedLayer } from '../policy/wanted-layer.ts'
+import type { CallFault } from './check-calls.ts'
+import { checkCalls } from './check-calls.ts'
 import type { Excess } from './excess.ts'
-import { excessOf } from './excess.ts'
+import { excessOf, judgeOf, requiredFor } from './excess.ts'
+import { settleAliases } from './settle-aliases.ts'
 
 /** What is known of a directive before anybody runs it. */
 export interface CheckedDirective {
@@ -17,6 +25,8 @@ export interface CheckedDirective {
   readonly excess: readonly Excess[]
   /** Servers it names that nobody has configured. */
   readonly unknownServers: readonly string[]
+  /** Calls of its steps, and tools it names, that it could not use. */
+  readonly calls: readonly CallFault[]
 }
 
 interface CheckMeans {
@@ -34,28 +44,73 @@ export async function checkDirective(item: Item, means: CheckMeans): Promise<Che
   const named = wanted.servers.map((server) => serverName(server.name))
   const context = { directive: name, projectPath: lookup.projectPath, home }
   const servers = new Set([...known, ...named])
+  const { directive: settled } = await settleAliases(directive, lookup)
   const granted = compilePermissions(permissions ?? undefined, { ...context, servers })
   return {
     directive,
     granted,
     excess: excessOf(wanted, granted.permissions, context),
+    calls: await checkCalls(settled, { lookup, refusalOf: refusals(settled, granted.permissions, context) }),
     unknownServers: named.filter(
       (server) => !known.includes(server) && !GROUPS.some((group) => group === server),
     ),
   }
 }
 
+/** What its own words say of a call: its permissions, and what it says it will use. */
+function refusals(
+  { name, wanted }: Directive,
+  rules: readonly Rule[],
+  context: PathContext,
+): (demand: Demand) => Pick<Verdict, 'remedy' | 'required'> | null {
+  const isGranted = judgeOf(rules)
+  const aliases = {}
+  const layer = isNarrowing(wanted) ? wantedLayer(wanted, { ...context, directive: name, aliases }) : null
+  const isWanted = layer === null ? null : judgeOf(layer.rules)
+  return (demand) => {
+    const isScript = demand.op === 'tool' && demand.of === undefined && wanted.scripts.includes(demand.id)
+    if (!isScript && !isGranted(demand)) {
+      const required = requiredFor(demand, { directive: name })
+      return { required, remedy: `add ${required} to <permissions>` }
+    }
+    if (layer === null || isWanted?.(demand) !== false) return null
+    const { required } = missingGrant(layer, demand, [demand])
+    return { required, remedy: `add ${required ?? 'it'} to <tools>` }
+  }
+}
+
 /** What nobody should vouch for: a directive that cannot be read, or that wants more than it grants. */
-export async function assertDirective(item: Item, action: string, means: CheckMeans): Promise<void> {
-  if (item.manifest.tool_type !== 'directive') return
-  const { excess, directive } = await checkDirective(item, means)
+export async function assertDirective(
+  item: Item,
+  action: string,
+  means: CheckMeans,
+): Promise<readonly string[]> {
+  if (item.manifest.tool_type !== 'directive') return []
+  const { excess, directive, calls } = await checkDirective(item, means)
   // What a skill asks for was written for another client: it is proposed to a person, and held against nobody.
-  if (excess.length === 0 || directive.dialect === 'skill') return
-  const wanted = excess.map((one) => one.wanted).join(', ')
-  const lines = [...new Set(excess.map(({ required }) => required))]
-  throw new KiwiError(
-    'VALIDATION_FAILED',
-    `Cannot ${action} "${item.id}": its tools go beyond its permissions: ${wanted}`,
-    { hint: `Add to <permissions>: ${lines.join(' ')}`, details: { excess, required: lines } },
-  )
+  if (directive.dialect === 'skill') return []
+  if (excess.length > 0) {
+    const wanted = excess.map((one) => one.wanted).join(', ')
+    const lines = [...new Set(excess.map(({ required }) => required))]
+    throw new KiwiError(
+      'VALIDATION_FAILED',
+      `Cannot ${action} "${item.id}": its tools go beyond its permissions: ${wanted}`,
+      { hint: `Add to <permissions>: ${lines.join(' ')}`, details: { excess, required: lines } },
+    )
+  }
+  const refused = calls.filter(({ required }) => required !== null)
+  if (refused.length > 0)
+    throw new KiwiError(
+      'VALIDATION_FAILED',
+      `Cannot ${action} "${item.id}": ${refused.map(({ said }) => said).join('; ')}`,
+      {
+        hint: 'Add what is missing, or remove the calls',
+        details: { calls: refused, required: [...new Set(refused.map(({ required }) => required))] },
+      },
+    )
+  // What is not there now may be there where it is run.
+  return [
+    ...directive.findings.map(({ line, column, message }) => `${line}:${column}: ${message}`),
+    ...calls.map(({ said }) => said),
+  ]
 }

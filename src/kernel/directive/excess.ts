@@ -76,7 +76,7 @@ function fitsServer(given: string | null | undefined, server: string): boolean {
 }
 
 /** What is asked about is granted too; what is denied is not. */
-function judgeOf(rules: readonly Rule[]): (demand: Demand) => boolean {
+export function judgeOf(rules: readonly Rule[]): (demand: Demand) => boolean {
   const ready = rules.map(({ op, match, effect }) => ({
     op,
     effect,
@@ -112,7 +112,7 @@ function probesOf(path: string, context: PathContext): readonly string[] {
 }
 
 /** The line for it. Files are granted by what is done with them. */
-function requiredFor(demand: Demand, { directive }: ExcessContext): string {
+export function requiredFor(demand: Demand, { directive }: Pick<ExcessContext, 'directive'>): string {
   const layer = {
     name: directive,
     source: { kind: 'directive', directive, element: 'permissions' },
@@ -120,6 +120,8 @@ function requiredFor(demand: Demand, { directive }: ExcessContext): string {
   } as const
   const { server, tool = '' } = demand.op === 'tool' ? (demand.of ?? {}) : {}
   const isWritten = FILE_OPERATIONS.write.some((operation) => operation === tool)
-  const meant: Demand = server === 'filesystem' ? { op: isWritten ? 'write' : 'read', path: '**/*' } : demand
+  const files: Demand = { op: isWritten ? 'write' : 'read', path: '**/*' }
+  const meant =
+    server === 'filesystem' ? files : server === 'shell' ? ({ op: 'exec', program: '*' } as const) : demand
   return missingGrant(layer, meant, [meant]).required ?? ''
 }

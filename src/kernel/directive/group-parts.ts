@@ -6,9 +6,10 @@ import type { Item } from '../../spaces/item.ts'
 import { compileNameGlob } from '../policy/glob.ts'
 import { FILE_OPERATIONS } from '../policy/groups.ts'
 import { judgedItem } from '../item-demand.ts'
+import { judgeCommand } from './effective-rules.ts'
 import type { Part, Scene } from './scene.ts'
-import { shownTool } from './scene.ts'
-import { narrowPaths, shownPaths } from './shown-paths.ts'
+import { leftOut, shownTool } from './scene.ts'
+import { fromProject, narrowPaths, shownPaths } from './shown-paths.ts'
 
 /** Files, the shell and git: what is granted of them, and what that is bounded by. */
 export async function groupParts(scene: Scene): Promise<readonly Part[]> {
@@ -48,15 +49,19 @@ function isWantedGroup({ directive }: Scene, group: string): boolean {
 }
 
 function filesPart(items: readonly Item[], scene: Scene): Part | null {
-  const { directive, granted, wanted, lookup } = scene
+  const { directive, granted, wanted, lookup, policy } = scene
   const named = directive.wanted.filesystem === null ? null : wanted
+  // What people decided narrows what is wanted and granted.
+  const bounds = policy.layers.map(({ rules }) => rules)
   const [read = [], write = []] = (['read', 'write'] as const).map((right) => {
-    const given = shownPaths(granted, right, lookup.projectPath)
-    return named === null ? given : narrowPaths(shownPaths(named, right, lookup.projectPath), given)
+    const paths = [...(named === null ? [] : [named]), granted, ...bounds].map((rules) =>
+      shownPaths(rules, right),
+    )
+    return fromProject(paths.reduce(narrowPaths), lookup.projectPath)
   })
   const tools = allowed(items, scene).filter(({ id }) => (isWriting(id) ? write : read).length > 0)
   const isWanted = named !== null || isWantedGroup(scene, 'filesystem')
-  return partOf('filesystem', tools, isWanted, { read_paths: read, write_paths: write })
+  return partOf('filesystem', shownTools(tools, scene), isWanted, { read_paths: read, write_paths: write })
 }
 
 function isWriting(id: string): boolean {
@@ -64,7 +69,7 @@ function isWriting(id: string): boolean {
 }
 
 function shellPart(items: readonly Item[], scene: Scene): Part | null {
-  const { directive, granted } = scene
+  const { directive, granted, layers } = scene
   const { shell } = directive.wanted
   const given = granted.flatMap(({ op, effect, match }) => {
     if (op !== 'exec' || effect === 'deny') return []
@@ -72,8 +77,21 @@ function shellPart(items: readonly Item[], scene: Scene): Part | null {
     return match.kind === 'program' ? match.names : []
   })
   const commands = shell === null ? given : shell.flatMap((name) => grantedAs(name, given))
-  const tools = commands.length === 0 ? [] : allowed(items, scene)
-  return partOf('shell', tools, shell !== null, { allowed_commands: [...new Set(commands)] })
+  const judged = [...new Set(commands)].map((command) => ({
+    command,
+    verdict: judgeCommand(command, layers),
+  }))
+  const usable = judged.filter(({ verdict }) => verdict?.effect !== 'deny')
+  const asked = usable.filter(({ verdict }) => verdict?.effect === 'ask').map(({ command }) => command)
+  const tools = usable.length === 0 ? [] : allowed(items, scene)
+  const part = partOf('shell', shownTools(tools, scene), shell !== null, {
+    allowed_commands: usable.map(({ command }) => command),
+    ...(asked.length === 0 ? {} : { needs_approval: asked }),
+  })
+  const warnings = judged.flatMap(({ command, verdict }) =>
+    verdict?.effect === 'deny' ? [leftOut(`"shell ${command}"`, verdict.remedy)] : [],
+  )
+  return part === null ? null : { ...part, warnings }
 }
 
 /** A program that is granted as a whole, or in some commands. */
@@ -83,24 +101,28 @@ function grantedAs(name: string, given: readonly string[]): readonly string[] {
 }
 
 function gitPart(items: readonly Item[], scene: Scene): Part | null {
-  return partOf('git', allowed(items, scene), isWantedGroup(scene, 'git'))
+  return partOf('git', shownTools(allowed(items, scene), scene), isWantedGroup(scene, 'git'))
 }
 
 function allowed(items: readonly Item[], { judge }: Scene): readonly Item[] {
   return items.filter((item) => judge.refusalOf(judgedItem(item)) === null)
 }
 
+function shownTools(items: readonly Item[], scene: Scene): readonly JsonObject[] {
+  return items.map((item) => shownTool(item, scene))
+}
+
 /** What is neither wanted nor granted is not spoken of. */
 function partOf(
   key: string,
-  tools: readonly Item[],
+  tools: readonly JsonObject[],
   isWanted: boolean,
   constraints?: JsonObject,
 ): Part | null {
   if (tools.length === 0 && !isWanted) return null
   const entry = {
     available: tools.length > 0,
-    tools: tools.map(shownTool),
+    tools,
     ...(constraints === undefined ? {} : { constraints }),
     ...(tools.length > 0 ? {} : { error: 'nothing of it is granted' }),
   }

@@ -1,4 +1,5 @@
 import { VOUCHED } from '../../chain/trust.ts'
+import { groupOf } from '../../shared/groups.ts'
 import { ItemName } from '../../shared/ids.ts'
 import type { JsonObject } from '../../shared/json.ts'
 import type { Item } from '../../spaces/item.ts'
@@ -14,6 +15,7 @@ export async function scriptsPart(scene: Scene): Promise<Part | null> {
   if (names.length === 0) return null
   const tools: JsonObject[] = []
   const warnings: string[] = []
+  let inGroups = 0
   for (const text of names) {
     const name = ItemName.safeParse(text)
     const ref = name.success ? { name: name.data, category: null, version: null } : null
@@ -21,11 +23,14 @@ export async function scriptsPart(scene: Scene): Promise<Part | null> {
     const refusal = item === null ? null : judge.refusalOf(judgedItem(item))
     if (item === null) warnings.push(leftOut(`"${text}"`, 'There is no such tool here'))
     else if (refusal !== null) warnings.push(leftOut(`"${text}"`, refusal.remedy))
+    // What belongs to a group stands there.
+    else if (groupOf(item.id) !== undefined) inGroups += 1
     else {
-      tools.push(shownTool(item))
+      tools.push(shownTool(item, scene))
       warnings.push(...(await startWarnings(item, scene)))
     }
   }
+  if (inGroups === names.length) return null
   const error = tools.length > 0 ? {} : { error: 'none of them can be used' }
   return { key: 'scripts', entry: { available: tools.length > 0, tools, ...error }, warnings }
 }

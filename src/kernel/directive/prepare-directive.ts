@@ -1,6 +1,7 @@
 import { serverName } from '../../shared/groups.ts'
 import type { JsonObject } from '../../shared/json.ts'
-import type { Directive, WantedTools } from '../../spaces/directive/model.ts'
+import type { Directive } from '../../spaces/directive/model.ts'
+import { isNarrowing } from '../../spaces/directive/wanted.ts'
 import type { Item } from '../../spaces/item.ts'
 import type { Lookup } from '../../spaces/lookup.ts'
 import type { Ticket } from '../call.ts'
@@ -8,9 +9,11 @@ import { itemJudge } from '../item-demand.ts'
 import type { Means } from '../means.ts'
 import type { Policy } from '../policy/policy.ts'
 import { ruleWords } from '../policy/rule-words.ts'
+import type { Layer } from '../policy/rule.ts'
 import { wantedLayer } from '../policy/wanted-layer.ts'
 import type { PreparedRun } from '../runs.ts'
 import { checkInputs } from './check-inputs.ts'
+import { effectiveRules } from './effective-rules.ts'
 import { harnessMode } from './harness-mode.ts'
 import type { Handed } from './ready-answer.ts'
 import type { Scene } from './scene.ts'
@@ -80,14 +83,10 @@ export async function prepareDirective(read: Directive, occasion: Occasion): Pro
       directive,
       inputs,
       aliases,
-      permissions: permissionsOf(run),
+      permissions: permissionsOf(run, layers),
       warnings: [...strange, ...unnamed, ...found],
     },
   }
-}
-
-function isNarrowing({ servers, filesystem, shell, kiwi }: WantedTools): boolean {
-  return servers.length > 0 || filesystem !== null || shell !== null || kiwi !== null
 }
 
 /** In proxy mode an agent's session stays inside the run it has begun; one that several clients share cannot. */
@@ -96,10 +95,10 @@ function heldSession({ caller }: Ticket, policy: Policy): string | null {
   return isHeld ? caller.session : null
 }
 
-/** What it may do and must ask for, in words; what of it means nothing; and what only a person can give it. */
-function permissionsOf({ rules, warnings, secrets }: PreparedRun): JsonObject {
+/** What it may do and must ask for under all layers, in words; what of it means nothing; and what only a person can give it. */
+function permissionsOf({ rules, warnings, secrets }: PreparedRun, layers: readonly Layer[]): JsonObject {
   return {
-    granted: rules.map(ruleWords),
+    granted: effectiveRules(rules, layers).map(ruleWords),
     ignored: warnings,
     ...(secrets.length === 0 ? {} : { asks_for_secrets: secrets }),
   }

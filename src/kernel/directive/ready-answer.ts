@@ -1,9 +1,8 @@
 import type { JsonObject } from '../../shared/json.ts'
-import { isJsonObject } from '../../shared/json.ts'
 import type { Directive } from '../../spaces/directive/model.ts'
 import type { Item } from '../../spaces/item.ts'
 import type { ToolContext } from './tool-context.ts'
-import { calledId, shownProcess } from './shown-process.ts'
+import { shownProcess } from './shown-process.ts'
 
 /** A directive that is about to be begun, as far as its author and caller made it. */
 export interface Handed {
@@ -19,13 +18,15 @@ export interface Handed {
 export function readyAnswer(handed: Handed, context: ToolContext): JsonObject {
   const { directive, inputs, aliases, item } = handed
   const { name, version, description, more } = directive
-  const process = shownProcess(directive, { inputs, schemas: context.schemas, aliases })
+  const declared = directive.inputs.map((input) => input.name)
+  const process = shownProcess(directive, { inputs, declared, schemas: context.schemas, aliases })
   return {
     directive: {
       name,
       version,
       description,
-      inputs,
+      // What was not given is said, as nothing is left of its placeholders.
+      inputs: { ...Object.fromEntries(declared.map((one) => [one, null])), ...inputs },
       process,
       ...(Object.keys(more).length === 0 ? {} : { more }),
       ...filesOf(item),
@@ -33,19 +34,20 @@ export function readyAnswer(handed: Handed, context: ToolContext): JsonObject {
     tool_context: context.shown,
     permissions: handed.permissions,
     instructions: INSTRUCTIONS,
-    warnings: bounded([...handed.warnings, ...context.warnings, ...uncalled(directive, aliases, context)]),
+    warnings: bounded([...handed.warnings, ...context.warnings]),
   }
 }
 
 /** Written for a model. */
-const INSTRUCTIONS = `Follow directive.process step by step; judge each condition yourself. Make every call with execute as call_format.example shows: the run_id must be in it. tool_context holds every tool you may use, with what it takes: no search or load is needed. What is not in it is refused, and the refusal says why. When you are done, or cannot go on, send finish.`
+const INSTRUCTIONS = `Follow directive.process step by step; judge each condition yourself. Make every call with execute as call_format.example shows: the run_id must be in it. Only search, load, help and execute themselves are sent as they are: call_format.own. An input that is null was not given. tool_context holds every tool you may use, with what it takes: no search or load is needed. What is not in it is refused, and the refusal says why. When you are done, or cannot go on, send finish.`
 
 /** How a call of the run is made, and how the run is ended. */
 export function howToCall(runId: string, projectPath: string | null): JsonObject {
   const more = projectPath === null ? {} : { project_path: projectPath }
   return {
     call_format: {
-      description: 'All tools are called with execute; item_id is a name of tool_context',
+      description:
+        'All tools are called with execute; item_id is the tool of a call, or a name of tool_context',
       example: {
         item_type: 'tool',
         action: 'run',
@@ -54,6 +56,7 @@ export function howToCall(runId: string, projectPath: string | null): JsonObject
         run_id: runId,
         ...more,
       },
+      own: 'search, load, help and execute are tools of Kiwi itself: parameters are their arguments, and execute takes the run_id as well',
     },
     finish: { item_type: 'directive', action: 'finish', item_id: runId },
   }
@@ -64,22 +67,6 @@ function filesOf({ id, filePaths, raw }: Item): JsonObject {
   const beside = filePaths.filter((path) => path !== raw['_file'] && path !== 'directive.md')
   if (beside.length === 0) return {}
   return { files: { paths: beside, load: { item_type: 'directive', item_id: id, path: '<path>' } } }
-}
-
-/** Calls that its own steps make and that would be refused, as far as nothing was said of the tool yet. */
-function uncalled({ steps }: Directive, aliases: Handed['aliases'], context: ToolContext): readonly string[] {
-  const { schemas, shown, warnings } = context
-  const isSaid = (tool: string): boolean => {
-    const entry = shown[tool.split('.', 1).join('')]
-    const isAway = isJsonObject(entry) && entry['available'] === false
-    return isAway || warnings.some((warning) => warning.includes(`"${tool}"`))
-  }
-  return steps.flatMap(({ name, calls }, at) =>
-    calls
-      .map((call) => calledId(call, aliases))
-      .filter((tool) => tool !== null && !schemas.has(tool) && !isSaid(tool))
-      .map((tool) => `step "${name ?? at + 1}" calls "${tool}", which it may not use`),
-  )
 }
 
 const MOST_WARNINGS = 50

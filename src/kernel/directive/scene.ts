@@ -4,6 +4,7 @@ import type { Item } from '../../spaces/item.ts'
 import type { Lookup } from '../../spaces/lookup.ts'
 import type { Ticket } from '../call.ts'
 import type { ItemJudge } from '../item-demand.ts'
+import { judgedItem } from '../item-demand.ts'
 import type { Means } from '../means.ts'
 import type { Policy } from '../policy/policy.ts'
 import type { Layer, Rule } from '../policy/rule.ts'
@@ -32,11 +33,17 @@ export interface Part {
 }
 
 /** A tool as whoever follows the directive is told it. */
-export function shownTool({ id, manifest }: Item): JsonObject {
+export function shownTool(item: Item, { judge }: Scene): JsonObject {
+  const { id, manifest } = item
   const { description, input_schema: schema, parameters } = manifest
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the manifest was read from JSON
   const list = parameters as unknown as JsonObject[]
-  return { name: id, description, ...(schema === undefined ? { parameters: list } : { inputSchema: schema }) }
+  return {
+    name: id,
+    description,
+    ...(judge.needsApproval(judgedItem(item)) ? { needs_approval: true } : {}),
+    ...(schema === undefined ? { parameters: list } : { inputSchema: schema }),
+  }
 }
 
 /** Why something that is wanted is not there, with the line that would change it. */

@@ -6,6 +6,7 @@ import { shownDefinition } from '../../spaces/definitions/shown-definition.ts'
 import type { WantedServer } from '../../spaces/directive/model.ts'
 import type { Server } from '../../spaces/listed.ts'
 import type { CatalogTool } from '../../store/catalog.ts'
+import type { JudgedItem } from '../item-demand.ts'
 import { harnessMode } from './harness-mode.ts'
 import { isGroup } from './group-parts.ts'
 import type { Part, Scene } from './scene.ts'
@@ -104,7 +105,11 @@ async function toolsOf(server: Server, wanted: WantedServer, scene: Scene): Prom
     if (one === undefined) return { tools: [], warnings: [`"${server.name}" has no tool "${name}"`] }
     const id = `${server.name}.${one.name}`
     const why = held(one.tool, server) ?? refused(id, one.tool, server, scene)
-    if (why === null) return { tools: [toolOf(id, one.tool, one.definition)], warnings: [] }
+    if (why === null) {
+      const asked = scene.judge.needsApproval(judgedTool(id, one.tool, server))
+      const approval = asked ? { needs_approval: true } : {}
+      return { tools: [{ ...toolOf(id, one.tool, one.definition), ...approval }], warnings: [] }
+    }
     // Of a server that is wanted as a whole, what is not granted is simply not there.
     const isSaid = wanted.tools !== null || one.tool.state !== 'usable'
     return { tools: [], warnings: isSaid ? [leftOut(`"${id}"`, why)] : [] }
@@ -120,16 +125,19 @@ function held({ name, state, findings }: CatalogTool, server: Server): string | 
   return state === 'unusable' ? `It cannot be used: ${findings.join('; ')}` : null
 }
 
-function refused(id: string, { name }: CatalogTool, server: Server, { judge }: Scene): string | null {
-  const refusal = judge.refusalOf({
+function refused(id: string, tool: CatalogTool, server: Server, { judge }: Scene): string | null {
+  return judge.refusalOf(judgedTool(id, tool, server))?.remedy ?? null
+}
+
+function judgedTool(id: string, { name }: CatalogTool, server: Server): JudgedItem {
+  return {
     id,
     type: 'mcp_tool',
     space: 'mcp',
     executor: server.item.id,
     config: { mcp_tool_name: name },
     category: null,
-  })
-  return refusal === null ? null : refusal.remedy
+  }
 }
 
 function toolOf(id: string, tool: CatalogTool, shown: JsonObject): JsonObject {

@@ -4,19 +4,20 @@ import { realPathOfNearest } from '../policy/expand-path.ts'
 import { isAtOrBelow } from '../policy/match.ts'
 import type { Rule } from '../policy/rule.ts'
 
-/** The paths that rules speak of, as globs: those of the project from there on. */
-export function shownPaths(
-  rules: readonly Rule[],
-  op: 'read' | 'write',
-  projectPath: string | null,
-): readonly string[] {
-  const root = projectPath === null ? null : realPathOfNearest(projectPath)
-  const globs = rules
+/** The paths that rules speak of, as globs from the root on. */
+export function shownPaths(rules: readonly Rule[], op: 'read' | 'write'): readonly string[] {
+  return rules
     .filter((rule) => rule.op === op && rule.effect !== 'deny')
     .flatMap(({ match }) => {
       if (match.kind === 'path') return match.globs.map((glob) => join(match.root, glob))
-      return match.kind === 'under' ? match.paths.map((path) => join(path, '**')) : ['/**']
+      if (match.kind === 'under') return match.paths.map((path) => join(path, '**'))
+      return match.kind === 'any' || match.kind === 'chosen' ? ['/**'] : []
     })
+}
+
+/** Those of the project from there on. */
+export function fromProject(globs: readonly string[], projectPath: string | null): readonly string[] {
+  const root = projectPath === null ? null : realPathOfNearest(projectPath)
   return globs.map((glob) => (root !== null && isAtOrBelow(glob, root) ? relative(root, glob) : glob))
 }
 

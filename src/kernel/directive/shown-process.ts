@@ -1,3 +1,4 @@
+import { isMetaTool } from '../../shared/groups.ts'
 import type { JsonObject } from '../../shared/json.ts'
 import { isJsonObject } from '../../shared/json.ts'
 import type { Directive, Step, ToolCall } from '../../spaces/directive/model.ts'
@@ -7,6 +8,8 @@ import { convertParameters } from './convert-text.ts'
 
 interface Filling {
   readonly inputs: JsonObject
+  /** The names of all inputs, given or not. */
+  readonly declared: readonly string[]
   /** Of each tool it may call. */
   readonly schemas: ReadonlyMap<string, JsonObject>
   /** Names its calls may give to servers. */
@@ -16,12 +19,12 @@ interface Filling {
 /** The steps with their inputs filled in, and each call as it is to be made. */
 export function shownProcess({ steps, body }: Directive, filling: Filling): readonly JsonObject[] {
   if (steps.length > 0) return steps.map((step) => shownStep(step, filling))
-  return body.trim() === '' ? [] : [{ action: fillPlaceholders(body, filling.inputs) }]
+  return body.trim() === '' ? [] : [{ action: fillPlaceholders(body, filling.inputs, filling.declared) }]
 }
 
 function shownStep({ name, condition, description, action, calls }: Step, filling: Filling): JsonObject {
   const text = (value: string | null): string | null =>
-    value === null ? null : fillPlaceholders(value, filling.inputs)
+    value === null ? null : fillPlaceholders(value, filling.inputs, filling.declared)
   return {
     name,
     ...(condition === null ? {} : { condition: text(condition) }),
@@ -32,26 +35,31 @@ function shownStep({ name, condition, description, action, calls }: Step, fillin
 }
 
 /** Values are written as text; where the schema of the tool leaves no doubt they are what it asks for. */
-function shownCall({ tool, parameters }: ToolCall, { inputs, schemas, aliases }: Filling): JsonObject {
-  const filled = fillValue(parameters, inputs)
+function shownCall({ tool, parameters }: ToolCall, filling: Filling): JsonObject {
+  const { inputs, declared, schemas, aliases } = filling
+  const name = calledName(fillPlaceholders(tool, inputs, declared))
+  const filled = fillValue(parameters, inputs, declared)
   const given = isJsonObject(filled) ? filled : {}
-  const convert = (name: string, values: JsonObject): JsonObject => {
-    const schema = schemas.get(realName(name, aliases))
-    return schema === undefined ? values : convertParameters(values, schema)
-  }
-  if (tool !== 'kiwi.execute') return { tool: calledName(tool), parameters: convert(calledName(tool), given) }
-  const { item_id: id, parameters: inner } = given
-  const isRun = typeof id === 'string' && isJsonObject(inner)
-  return { tool, parameters: isRun ? { ...given, parameters: convert(id, inner) } : given }
+  const schema = isMetaTool(name) ? OWN_ARGUMENTS : schemas.get(realName(name, aliases))
+  return { tool: name, parameters: schema === undefined ? given : convertParameters(given, schema) }
 }
 
-/** The id of the tool that a call runs; null for what is no run of a tool, or not known before. */
-export function calledId({ tool, parameters }: ToolCall, aliases: Filling['aliases']): string | null {
-  const { item_type: type, action, item_id: id } = parameters
-  const isRun = type === 'tool' && action === 'run' && typeof id === 'string'
-  const name = tool === 'kiwi.execute' ? (isRun ? id : null) : calledName(tool)
-  if (name === null || name.startsWith('kiwi.') || /[{}]/.test(name)) return null
-  return realName(name, aliases)
+/** Arguments of Kiwi's own tools that are no texts. */
+const OWN_ARGUMENTS: JsonObject = {
+  properties: {
+    limit: { type: 'integer' },
+    offset: { type: 'integer' },
+    depth: { type: 'integer' },
+    overwrite: { type: 'boolean' },
+    dry_run: { type: 'boolean' },
+    tags: { type: 'array' },
+    parameters: { type: 'object' },
+  },
+}
+
+/** The id of the tool that a call runs; null for a tool of Kiwi itself, and for what is not known before. */
+export function calledId({ tool }: Pick<ToolCall, 'tool'>, aliases: Filling['aliases']): string | null {
+  return isMetaTool(tool) || /[{}]/.test(tool) ? null : realName(calledName(tool), aliases)
 }
 
 /** Other servers have other names for what is done with files. */

@@ -1,10 +1,12 @@
 import type { JsonObject } from '../../shared/json.ts'
 import { isJsonObject } from '../../shared/json.ts'
+import { decide } from '../policy/decide.ts'
+import { checkCalls } from './check-calls.ts'
 import { excessOf } from './excess.ts'
 import { groupParts, isGroup } from './group-parts.ts'
 import { kiwiPart, scriptsPart } from './item-parts.ts'
 import type { Scene } from './scene.ts'
-import { leftOut } from './scene.ts'
+import { leftOut, lowered } from './scene.ts'
 import { serverParts } from './server-parts.ts'
 
 /** Everything a directive may use, with what it takes to call it. */
@@ -31,11 +33,13 @@ export async function toolContext(scene: Scene): Promise<ToolContext> {
     return typeof alias === 'string' ? [[alias, { available, alias_of: key }] as const] : []
   })
   const tools = parts.flatMap(({ entry }) => toolsIn(entry))
+  const shown = Object.fromEntries([...parts.map(({ key, entry }) => [key, entry] as const), ...aliases])
+  const warnings = [...beyond(scene), ...parts.flatMap((part) => part.warnings)]
   return {
-    shown: Object.fromEntries([...parts.map(({ key, entry }) => [key, entry] as const), ...aliases]),
+    shown,
     brief: Object.fromEntries([...parts.map(({ key, entry }) => [key, briefly(entry)] as const), ...aliases]),
     schemas: new Map(tools.map((tool) => [nameOf(tool), schemaOf(tool)])),
-    warnings: [...beyond(scene), ...parts.flatMap(({ warnings }) => warnings)],
+    warnings: [...warnings, ...(await unusable(scene, shown, warnings))],
   }
 }
 
@@ -47,6 +51,29 @@ function beyond({ directive, granted, lookup, means }: Scene): readonly string[]
   return excessOf(own, granted, context).map((excess) =>
     leftOut(`"${excess.wanted}"`, `Add ${excess.required} to <permissions>`),
   )
+}
+
+/** Calls that its own steps make and that would fail, as far as nothing was said of the tool yet. */
+async function unusable(
+  { directive, lookup, layers }: Scene,
+  shown: JsonObject,
+  warnings: readonly string[],
+): Promise<readonly string[]> {
+  const faults = await checkCalls(directive, {
+    lookup,
+    refusalOf(demand) {
+      const verdict = decide(layers, [demand], null)
+      return verdict.effect === 'deny' ? { ...verdict, remedy: lowered(verdict.remedy) } : null
+    },
+  })
+  const isSaid = (tool: string): boolean => {
+    const server = tool.split('.', 1).join('')
+    const entry = shown[server]
+    const isAway = isJsonObject(entry) && entry['available'] === false
+    const named = [`"${tool}"`, `"${server}" has no tool "${tool.slice(server.length + 1)}"`]
+    return isAway || warnings.some((warning) => named.some((one) => warning.includes(one)))
+  }
+  return faults.filter(({ tool }) => !isSaid(tool)).map(({ said }) => said)
 }
 
 function toolsIn({ tools }: JsonObject): readonly JsonObject[] {

@@ -56,7 +56,8 @@ export async function getPrompt(
   // It is said in a person's voice: what nobody vouches for must not be heard in it.
   if (withheld !== null)
     return said(item.manifest.description, [`Tell me first: ${withheld.message}.`, begin])
-  const words = directiveWords(directive, all)
+  const asked = directive.inputs.map((input) => input.name)
+  const words = directiveWords(directive, all, asked)
   const isShort = Buffer.byteLength(words) <= LIMITS.resultBytes
   return said(item.manifest.description, isShort ? [begin, words] : [begin])
 }

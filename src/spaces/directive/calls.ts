@@ -1,3 +1,4 @@
+import { isMetaTool } from '../../shared/groups.ts'
 import type { JsonObject, JsonValue } from '../../shared/json.ts'
 import { isJsonObject, isUnsafeKey } from '../../shared/json.ts'
 import type { Element } from './element.ts'
@@ -35,11 +36,10 @@ function callOf(element: Element, note: Note): readonly ToolCall[] {
   return [normal({ tool: toolId(said('mcp'), tool), parameters: parametersIn(own) })]
 }
 
-/** `server.tool`; what belongs to Kiwi itself is `kiwi.tool`. */
+/** `server.tool`; a tool of Kiwi itself by its name alone. */
 function toolId(server: string, tool: string): string {
-  return server === ''
-    ? tool.replace(/^kiwi-mcp\./, 'kiwi.')
-    : `${server === 'kiwi-mcp' ? 'kiwi' : server}.${tool}`
+  const id = server === '' ? tool : `${server}.${tool}`
+  return id.replace(/^kiwi(?:-mcp)?\.(?=(?:search|load|execute|help|sign)$)/, '')
 }
 
 /** `<param name="p">v</param>` or `<p>v</p>`, by themselves or in `<params>`. */
@@ -62,16 +62,27 @@ function valueIn(element: Element): readonly (readonly [string, JsonValue])[] {
 function metaCall({ name, attributes, children }: Element): ToolCall {
   const given = parametersIn(children)
   if (name === 'search' || name === 'load' || name === 'help')
-    return { tool: `kiwi.${name}`, parameters: { ...attributes, ...given } }
+    return normal({ tool: name, parameters: { ...attributes, ...given } })
   const parameters = Object.keys(given).length === 0 ? {} : { parameters: given }
-  const action = name === 'sign' ? { action: name } : {}
-  return normal({ tool: 'kiwi.execute', parameters: { ...attributes, ...action, ...parameters } })
+  return normal({ tool: name, parameters: { ...attributes, ...parameters } })
 }
 
-/** What is executed without a word is run. */
-function normal(call: ToolCall): ToolCall {
-  if (call.tool !== 'kiwi.execute' || call.parameters['action'] !== undefined) return call
-  return { ...call, parameters: { ...call.parameters, action: 'run' } }
+/** To execute a tool is to call it; what else is executed stays a call of `execute`, with the action in it. */
+function normal({ tool, parameters }: ToolCall): ToolCall {
+  if (tool === 'load') return { tool, parameters: { item_type: 'tool', ...parameters } }
+  if (tool === 'sign') return normal({ tool: 'execute', parameters: { ...parameters, action: tool } })
+  if (tool !== 'execute') return { tool, parameters }
+  const {
+    item_type: type = 'tool',
+    action = 'run',
+    item_id: id,
+    parameters: inner = {},
+    ...more
+  } = parameters
+  const isPlain = typeof id === 'string' && id !== '' && !isMetaTool(id) && Object.keys(more).length === 0
+  if (type === 'tool' && action === 'run' && isPlain && isJsonObject(inner))
+    return { tool: id, parameters: inner }
+  return { tool, parameters: { ...parameters, item_type: type, action } }
 }
 
 /** A call written as data. */

@@ -7,7 +7,8 @@ import type { DeclaredInput } from './inputs.ts'
 import { readInputs } from './inputs.ts'
 import { normalLimits } from './limits.ts'
 import type { Directive, Relation } from './model.ts'
-import { openNotes } from './note.ts'
+import type { Note } from './note.ts'
+import { meant, openNotes } from './note.ts'
 import { noteUnfilled } from './placeholders.ts'
 import type { Position } from './position.ts'
 import { skillTools } from './skill-tools.ts'
@@ -33,6 +34,7 @@ export function fromMatter(given: JsonObject, origin: MatterOrigin): Directive {
   const { note, findings } = openNotes()
   const { name, version, description, category, extends: base, ...own } = given
   const { inputs, steps, tools, mcps, permissions: _p, requires: _r, limits, relationships, ...more } = own
+  noteKeys(more, at, note)
   const placed = entriesOf(steps).map((step, index): PlacedStep => {
     const place = at(['steps', index])
     return { step: stepOfData(step, place, note), place }
@@ -62,6 +64,17 @@ export function fromMatter(given: JsonObject, origin: MatterOrigin): Directive {
     limits: isJsonObject(limits) ? normalLimits(limits) : {},
     more,
     findings,
+  }
+}
+
+const COMMON_KEYS = 'name version description category relationships author tags license metadata'.split(' ')
+const KEYS: readonly string[] = [...OWN_KEYS, ...COMMON_KEYS, 'allowed-tools', 'compatibility']
+
+/** Any key may stand there for whoever reads it; of one that is nearly a key of ours, that is said. */
+export function noteKeys(given: JsonObject, at: MatterOrigin['at'], note: Note): void {
+  for (const key of Object.keys(given).filter((one) => !KEYS.includes(one))) {
+    const probably = meant(key, KEYS, (name) => `"${name}"`)
+    if (probably !== '') note(at([key]), `"${key}" is not known: kept, without effect${probably}`)
   }
 }
 

@@ -5,7 +5,8 @@ import { childrenOf, shown } from './element.ts'
 import { readInputs } from './inputs.ts'
 import { readLimits } from './limits.ts'
 import type { Directive, Relation } from './model.ts'
-import { openNotes } from './note.ts'
+import type { Note } from './note.ts'
+import { meant, openNotes } from './note.ts'
 import { parseFault } from './parse-fault.ts'
 import { noteUnfilled } from './placeholders.ts'
 import { noteTwins, readSteps } from './steps.ts'
@@ -49,11 +50,13 @@ export function fromXml(root: Element, { where, stem, body, process }: XmlOrigin
     )
   const unknown: JsonValue[] = []
   for (const section of sections.filter(({ name }) => !KNOWN.has(name))) {
-    note(section, `${shown(section)} is not known: kept, without effect`)
+    const probably = meant(section.name, KNOWN, (name) => `<${name}>`)
+    note(section, `${shown(section)} is not known: kept, without effect${probably}`)
     unknown.push({ [section.name]: dataOf(section) })
   }
   for (const [name, value] of Object.entries(root.attributes).filter(([key]) => !ATTRIBUTES.has(key))) {
-    note(root, `<directive> has no attribute "${name}": kept, without effect`)
+    const probably = meant(name, ATTRIBUTES)
+    note(root, `<directive> has no attribute "${name}": kept, without effect${probably}`)
     unknown.push({ [name]: value })
   }
   const processes = all('process')
@@ -61,7 +64,7 @@ export function fromXml(root: Element, { where, stem, body, process }: XmlOrigin
   noteTwins(steps, note)
   const inputs = readInputs(
     all('inputs')
-      .flatMap((section) => childrenOf(section, 'input', 'param'))
+      .flatMap((section) => inputsIn(section, note))
       .map(inputData),
     where,
     note,
@@ -85,6 +88,13 @@ export function fromXml(root: Element, { where, stem, body, process }: XmlOrigin
     more: { ...keptOf(sections), ...(unknown.length === 0 ? {} : { unknown }) },
     findings,
   }
+}
+
+function inputsIn(section: Element, note: Note): readonly Element[] {
+  const inputs = childrenOf(section, 'input', 'param')
+  for (const child of section.children)
+    if (!inputs.includes(child)) note(child, `${shown(child)} is no <input>: left out`)
+  return inputs
 }
 
 function inputData(element: Element): { given: JsonObject; place: Element } {

@@ -4,6 +4,7 @@ import { textOf } from '../../shared/template.ts'
 import { keyOf, typeOf } from '../source/declared.ts'
 import type { DirectiveInput } from './model.ts'
 import type { Note } from './note.ts'
+import { meant } from './note.ts'
 import { parseFault } from './parse-fault.ts'
 import type { Position } from './position.ts'
 import { valueAs, wordsIn } from './values.ts'
@@ -44,11 +45,25 @@ export function readInputs(
   return [...found.values()].map(({ input }) => input)
 }
 
+const INPUT_KEYS = ['name', 'type', 'required', 'default', 'enum', 'description'] as const
+/** What JSON Schema can say of a value besides, and what others write for people. */
+const KEYWORDS: ReadonlySet<string> = new Set(
+  `title examples format pattern minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf
+  items prefixItems contains minItems maxItems uniqueItems properties additionalProperties patternProperties
+  propertyNames minProperties maxProperties const oneOf anyOf allOf not deprecated example`.split(/\s+/),
+)
+
+function quoted(name: string): string {
+  return `"${name}"`
+}
+
 type Say = (message: string) => void
 
 function inputOf(name: string, given: JsonObject, say: Say): DirectiveInput {
   const { name: _name, type: _type, required = false, description, ...others } = given
   const { default: fallback, enum: choices, ...schema } = others
+  for (const key of Object.keys(schema).filter((one) => !KEYWORDS.has(one)))
+    say(`"${key}" of the input "${name}" is not known: without effect${meant(key, INPUT_KEYS, quoted)}`)
   const type = typeIn(name, given, say)
   const isRequired = valueAs('boolean', required)
   if (isRequired === undefined)

@@ -44,7 +44,7 @@ export interface Step {
   readonly calls: readonly ToolCall[]
 }
 
-/** A call in its one form: `server.tool`, the id of a tool, or one of the four tools as `kiwi.search`. */
+/** A call in its one form: `server.tool`, the id of a tool, or one of the four tools by its name, such as `search`. */
 export interface ToolCall {
   readonly tool: string
   readonly parameters: JsonObject

@@ -1,3 +1,4 @@
+import { nearest } from '../../shared/nearest.ts'
 import type { Finding } from './model.ts'
 import type { Position } from './position.ts'
 
@@ -15,4 +16,10 @@ export function openNotes(): Notes {
     findings,
     note: ({ line, column }, message) => void findings.push({ line, column, message }),
   }
+}
+
+/** What was probably meant, at the end of what is said. */
+export function meant(word: string, known: Iterable<string>, shown = (name: string): string => name): string {
+  const [best] = nearest(word, [...known])
+  return best === undefined ? '' : `: ${shown(best)} is probably meant`
 }

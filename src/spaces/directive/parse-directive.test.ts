@@ -49,6 +49,40 @@ describe('the text of a directive', () => {
     expect(own.directive).toMatchObject({ dialect: 'yaml', body: body.trim(), inputs: [{ name: 'a' }] })
   })
 
+  test.each([
+    [
+      xml('<process>\n<step name="a">x</step>\n <stp name="b">y</stp></process>'),
+      [[4, 2, '<stp name="b"/> is no <step>: left out: <step> is probably meant']],
+    ],
+    [xml('<process><stp>y</stp></process>'), [[2, 10, '<stp/> is no <step>: <step> is probably meant']]],
+    [
+      xml('<inputs>\n<input name="a" requird="true"/><inpt name="b"/></inputs>'),
+      [
+        [3, 33, '<inpt name="b"/> is no <input>: left out'],
+        [3, 1, '"requird" of the input "a" is not known: without effect: "required" is probably meant'],
+      ],
+    ],
+    [
+      xml('<permision><execute/></permision>'),
+      [[2, 1, '<permision>... is not known: kept, without effect: <permissions> is probably meant']],
+    ],
+    [
+      '---\nname: d\npermission: [x]\ncontinuation: 1\n---\nDo it',
+      [[3, 1, '"permission" is not known: kept, without effect: "permissions" is probably meant']],
+    ],
+    [
+      `---\npermision: [x]\n---\n${xml('')}`,
+      [[2, 1, '"permision" is not known: kept, without effect: "permissions" is probably meant']],
+    ],
+    [
+      '---\ninputs:\n  a: {typ: string, minimum: 1}\n---\n',
+      [[3, 3, '"typ" of the input "a" is not known: without effect: "type" is probably meant']],
+    ],
+  ])('D1: what is not known is said with its place, and what was probably meant: %j', async (text, said) => {
+    const { directive } = await parseDirective(text, ORIGIN)
+    expect(directive.findings.map(({ line, column, message }) => [line, column, message])).toEqual(said)
+  })
+
   test('D1: a directive in a comment or within a line is text', async () => {
     const { directive } = await parseDirective(
       '<!-- <directive> -->\nWrite `<directive name="x">` there',

@@ -6,9 +6,10 @@ import { positionIn } from '../parse-document.ts'
 import type { Element } from './element.ts'
 import type { Candidate } from './find-element.ts'
 import { findElement } from './find-element.ts'
-import { fromMatter, OWN_KEYS } from './from-matter.ts'
+import { fromMatter, noteKeys, OWN_KEYS } from './from-matter.ts'
 import { fromXml } from './from-xml.ts'
 import type { Directive } from './model.ts'
+import { openNotes } from './note.ts'
 import { parseFault } from './parse-fault.ts'
 import { positionsIn } from './position.ts'
 import { readXml } from './read-xml.ts'
@@ -57,7 +58,10 @@ export async function parseDirective(text: string, origin: DirectiveOrigin): Pro
   const process = await processIn(text, where, end, fence)
   const below = process === null ? belowFence(text.slice(end)) : ''
   const directive = fromXml(root, { where, stem, body: below, process })
-  return { given, heading, directive: { ...directive, ...overFront(given) } }
+  const { note, findings } = openNotes()
+  noteKeys(given, at, note)
+  const whole = { ...directive, ...overFront(given), findings: [...findings, ...directive.findings] }
+  return { given, heading, directive: whole }
 }
 
 const SHOWN =

@@ -13,7 +13,8 @@ describe('placeholders of a directive', () => {
     ['${inputs.x ?? "d"}', 'v'],
     ['${inputs.unset ?? "d"}', 'd'],
     ["${inputs.unset ?? 'd e'}", 'd e'],
-    ['{unset}', '{unset}'],
+    ['a {unset} b {{unset}}${inputs.unset}', 'a  b '],
+    ['${json(inputs.unset)}', 'null'],
     ['${json(inputs.x)} ${json(inputs.list)}', '"v" ["a","b"]'],
     ['{n} {list} [{empty}]', '5 ["a","b"] []'],
     [
@@ -40,9 +41,14 @@ describe('placeholders of a directive', () => {
       fc.property(text, text, text, (template, a, b) => {
         const filled = fillPlaceholders(template, { a, b }, ['a', 'b', 'c'])
         const parts = template.split(/(\{[abc]\})/)
-        expect(filled).toBe(parts.map((part) => ({ '{a}': a, '{b}': b })[part] ?? part).join(''))
+        expect(filled).toBe(parts.map((part) => ({ '{a}': a, '{b}': b, '{c}': '' })[part] ?? part).join(''))
       }),
     )
+  })
+
+  test('D2: in parameters what was not given is left out, so that the default of the tool counts', () => {
+    const given = { a: '{unset}', b: ['{unset}', 'x{unset}'], c: '{other}' }
+    expect(fillValue(given, {}, ['unset'])).toEqual({ b: ['x'], c: '{other}' })
   })
 
   test('D2: in parameters a text that is one placeholder becomes its value', () => {

@@ -18,8 +18,8 @@ const PLACEHOLDER = new RegExp(
 )
 
 /**
- * Puts inputs into a text, once: what a value holds is never looked at again. Only what is declared is replaced, and
- * one without a value stays as it is written unless its place has a value of its own.
+ * Puts inputs into a text, once: what a value holds is never looked at again. Only what is declared is replaced; of
+ * one without a value nothing is left unless its place has a value of its own.
  */
 export function fillPlaceholders(
   text: string,
@@ -33,27 +33,42 @@ export function fillPlaceholders(
     const name = spoken ?? json ?? twice ?? prefixed ?? plain ?? ''
     if (!known.has(name)) return whole
     const value = given.get(name)
-    if (value === undefined || value === null) return double ?? single ?? whole
+    if (value === undefined || value === null) return double ?? single ?? (json === undefined ? '' : 'null')
     return json === undefined ? textOf(value) : JSON.stringify(value)
   })
 }
 
-/** The same for all texts of a value, such as the parameters of a call. A text that is one placeholder becomes its value. */
+/**
+ * The same for all texts of a value, such as the parameters of a call. A text that is one placeholder becomes its value;
+ * where that was not given, what is called has a default of its own.
+ */
 export function fillValue(
   value: JsonValue,
   inputs: JsonObject,
   declared: Iterable<string> = Object.keys(inputs),
 ): JsonValue {
-  if (typeof value === 'string') {
-    const [, name] = /^\{([A-Za-z_][\w-]*)\}$/.exec(value) ?? []
-    const whole = name === undefined ? undefined : new Map(Object.entries(inputs)).get(name)
-    return whole ?? fillPlaceholders(value, inputs, declared)
+  const known = new Set(declared)
+  const given = new Map(Object.entries(inputs))
+  const isLeft = (one: JsonValue): boolean => {
+    const name = nameIn(one)
+    return name === undefined || !known.has(name) || (given.get(name) ?? null) !== null
   }
-  if (Array.isArray(value)) return value.map((one) => fillValue(one, inputs, declared))
-  if (value === null || typeof value !== 'object') return value
-  return Object.fromEntries(
-    Object.entries(value).map(([key, one]) => [key, fillValue(one, inputs, declared)]),
-  )
+  const fill = (one: JsonValue): JsonValue => {
+    if (typeof one === 'string') return given.get(nameIn(one) ?? '') ?? fillPlaceholders(one, inputs, known)
+    if (Array.isArray(one)) return one.filter(isLeft).map(fill)
+    if (one === null || typeof one !== 'object') return one
+    return Object.fromEntries(
+      Object.entries(one)
+        .filter(([, inner]) => isLeft(inner))
+        .map(([key, inner]) => [key, fill(inner)]),
+    )
+  }
+  return fill(value)
+}
+
+/** Of a text that is one placeholder. */
+function nameIn(text: JsonValue): string | undefined {
+  return typeof text === 'string' ? /^\{([A-Za-z_][\w-]*)\}$/.exec(text)?.[1] : undefined
 }
 
 /** Says which placeholders of the steps stay as they are, because nothing declares them. */

@@ -3,9 +3,10 @@ import { isJsonObject } from '../../shared/json.ts'
 import { textOf } from '../../shared/template.ts'
 import { callOfData, callsIn, isCall } from './calls.ts'
 import type { Element } from './element.ts'
-import { childrenOf } from './element.ts'
+import { childrenOf, shown } from './element.ts'
 import type { Step } from './model.ts'
 import type { Note } from './note.ts'
+import { meant } from './note.ts'
 import type { Position } from './position.ts'
 import { dedented } from './values.ts'
 
@@ -22,10 +23,20 @@ export function readSteps(processes: readonly Element[], note: Note): readonly P
       step: stepOf(element, note),
       place: element,
     }))
+    noteStrangers(process, steps.length > 0, note)
     return steps.length > 0 || process.inner.trim() === ''
       ? steps
       : [{ step: stepOf(process, note), place: process }]
   })
+}
+
+/** Beside steps nothing else counts; without any, all of it is text for whoever follows it. */
+function noteStrangers({ children }: Element, isInSteps: boolean, note: Note): void {
+  for (const child of children.filter(({ name }) => name !== 'step')) {
+    const probably = meant(child.name, ['step'], (name) => `<${name}>`)
+    if (isInSteps || probably !== '')
+      note(child, `${shown(child)} is no <step>${isInSteps ? ': left out' : ''}${probably}`)
+  }
 }
 
 /** Two steps of one name are two steps, but whoever speaks of one cannot say which. */

@@ -12,6 +12,11 @@ export const NOTHING_WANTED: WantedTools = {
   kiwi: null,
 }
 
+/** Whether it says what will be used, so that nothing else is. */
+export function isNarrowing({ servers, filesystem, shell, kiwi }: WantedTools): boolean {
+  return servers.length > 0 || filesystem !== null || shell !== null || kiwi !== null
+}
+
 /** What `<tools>` and `<mcps>` ask for. */
 export function readWanted(sections: readonly Element[], note: Note): WantedTools {
   const entries = sections.flatMap(({ children }) => children)

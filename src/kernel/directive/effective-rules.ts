@@ -1,0 +1,63 @@
+import { decide } from '../policy/decide.ts'
+import type { Demand, Effect, Layer, Rule, Verdict } from '../policy/rule.ts'
+
+/** What is left of the rules of a directive when every layer has spoken: programs and tools that are named one by one. */
+export function effectiveRules(rules: readonly Rule[], layers: readonly Layer[]): readonly Rule[] {
+  return rules.flatMap((rule): readonly Rule[] => {
+    const { op, effect, match } = rule
+    if (effect === 'deny') return [rule]
+    const split = (names: readonly string[], demandOf: (name: string) => Demand): readonly Part[] => {
+      const said = names.map((name) => ({
+        name,
+        effect: isPattern(name) ? effect : decide(layers, [demandOf(name)], null).effect,
+      }))
+      return (['allow', 'ask'] as const)
+        .map((one) => ({
+          effect: one,
+          names: said.filter((each) => each.effect === one).map(({ name }) => name),
+        }))
+        .filter((part) => part.names.length > 0)
+    }
+    if (op === 'exec' && match.kind === 'program')
+      return split(match.names, execDemand).map((part) => ({
+        ...rule,
+        effect: part.effect,
+        match: { ...match, names: part.names },
+      }))
+    if (op !== 'tool' || match.kind !== 'tool' || match.tools === undefined || match.actions !== undefined)
+      return [rule]
+    const { server } = match
+    if (typeof server !== 'string' || isPattern(server)) return [rule]
+    const demandOf = (tool: string): Demand => ({
+      op: 'tool',
+      id: `${server}.${tool}`,
+      action: 'run',
+      of: { server, tool },
+    })
+    return split(match.tools, demandOf).map((part) => ({
+      ...rule,
+      effect: part.effect,
+      match: { ...match, tools: part.names },
+    }))
+  })
+}
+
+interface Part {
+  readonly effect: Effect
+  readonly names: readonly string[]
+}
+
+/** What all layers say of a command that a directive may start: a program, or one with its first words. */
+export function judgeCommand(command: string, layers: readonly Layer[]): Verdict | null {
+  return isPattern(command.split(' ', 1).join('')) ? null : decide(layers, [execDemand(command)], null)
+}
+
+function execDemand(command: string): Demand {
+  const words = command.split(' ').filter((word) => word !== '*')
+  const [program = command] = words
+  return { op: 'exec', program, isChosen: true, ...(words.length > 1 ? { argv: words } : {}) }
+}
+
+function isPattern(name: string): boolean {
+  return /[*?]/.test(name)
+}
