@@ -78,11 +78,13 @@ export async function search(args: Arguments<'search'>, call: MetaCall): Promise
   const usurpers: string[] = []
   const all = await Promise.all(hits.map((hit) => foundItem(hit, lookup, usurpers)))
   const found = all.filter((one) => one !== null)
-  learning.shown(
-    ticket.caller,
-    said,
-    found.map(({ hit }) => hit),
-  )
+  // What a project that nobody trusts shows, and in which order, teaches nothing.
+  if (lookup.projectPath === null || (await kernel.isTrusted(lookup.projectPath)))
+    learning.shown(
+      ticket.caller,
+      said,
+      found.map(({ hit }) => hit),
+    )
   return {
     data: searchResults(found, ticket.caller.kind === 'person', {
       total: Math.max(found.length, total - hits.length + found.length),
