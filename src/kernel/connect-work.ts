@@ -17,7 +17,7 @@ import type { Means } from './means.ts'
 
 /** A person puts Kiwi into the config of a client, and what a model should know of it into AGENTS.md. */
 export async function connectWork(
-  { client: named, started, system, to, withAgentsMd }: Extract<Wish, { kind: 'connect' }>,
+  { client: named, started, system, to, replaces, withAgentsMd }: Extract<Wish, { kind: 'connect' }>,
   lookup: Lookup,
   ticket: Ticket,
   means: Means,
@@ -28,7 +28,7 @@ export async function connectWork(
   const isInProject = to === 'project'
   const path = configOf(client, { project: isInProject ? project : null, home: means.home, system })
   const config = await changeOf(path, isInProject ? project : null, (text) =>
-    withKiwi(text, client, started, path).then((made) => made.text),
+    withKiwi(text, client, { ...started, replaces }, path).then((made) => made.text),
   )
   const agents = withAgentsMd
     ? await changeOf(join(project, 'AGENTS.md'), project, async (text) =>

@@ -32,7 +32,7 @@ export function openHeldSessions({ runs }: Pick<Store, 'runs'>): HeldSessions {
   /** The run and those it was begun in, the nearest first. */
   const upFrom = async (runId: string): Promise<readonly StoredRun[]> => {
     const found: StoredRun[] = []
-    for (let run = await runs.find(runId); run !== null; ) {
+    for (let run = await runs.find(runId); run !== null;) {
       found.push(run)
       run = run.parent === null ? null : await runs.find(run.parent)
     }

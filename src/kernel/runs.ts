@@ -99,21 +99,13 @@ const MOST_KEPT = 200
 
 export function openRuns({ store, clock, home, ...means }: RunMeans): Runs {
   const ids = createIds(() => clock.now())
-  const kept = new Map<string, readonly Layer[]>()
   const underWay = async (id: string, principal: string): Promise<StoredRun> => {
     const run = await store.runs.find(id)
     if (run === null || run.closed_at !== null || run.principal !== principal) throw notUnderWay(id)
     return run
   }
   const compile = (layer: LayerData): Promise<Layer> => compileLayer(layer, false, means)
-  const layersOf = async ({ id, own }: StoredRun): Promise<readonly Layer[]> => {
-    const known = kept.get(id)
-    if (known !== undefined) return known
-    const layers = await Promise.all(toLayers(own).map(compile))
-    if (kept.size >= MOST_KEPT) kept.clear()
-    kept.set(id, layers)
-    return layers
-  }
+  const layersOf = createLayersOf(compile)
   const held = openHeldSessions(store)
   const find = async (id: string, principal: string): Promise<Run> => {
     const run = await underWay(id, principal)
@@ -172,6 +164,13 @@ export function openRuns({ store, clock, home, ...means }: RunMeans): Runs {
     },
     heldIn: (caller) => held.heldIn(caller),
     find,
+    ...createHeldFind(find, held),
+    close: (id) => store.runs.close(id, new Date(clock.now()).toISOString()),
+  }
+}
+
+function createHeldFind(find: Runs['find'], held: HeldSessions): Pick<Runs, 'named' | 'ending'> {
+  return {
     async named(id, caller) {
       if (caller.kind === 'agent' && !(await held.mayName(caller, id))) throw notUnderWay(id)
       return find(id, caller.principal)
@@ -180,7 +179,21 @@ export function openRuns({ store, clock, home, ...means }: RunMeans): Runs {
       if (caller.kind === 'agent' && !(await held.mayEnd(caller, id))) throw notUnderWay(id)
       return find(id, caller.principal)
     },
-    close: (id) => store.runs.close(id, new Date(clock.now()).toISOString()),
+  }
+}
+
+/** Compiled once, and kept while they are few. */
+function createLayersOf(
+  compile: (layer: LayerData) => Promise<Layer>,
+): (run: StoredRun) => Promise<readonly Layer[]> {
+  const kept = new Map<string, readonly Layer[]>()
+  return async ({ id, own }) => {
+    const known = kept.get(id)
+    if (known !== undefined) return known
+    const layers = await Promise.all(toLayers(own).map(compile))
+    if (kept.size >= MOST_KEPT) kept.clear()
+    kept.set(id, layers)
+    return layers
   }
 }
 

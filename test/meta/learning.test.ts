@@ -150,7 +150,8 @@ describe('S3: search learns from use', () => {
 test('S3: a project that nobody trusts teaches nothing, whatever is run in it', async () => {
   const untrusted = await openTempKiwi({ beside: temp, project: 'untrusted', isTrusted: false })
   const before = await untrusted.kiwi.store.uses()
-  for (const name of ['u1', 'u2', 'u3']) await use('hello_bash', 'hello bash greeting', session(name, untrusted))
+  for (const name of ['u1', 'u2', 'u3'])
+    await use('hello_bash', 'hello bash greeting', session(name, untrusted))
   await untrusted.kiwi.close()
   expect(await temp.kiwi.store.uses()).toEqual(before)
 })

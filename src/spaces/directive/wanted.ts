@@ -29,9 +29,14 @@ export function readWanted(sections: readonly Element[], where: string, note: No
       if (name === '') note(entry, '<script> names no tool: left out')
       // To name a script is to grant it: nobody grants what they have not named.
       if (/[*?]/.test(name))
-        throw parseFault(where, `<script name="${name}"> is a pattern, and a script is named by its id`, entry, {
-          hint: 'Name each tool by its id, or grant the pattern in <permissions>',
-        })
+        throw parseFault(
+          where,
+          `<script name="${name}"> is a pattern, and a script is named by its id`,
+          entry,
+          {
+            hint: 'Name each tool by its id, or grant the pattern in <permissions>',
+          },
+        )
       return name === '' ? [] : [name]
     }),
     filesystem: files.length === 0 ? null : { read: pathsOf(files, 'read'), write: pathsOf(files, 'write') },

@@ -153,5 +153,8 @@ const NAME = 'i.name'
 const ID_ON_SERVER = "substr(i.item_id, instr(i.item_id, '.') + 1)"
 
 function withoutJoints(sql: string): string {
-  return ['_', '-', '.', '/', ' '].reduce((inner, joint) => `replace(${inner}, '${joint}', '')`, `lower(${sql})`)
+  return ['_', '-', '.', '/', ' '].reduce(
+    (inner, joint) => `replace(${inner}, '${joint}', '')`,
+    `lower(${sql})`,
+  )
 }
