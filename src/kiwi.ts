@@ -91,7 +91,9 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
     const { waitMs, learn } = config.search
     const vectors =
       embedder === null ? null : openVectorSearch({ embedder, store: store.vectors, clock, log, waitMs })
-    const learning = learn ? openLearning({ uses: store.uses, clock, log }) : NO_LEARNING
+    const learning = learn
+      ? openLearning({ uses: store.uses, limits: store.limits, clock, log })
+      : NO_LEARNING
     const ids = createIds(() => clock.now())
     return {
       ...openMeta({ kernel, spaces, store: view, learning, vectors, wordTable, clock, ids }),

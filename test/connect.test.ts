@@ -46,6 +46,7 @@ const connect = (
         started: STARTED,
         system: 'linux',
         to: 'user',
+        replaces: false,
         withAgentsMd: false,
         ...more,
       }),
@@ -158,6 +159,42 @@ describe('X9: a config that is there', () => {
     expect((await connect('gemini')).data).toMatchObject({ files: [{ state: 'unchanged' }] })
     expect(readFileSync(remote, 'utf8')).toBe(text)
   })
+
+  test.each([
+    [
+      '.cursor/mcp.json',
+      'cursor',
+      '{"mcpServers": {"kiwi": {"command": "uvx", "args": ["kiwi-db", "t-canary-2"], "env": {"A": "b"}}}}',
+    ],
+    [
+      '.codex/config.toml',
+      'codex',
+      '[mcp_servers.kiwi]\ncommand = "uvx"\nargs = ["kiwi-db", "t-canary-2"]\n',
+    ],
+    [
+      '.config/opencode/opencode.json',
+      'opencode',
+      '{"mcp": {"kiwi": {"type": "local", "command": ["uvx", "kiwi-db", "t-canary-2"]}}}',
+    ],
+  ])(
+    'X9: another server that is called kiwi in %s gives way to a person’s word alone',
+    async (place, client, text) => {
+      const path = put(place, text)
+      const { error } = await connect(client)
+      expect(error).toMatchObject({
+        code: 'CONFLICT',
+        message: `Cannot connect ${client}: "kiwi" in "${path}" starts "uvx", which is not Kiwi`,
+        hint: expect.stringContaining(`kiwi connect ${client} --replace`),
+      })
+      expect(JSON.stringify(error)).not.toContain('canary')
+      expect(readFileSync(path, 'utf8')).toBe(text)
+      const reply = await connect(client, { replaces: true })
+      expect(reply).toMatchObject({ status: 'success', data: { files: [{ state: 'changed' }] } })
+      expect(readFileSync(path, 'utf8')).toContain('/opt/kiwi-mcp/dist/cli.js')
+      expect(readFileSync(path, 'utf8')).not.toMatch(/canary|"A"/)
+      expect(readFileSync(textField(reply.data, 'backup'), 'utf8')).toBe(text)
+    },
+  )
 
   test('X9: of Codex keeps its comments, and its other tables', async () => {
     const path = put('.codex/config.toml', '# mine\nmodel = "o"\n\n[mcp_servers.other]\ncommand = "x"\n')

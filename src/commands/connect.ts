@@ -1,7 +1,9 @@
 import { realpathSync } from 'node:fs'
 import { z } from 'zod'
+import type { Reply } from '../shared/reply.ts'
+import { canAsk, isAgreed } from './ask.ts'
 import type { Terminal } from './terminal.ts'
-import { printReply, printable, table } from './terminal.ts'
+import { openTerminal, printReply, printable, table } from './terminal.ts'
 import { withKiwi } from './with-kiwi.ts'
 
 interface ConnectOptions {
@@ -10,34 +12,51 @@ interface ConnectOptions {
   readonly project?: string | true
   readonly agentsMd?: boolean
   readonly dryRun?: boolean
+  readonly replace?: boolean
 }
 
 /** `kiwi connect cursor`, `kiwi connect claude-code --project --agents-md`, `kiwi connect --agents-md` */
 export function connectCommand(client: string | undefined, options: ConnectOptions): Promise<number> {
-  const { project, json = false, agentsMd = false, dryRun = false } = options
+  const { project, json = false, agentsMd = false, dryRun = false, replace = false } = options
   const to = project === undefined ? 'user' : 'project'
   const folder = typeof project === 'string' ? { project } : {}
   return withKiwi({ json, ...folder }, async ({ act }) => {
-    const reply = await act({
-      wish: () => ({
-        kind: 'connect',
-        client: client ?? null,
-        started: to === 'project' ? BY_NAME : byPath(),
-        system: process.platform,
-        to,
-        withAgentsMd: agentsMd,
-      }),
-      operation: 'connect',
-      subject: client ?? 'AGENTS.md',
-      parameters: { client: client ?? null, to, agents_md: agentsMd },
-      isDryRun: dryRun,
-    })
+    const connect = (replaces: boolean): Promise<Reply> =>
+      act({
+        wish: () => ({
+          kind: 'connect',
+          client: client ?? null,
+          started: to === 'project' ? BY_NAME : byPath(),
+          system: process.platform,
+          to,
+          replaces,
+          withAgentsMd: agentsMd,
+        }),
+        operation: 'connect',
+        subject: client ?? 'AGENTS.md',
+        parameters: {
+          client: client ?? null,
+          to,
+          agents_md: agentsMd,
+          ...(replaces ? { replace: true } : {}),
+        },
+        isDryRun: dryRun,
+      })
+    const first = await connect(replace)
+    const reply = !json && (await isReplaced(first)) ? await connect(true) : first
     return printReply(reply, json, (data, terminal) =>
       reply.status === 'dry_run'
         ? showPlan(Planned.parse(data), terminal)
         : showDone(Done.parse(data), to, terminal),
     )
   })
+}
+
+/** Another server has its name there: at a terminal the person is asked. */
+async function isReplaced({ error }: Reply): Promise<boolean> {
+  if (error?.details['replaceable'] !== true || !canAsk()) return false
+  openTerminal().note(printable(error.message))
+  return isAgreed('Replace it?')
 }
 
 /** A config that others share cannot name a path of this machine. */

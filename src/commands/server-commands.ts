@@ -14,6 +14,7 @@ export function addServers({ command, inProject, ends }: ServerProgram, hasDashe
       '--agents-md',
       'tell models about it in AGENTS.md of the project; without a client nothing else is written',
     )
+    .option('--replace', 'in place of another server that is called kiwi there')
     .option('--dry-run', 'show what would be written, write nothing')
     .action(async (client, options) => ends((await import('./connect.ts')).connectCommand(client, options)))
   inProject('add', 'put an MCP server behind Kiwi: add NAME -- command args, add NAME URL, or add NAME')

@@ -115,6 +115,8 @@ export type Wish =
       readonly started: { readonly command: string; readonly args: readonly string[] }
       readonly system: string
       readonly to: 'project' | 'user'
+      /** Whether a server that only has its name gives way to it. */
+      readonly replaces: boolean
       /** Whether AGENTS.md of the project tells about it, too. */
       readonly withAgentsMd: boolean
     }

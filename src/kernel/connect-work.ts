@@ -19,7 +19,7 @@ import type { Means } from './means.ts'
 
 /** A person puts Kiwi into the config of a client, and what a model should know of it into AGENTS.md. */
 export async function connectWork(
-  { client: named, started, system, to, withAgentsMd }: Extract<Wish, { kind: 'connect' }>,
+  { client: named, started, system, to, replaces, withAgentsMd }: Extract<Wish, { kind: 'connect' }>,
   lookup: Lookup,
   ticket: Ticket,
   means: Means,
@@ -32,7 +32,7 @@ export async function connectWork(
   const config =
     client === null
       ? null
-      : await configChange(client, { started, system }, isInProject ? project : null, means)
+      : await configChange(client, { started, system, replaces }, isInProject ? project : null, means)
   const agents = withAgentsMd
     ? await changeOf(join(project, 'AGENTS.md'), project, async (text) =>
         setSection(text, await snippet(lookup), join(project, 'AGENTS.md')),
@@ -71,12 +71,16 @@ export async function connectWork(
 
 function configChange(
   client: KnownClient,
-  { started, system }: Pick<Extract<Wish, { kind: 'connect' }>, 'started' | 'system'>,
+  { started, system, replaces }: Pick<Extract<Wish, { kind: 'connect' }>, 'started' | 'system' | 'replaces'>,
   project: string | null,
   { home }: Means,
 ): Promise<Change> {
   const path = configOf(client, { project, home, system })
-  return changeOf(path, project, async (text) => (await withKiwi(text, client, started, path)).text)
+  return changeOf(
+    path,
+    project,
+    async (text) => (await withKiwi(text, client, { ...started, replaces }, path)).text,
+  )
 }
 
 function outputOf(client: string | null, { state, path }: Change): string {

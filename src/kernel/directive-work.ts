@@ -25,9 +25,10 @@ export async function directiveWork(
   const { item } = plan
   const { id, space, contentHash } = item
   const { version } = item.manifest
-  const { directive, bases } = await readExtended(item, (ref) => asItIsNow(ref, lookup))
-  // What it is built on is handed over with it, so it is trusted like it.
-  for (const base of bases) await trustedPlan({ ...wish, item: base }, lookup, means)
+  const { directive, bases } = await readExtended(item, (ref, by) => asItIsNow(ref, by, lookup))
+  // What it is built on is handed over with it, so it is trusted like it, and the whole is worth the least of them.
+  const plans = [plan]
+  for (const base of bases) plans.push((await trustedPlan({ ...wish, item: base }, lookup, means)).plan)
   const { parameters } = wish
   const prepared = await prepareDirective(directive, { item, parameters, policy, lookup, ticket, means })
   const { run, scene, handed } = prepared
@@ -44,12 +45,12 @@ export async function directiveWork(
     isReadOnly: false,
     status: 'ready',
     parameters: handed.inputs,
-    trust: plan.trust.level,
+    trust: plans.map(({ trust }) => trust.level).reduce((least, level) => (level < least ? level : least)),
     policy,
     digest: sha256(canonicalJson({ chain: plan.digest, content })),
     redact: keepAll,
     preview: () => rehearsed ?? beginning(id, version, handed),
-    warnings: [...plan.warnings, ...plan.trust.warnings],
+    warnings: plans.flatMap(({ warnings, trust }) => [...warnings, ...trust.warnings]),
     async perform() {
       const context = await toolContext(scene)
       const answer = readyAnswer(handed, context)
@@ -64,11 +65,11 @@ export async function directiveWork(
 }
 
 /** What it is built on may have been changed a moment ago. */
-async function asItIsNow(ref: ItemRef, lookup: Lookup): Promise<Item | null> {
-  const known = await lookup.find(ref, 'directive')
+async function asItIsNow(ref: ItemRef, by: Item, lookup: Lookup): Promise<Item | null> {
+  const known = await lookup.baseOf(by, ref)
   if (known === null || lookup.isCurrent(known)) return known
   lookup.freshen(true)
-  return lookup.find(ref, 'directive')
+  return lookup.baseOf(by, ref)
 }
 
 /** What a person is shown who is asked whether it may begin. */
@@ -82,7 +83,7 @@ export async function finishWork(
   ticket: Ticket,
   { runs }: Means,
 ): Promise<Work> {
-  const run = await runs.find(runId, ticket.caller.principal)
+  const run = await runs.ending(runId, ticket.caller)
   const { id, directive } = run
   const shown: JsonObject = { run_id: id, directive }
   return {

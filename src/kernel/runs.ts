@@ -6,6 +6,7 @@ import type { Element } from '../spaces/directive/element.ts'
 import { readXml } from '../spaces/directive/read-xml.ts'
 import type { StoredRun } from '../store/runs.ts'
 import type { Store } from '../store/store.ts'
+import type { Caller } from './call.ts'
 import type { HeldSessions } from './held-sessions.ts'
 import { openHeldSessions } from './held-sessions.ts'
 import type { Permissions } from './policy/compile-permissions.ts'
@@ -81,6 +82,10 @@ export interface Runs {
   readonly heldIn: HeldSessions['heldIn']
   /** NOT_FOUND for one that is not there or is another's: which of these, nobody is told. One's own may be over. */
   find(id: string, principal: string): Promise<Run>
+  /** The same for a caller who names it: a session that stays inside of a run finds that one and those below it. */
+  named(id: string, caller: Caller): Promise<Run>
+  /** The same for a caller who ends it: what a session stays inside of is ended by that session, or by a person. */
+  ending(id: string, caller: Caller): Promise<Run>
   close(id: string): Promise<void>
 }
 
@@ -94,7 +99,6 @@ const MOST_KEPT = 200
 
 export function openRuns({ store, clock, home, ...means }: RunMeans): Runs {
   const ids = createIds(() => clock.now())
-  const kept = new Map<string, readonly Layer[]>()
   const underWay = async (id: string, principal: string): Promise<StoredRun> => {
     const run = await store.runs.find(id)
     if (run === null || run.principal !== principal) throw notUnderWay(id)
@@ -102,15 +106,14 @@ export function openRuns({ store, clock, home, ...means }: RunMeans): Runs {
     return run
   }
   const compile = (layer: LayerData): Promise<Layer> => compileLayer(layer, false, means)
-  const layersOf = async ({ id, own }: StoredRun): Promise<readonly Layer[]> => {
-    const known = kept.get(id)
-    if (known !== undefined) return known
-    const layers = await Promise.all(toLayers(own).map(compile))
-    if (kept.size >= MOST_KEPT) kept.clear()
-    kept.set(id, layers)
-    return layers
-  }
+  const layersOf = createLayersOf(compile)
   const held = openHeldSessions(store)
+  const find = async (id: string, principal: string): Promise<Run> => {
+    const run = await underWay(id, principal)
+    const { parent, root, directive } = run
+    const layers = await layersOf(run)
+    return { id, parent, root, directive, layers, aliases: aliasesOf(layers) }
+  }
   const prepare = async (order: DirectiveOrder): Promise<PreparedRun> => {
     const { kind, parent, principal, directive, tools, wanted = null, session = null } = order
     const begins = parent === null ? null : await underWay(parent, principal)
@@ -144,6 +147,7 @@ export function openRuns({ store, clock, home, ...means }: RunMeans): Runs {
           ceiling: toJson(ceiling),
           opened_at: new Date(clock.now()).toISOString(),
           closed_at: null,
+          session,
         })
         if (session !== null) held.hold({ principal, session }, id)
         return id
@@ -160,13 +164,37 @@ export function openRuns({ store, clock, home, ...means }: RunMeans): Runs {
       return { id: await open(), secrets, warnings }
     },
     heldIn: (caller) => held.heldIn(caller),
-    async find(id, principal) {
-      const run = await underWay(id, principal)
-      const { parent, root, directive } = run
-      const layers = await layersOf(run)
-      return { id, parent, root, directive, layers, aliases: aliasesOf(layers) }
-    },
+    find,
+    ...createHeldFind(find, held),
     close: (id) => store.runs.close(id, new Date(clock.now()).toISOString()),
+  }
+}
+
+function createHeldFind(find: Runs['find'], held: HeldSessions): Pick<Runs, 'named' | 'ending'> {
+  return {
+    async named(id, caller) {
+      if (caller.kind === 'agent' && !(await held.mayName(caller, id))) throw notUnderWay(id)
+      return find(id, caller.principal)
+    },
+    async ending(id, caller) {
+      if (caller.kind === 'agent' && !(await held.mayEnd(caller, id))) throw notUnderWay(id)
+      return find(id, caller.principal)
+    },
+  }
+}
+
+/** Compiled once, and kept while they are few. */
+function createLayersOf(
+  compile: (layer: LayerData) => Promise<Layer>,
+): (run: StoredRun) => Promise<readonly Layer[]> {
+  const kept = new Map<string, readonly Layer[]>()
+  return async ({ id, own }) => {
+    const known = kept.get(id)
+    if (known !== undefined) return known
+    const layers = await Promise.all(toLayers(own).map(compile))
+    if (kept.size >= MOST_KEPT) kept.clear()
+    kept.set(id, layers)
+    return layers
   }
 }
 

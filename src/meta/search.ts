@@ -7,7 +7,8 @@ import type { ItemType, ToolType } from '../shared/tool-type.ts'
 import { textOf } from '../shared/template.ts'
 import { ITEM_TYPES, itemTypeOf } from '../shared/tool-type.ts'
 import type { Query } from '../search/parse-query.ts'
-import { MCP_TYPES, parseQuery, spacesOf } from '../search/parse-query.ts'
+import { nameIn } from '../search/named-first.ts'
+import { MCP_TYPES, parseQuery, spacesOf, spokenIn } from '../search/parse-query.ts'
 import { rankItems } from '../search/rank-items.ts'
 import type { Fault } from '../spaces/file-space.ts'
 import type { Item } from '../spaces/item.ts'
@@ -55,6 +56,7 @@ export async function search(args: Arguments<'search'>, call: MetaCall): Promise
   const judge = await kernel.itemJudge(lookup.projectPath)
   const wanted = {
     words: query.words,
+    name: nameIn(spokenIn(args.query)),
     spaces,
     roots: places,
     itemTypes,
@@ -78,11 +80,13 @@ export async function search(args: Arguments<'search'>, call: MetaCall): Promise
   const usurpers: string[] = []
   const all = await Promise.all(hits.map((hit) => foundItem(hit, lookup, usurpers)))
   const found = all.filter((one) => one !== null)
-  learning.shown(
-    ticket.caller,
-    said,
-    found.map(({ hit }) => hit),
-  )
+  // What a project that nobody trusts shows, and in which order, teaches nothing.
+  if (lookup.projectPath === null || (await kernel.isTrusted(lookup.projectPath)))
+    learning.shown(
+      ticket.caller,
+      said,
+      found.map(({ hit }) => hit),
+    )
   return {
     data: searchResults(found, ticket.caller.kind === 'person', {
       total: Math.max(found.length, total - hits.length + found.length),

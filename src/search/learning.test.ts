@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { Limits } from '../store/limits.ts'
 import type { NewUse, Uses } from '../store/uses.ts'
 import { createLog } from '../shared/log.ts'
 import { openLearning } from './learning.ts'
@@ -20,10 +21,21 @@ function bench(credit?: () => Promise<void>): Bench {
     read: async () => [],
     forget: async () => 0,
   }
+  const taken: { key: string; at: number }[] = []
+  const limits: Pick<Limits, 'take'> = {
+    async take(windows) {
+      const full = windows.find(
+        ({ key, count, windowMs }) =>
+          taken.filter((one) => one.key === key && one.at > now - windowMs).length >= count,
+      )
+      if (full === undefined) taken.push(...windows.map(({ key }) => ({ key, at: now })))
+      return full === undefined ? null : { ...full, used: full.count, retryAfterMs: 1 }
+    },
+  }
   const clock = { now: () => now, monotonic: () => now }
   const log = createLog({ level: 'warn', clock, write: (line) => void lines.push(line) })
   return {
-    learning: openLearning({ uses, clock, log }),
+    learning: openLearning({ uses, limits, clock, log }),
     credited,
     lines,
     pass: (minutes) => void (now += minutes * 60_000),
@@ -64,11 +76,11 @@ test('S3: not to another session, nor after a while, nor for a search that holds
   expect(credited).toEqual([])
 })
 
-test('S3: however often a session repeats a use, it counts once an hour; and so many in all', async () => {
+test('S3: however often a principal repeats a use, in whichever session, it counts once an hour; and so many in all', async () => {
   const { learning, credited, pass } = bench()
   for (let n = 0; n < 50; n++) {
-    learning.shown(me, 'deploy', [SHIP])
-    learning.used(me, 'ship')
+    learning.shown({ ...me, session: `s${n}` }, 'deploy', [SHIP])
+    learning.used({ ...me, session: `s${n}` }, 'ship')
   }
   await learning.close()
   expect(credited).toHaveLength(1)
@@ -76,6 +88,7 @@ test('S3: however often a session repeats a use, it counts once an hour; and so 
     const query = `deploy ${String.fromCodePoint(0x4e00 + n)}x`
     learning.shown(me, query, [SHIP])
     learning.used(me, 'ship')
+    if (n % 100 === 0) await learning.close()
   }
   await learning.close()
   expect(credited).toHaveLength(60)
@@ -88,8 +101,8 @@ test('S3: however often a session repeats a use, it counts once an hour; and so 
 
 test('S3: of many sessions and searches the latest are remembered', async () => {
   const { learning, credited } = bench()
-  for (let n = 0; n < 1000; n++) learning.shown({ ...me, session: `s${n}` }, 'deploy', [SHIP])
-  for (let n = 0; n < 1000; n++) learning.used({ ...me, session: `s${n}` }, 'ship')
+  for (let n = 0; n < 1000; n++) learning.shown({ ...me, principal: `p${n}` }, 'deploy', [SHIP])
+  for (let n = 0; n < 1000; n++) learning.used({ ...me, principal: `p${n}` }, 'ship')
   await learning.close()
   expect(credited).toHaveLength(200)
 })

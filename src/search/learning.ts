@@ -1,6 +1,8 @@
 import type { Clock } from '../shared/clock.ts'
 import { messageOf } from '../shared/errors.ts'
+import { sha256 } from '../shared/json.ts'
 import type { Log } from '../shared/log.ts'
+import type { Limits } from '../store/limits.ts'
 import type { NewUse, UsePlace, Uses } from '../store/uses.ts'
 import type { Ranking } from './fuse.ts'
 import { learnableWords } from './learnable-words.ts'
@@ -29,6 +31,7 @@ export interface Learning {
 
 interface LearningMeans {
   readonly uses: Uses
+  readonly limits: Pick<Limits, 'take'>
   readonly clock: Clock
   readonly log: Log
 }
@@ -45,14 +48,19 @@ const REMEMBERED = 10 * MINUTE
 const HOUR = 60 * MINUTE
 const MOST_SESSIONS = 200
 const MOST_SEARCHES = 5
-/** Of one session in an hour: one agent cannot push out what others taught. */
+/** Of one principal in an hour: none can push out what others taught. */
 const MOST_CREDITS = 60
 const BATCH_MS = 200
+/** In the time of a batch nobody makes so many uses that count. */
+const MOST_WAITING = 200
 
-export function openLearning({ uses, clock, log }: LearningMeans): Learning {
+interface WaitingUse extends NewUse {
+  readonly by: string
+}
+
+export function openLearning({ uses, limits, clock, log }: LearningMeans): Learning {
   const sessions = new Map<string, readonly Shown[]>()
-  const mayCredit = createBound(clock)
-  let waiting: NewUse[] = []
+  let waiting: WaitingUse[] = []
   let timer: NodeJS.Timeout | null = null
   let writing: Promise<void> = Promise.resolve()
 
@@ -62,7 +70,11 @@ export function openLearning({ uses, clock, log }: LearningMeans): Learning {
     const batch = waiting
     waiting = []
     if (batch.length === 0) return writing
-    const write = (): Promise<void> => uses.credit(batch, clock.now())
+    const write = async (): Promise<void> => {
+      const counted: NewUse[] = []
+      for (const { by, ...use } of batch) if (await mayCount(by, use, limits, clock)) counted.push(use)
+      if (counted.length > 0) await uses.credit(counted, clock.now())
+    }
     writing = writing.then(write).catch((error: unknown) => {
       log.warn('learning.unwritable', { uses: batch.length, reason: messageOf(error) })
     })
@@ -94,8 +106,8 @@ export function openLearning({ uses, clock, log }: LearningMeans): Learning {
       const search = searches.find(({ at, items }) => at >= since && items.has(itemId))
       const row = search?.items.get(itemId)
       if (search === undefined || row === undefined) return
-      if (!mayCredit(keyOf(who), `${itemId} ${search.words.join(' ')}`)) return
-      waiting.push({ row, item_id: itemId, words: search.words })
+      if (waiting.length >= MOST_WAITING) return
+      waiting.push({ row, item_id: itemId, words: search.words, by: who.principal })
       timer ??= setTimeout(() => void flush(), BATCH_MS).unref()
     },
     async rankings(query, places) {
@@ -126,21 +138,17 @@ function keyOf({ principal, session }: Who): string {
   return `${principal} ${session}`
 }
 
-/** The same use counts once an hour for a session, however often it is repeated. */
-function createBound(clock: Clock): (session: string, use: string) => boolean {
-  const credited = new Map<string, Map<string, number>>()
-  return (session, use) => {
-    const since = clock.now() - HOUR
-    const own = credited.get(session) ?? new Map<string, number>()
-    for (const [key, at] of own) if (at < since) own.delete(key)
-    if (own.has(use) || own.size >= MOST_CREDITS) return false
-    own.set(use, clock.now())
-    credited.delete(session)
-    credited.set(session, own)
-    for (const oldest of credited.keys()) {
-      if (credited.size <= MOST_SESSIONS) break
-      credited.delete(oldest)
-    }
-    return true
-  }
+/** The same use counts once an hour for a principal, in whichever session and process it is repeated. */
+async function mayCount(
+  principal: string,
+  { item_id, words }: NewUse,
+  limits: LearningMeans['limits'],
+  clock: Clock,
+): Promise<boolean> {
+  const use = sha256([item_id, ...words].join(' '))
+  const windows = [
+    { key: `learning\n${principal}`, count: MOST_CREDITS, windowMs: HOUR },
+    { key: `learning\n${principal}\n${use}`, count: 1, windowMs: HOUR },
+  ]
+  return (await limits.take(windows, clock.now())) === null
 }

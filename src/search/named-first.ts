@@ -1,27 +1,33 @@
-import type { FoundRow, StoreView } from '../store/store.ts'
-import { wordsOf } from './parse-query.ts'
+import type { FoundRow, SearchQuery, StoreView } from '../store/store.ts'
 
-/** Of the best by words, how many are looked at: what a query names stands among them. */
-const LOOKED_AT = 5
+/** Items of one name are few: one in each space, and one of each server. */
+const MOST_NAMED = 20
 
-/** An item that the query names stays first, whatever else speaks for others. */
-export async function namedFirst<T extends Pick<FoundRow, 'row'>>(
-  order: readonly T[],
-  byWords: readonly FoundRow[],
-  words: readonly string[],
-  store: Pick<StoreView, 'show'>,
-): Promise<readonly T[]> {
-  const best = await store.show(byWords.slice(0, LOOKED_AT), words)
-  const named = new Set(best.filter((hit) => isNamed(hit, words)).map(({ row }) => row))
-  if (named.size === 0) return order
-  return [...order.filter(({ row }) => named.has(row)), ...order.filter(({ row }) => !named.has(row))]
+/** What a query says as the name of an item: names are joined in many ways. */
+export function nameIn(text: string): string {
+  return text.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, '')
 }
 
-function isNamed(
-  { item_id, name }: { readonly item_id: string; readonly name: string },
-  words: readonly string[],
-): boolean {
-  const wanted = words.join(' ')
-  const ownName = item_id.slice(item_id.indexOf('.') + 1)
-  return [item_id, name, ownName].some((known) => wordsOf(known).join(' ') === wanted)
+/**
+ * Items that the query names stand first, whatever else speaks for others: those it calls by their id before those of
+ * that name. They are looked up, since any number of others may be filled with its words.
+ */
+export async function namedFirst<T extends FoundRow>(
+  order: readonly T[],
+  query: SearchQuery & { readonly name?: string },
+  toRanked: (found: FoundRow) => T,
+  store: Pick<StoreView, 'find' | 'show'>,
+): Promise<readonly T[]> {
+  const called = query.name ?? nameIn(query.words.join(' '))
+  if (called === '') return order
+  const { found } = await store.find({ ...query, words: [], called, limit: MOST_NAMED })
+  if (found.length === 0) return order
+  const ranks = new Map(order.map((item) => [item.row, item]))
+  const best = order[0]?.score ?? 1
+  const shown = await store.show(found, [])
+  const byId = new Set(shown.filter(({ item_id }) => nameIn(item_id) === called).map(({ row }) => row))
+  const named = found.map(({ row }) => ranks.get(row) ?? toRanked({ row, score: best }))
+  const first = [...named.filter(({ row }) => byId.has(row)), ...named.filter(({ row }) => !byId.has(row))]
+  const isNamed = new Set(found.map(({ row }) => row))
+  return [...first, ...order.filter(({ row }) => !isNamed.has(row))]
 }

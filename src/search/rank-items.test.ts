@@ -6,6 +6,7 @@ import { sampleEntry, sampleQuery } from '../../test/fixtures/store-samples.ts'
 import type { SearchHit, SearchQuery, Store } from '../store/store.ts'
 import { viewOf } from '../store/store.ts'
 import type { Ranking } from './fuse.ts'
+import { nameIn } from './named-first.ts'
 import { parseQuery } from './parse-query.ts'
 import { rankItems } from './rank-items.ts'
 import { openWordTable } from './word-table.ts'
@@ -89,6 +90,36 @@ test('S3: a further ranking raises an item and gives its reason, and passes no f
   // On the scale of the words, as without it.
   expect(scores[0]).toBe((await ranked('translate text'))[0]?.score)
   expect(await ranked('translate text', [use], { spaces: ['registry'] })).toEqual([])
+})
+
+test('S3: an item that is called by its id or name stands first, however many others are filled with the words', async () => {
+  const other = await makeStoreFolder()
+  const { index, ...rest } = await other.open()
+  const stuffed = Array.from({ length: 300 }, (_, n) =>
+    sampleEntry({
+      item_id: `send_email_send_email_${n}`,
+      name: n === 7 ? 'send email' : `send email send email ${n}`,
+      description: 'send email send email send email',
+      tags: ['send', 'email'],
+    }),
+  )
+  await index.update({ space: 'project', root: '/p' }, stuffed, [])
+  const entries = ['send_email', 'mail.send_it_now', 'readFile'].map((item_id) =>
+    sampleEntry({ item_id, name: item_id, description: 'x' }),
+  )
+  await index.update(USER, entries, [])
+  const roots = [USER, { space: 'project', root: '/p' }] as const
+  const view = viewOf({ ...rest, index })
+  const found = async (text: string): Promise<readonly string[]> => {
+    const words = [...parseQuery(text).words]
+    const query = { ...sampleQuery('', { roots, limit: 3 }), words, name: nameIn(text) }
+    return (await rankItems(query, [], { store: view, wordTable })).hits.map(({ item_id }) => item_id)
+  }
+  expect((await found('send_email')).slice(0, 2)).toEqual(['send_email', 'send_email_send_email_7'])
+  expect((await found('Send Email'))[0]).toBe('send_email')
+  expect((await found('send it now'))[0]).toBe('mail.send_it_now')
+  expect((await found('read file'))[0]).toBe('readFile')
+  await other.dispose()
 })
 
 test('E2: what an item is about follows its text', async () => {

@@ -24,7 +24,7 @@ const NEAR = 0.4
  * of the words is shown only if it fits the filters, and is not counted.
  */
 export async function rankItems(
-  query: SearchQuery,
+  query: SearchQuery & { readonly name?: string },
   further: readonly Ranking[],
   means: RankMeans,
 ): Promise<{ readonly hits: readonly SearchHit[]; readonly total: number }> {
@@ -42,10 +42,8 @@ export async function rankItems(
     byWords,
     meant.filter(({ row }) => fits.has(row)),
   )
-  const merged =
-    others.length === 0
-      ? ranked
-      : await namedFirst(mergeOrders(ranked, others, fits), found, query.words, store)
+  const fused = others.length === 0 ? ranked : mergeOrders(ranked, others, fits)
+  const merged = await namedFirst(fused, query, (one) => ({ ...one, reasons: [] }), store)
   const order = falling(merged).slice(0, query.limit)
   const hits = await store.show(order, query.words)
   const reasons = new Map(order.map((item) => [item.row, item.reasons]))

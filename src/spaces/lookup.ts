@@ -40,6 +40,8 @@ export interface Lookup extends Freshness {
    * along never gets under a tool that is not the project's.
    */
   executorOf(item: Item): Promise<Item | null>
+  /** The directive that a directive extends, or null: by the same rule. */
+  baseOf(item: Item, ref: ItemRef): Promise<Item | null>
   /** The file whose name the id is and that cannot be read, in the first space that has one. */
   broken(ref: ItemRef, itemType: ItemType, source?: SpaceName): Promise<Broken | null>
   /** The published versions of an id, highest first. */
@@ -76,6 +78,8 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
     itemTypes: readonly ItemType[],
     source?: SpaceName,
   ): Promise<Item | null> => findAmong(spaces, shelf, { refs, itemTypes, source })
+  const from = (own: SpaceName): readonly FileSpace[] =>
+    spaces.filter(({ space }) => SPACES.indexOf(space) >= SPACES.indexOf(own))
   const listed = openListed(shelf, {
     findServer: (name) => among(spellings({ name, category: null, version: null }, 'mcp'), ['mcp']),
     findFile: (name) => among([{ name, category: null, version: null }], ['tool']),
@@ -117,9 +121,9 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
       const refs = [{ name: executor, category: null, version: null }]
       // What a server lists stands on that server, wherever it lies.
       if (own === 'mcp') return among(refs, ['mcp'])
-      const below = spaces.filter(({ space }) => SPACES.indexOf(space) >= SPACES.indexOf(own))
-      return findAmong(below, shelf, { refs, itemTypes: TOOL_IN_THE_WIDE_SENSE })
+      return findAmong(from(own), shelf, { refs, itemTypes: TOOL_IN_THE_WIDE_SENSE })
     },
+    baseOf: ({ space }, ref) => findAmong(from(space), shelf, { refs: [ref], itemTypes: ['directive'] }),
     broken: (ref, itemType, source) => findBroken(spaces, ref, itemType, source),
     versions: async (name) => (await shelf.store.registry.versions(name)).map(({ version }) => version),
     prefetch: (names) => prefetch(shelf, names),

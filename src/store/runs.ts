@@ -9,6 +9,8 @@ export interface StoredRun {
   /** The first of the tree: itself when it has no parent. */
   readonly root: string
   readonly principal: string
+  /** The session that stays inside of it; null where none does. */
+  readonly session: string | null
   readonly directive: string | null
   readonly own: readonly JsonValue[]
   readonly ceiling: readonly JsonValue[]

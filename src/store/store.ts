@@ -221,6 +221,8 @@ export interface SearchQuery {
   readonly words: readonly string[]
   /** Only these rows, as far as they fit the filters. */
   readonly rows?: readonly number[]
+  /** Only what is called so, by its id, its id on its server, or its name: in lower case, without what joins words. */
+  readonly called?: string
   readonly spaces: readonly SpaceName[]
   /** Roots of the file spaces and upstreams that may be searched. */
   readonly roots: readonly IndexedSpace[]

@@ -13,6 +13,7 @@ const RUN: StoredRun = {
   ceiling: [],
   opened_at: '2026-01-28T12:34:56.000Z',
   closed_at: null,
+  session: 'session-1',
 }
 const child = (id: string, parent: string): StoredRun => ({ ...RUN, id, parent })
 

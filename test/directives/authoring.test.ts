@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Reply } from '../../src/shared/reply.ts'
@@ -20,6 +20,7 @@ const directive = (id: string, inner: string, attributes = ''): string =>
     `directives/${id}.md`,
     `# ${id}\n\n\`\`\`xml\n<directive name="${id}" version="1.0.0"${attributes}>\n<metadata><description>does ${id}</description><category>x</category>\n${inner}\n</directive>\n\`\`\`\n`,
   )
+const PERSON = { principal: 'tester', session: 'desk', kind: 'person' } as const
 const SEEDS = join(import.meta.dirname, '../fixtures/seeds/directives')
 
 describe('D10: tools beyond permissions', () => {
@@ -192,6 +193,35 @@ describe('D1: a directive that extends another', () => {
       code: 'NOT_FOUND',
       message: 'Cannot read "c": there is no directive "nowhere", which it extends',
     })
+  })
+
+  test('D1, S1: is built on what its own space or one below it has, and never on what a project brings', async () => {
+    const text = (id: string, inner: string, attributes = ''): string =>
+      `<directive name="${id}" version="1.0.0"${attributes}><metadata><description>does</description>${inner}</directive>\n`
+    const own = join(temp.folder, 'user/directives')
+    mkdirSync(own, { recursive: true })
+    writeFileSync(join(own, 'mine.md'), text('mine', STEPS('two'), ' extends="base"'))
+    directive('base', STEPS('evil'))
+    expect((await act('run', 'mine')).error).toMatchObject({
+      code: 'NOT_FOUND',
+      message: 'Cannot read "mine": there is no directive "base", which it extends',
+    })
+    writeFileSync(join(own, 'base.md'), text('base', STEPS('one')))
+    expect((await act('run', 'mine')).data).toMatchObject({
+      directive: { process: [{ name: 'one' }, { name: 'two' }] },
+    })
+  })
+
+  test('D1: is worth the least of all it is built on, and says so', async () => {
+    directive('base', STEPS('one'))
+    directive('child', '</metadata>', ' extends="base"')
+    const signs = { ...PERSON, defaultProject: () => Promise.resolve(temp.project) }
+    const sign = { item_type: 'directive', action: 'sign', item_id: 'child' }
+    expect((await temp.kiwi.call('execute', sign, signs)).error).toBeNull()
+    const { metadata } = await act('run', 'child')
+    expect(metadata.warnings).toContain('"base" is not signed: runs with the least trust')
+    const records = await temp.kiwi.store.records({ limit: 2, call_id: metadata.call_id })
+    expect(records.find(({ kind }) => kind === 'decision')?.body).toMatchObject({ trust: 1 })
   })
 
   test('D1: a base that was changed since it was signed stops it', async () => {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Client } from '../../src/meta/meta.ts'
 import type { Reply } from '../../src/shared/reply.ts'
 import { textField } from '../fixtures/field.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
@@ -11,16 +12,22 @@ beforeEach(async () => {
 afterEach(() => temp.close())
 
 const execute = (args: object): Promise<Reply> => temp.call('execute', args)
+const directive = (id: string, action: string): object => ({ item_type: 'directive', action, item_id: id })
+const sessionOf = (session: string): Client => ({
+  principal: 'tester',
+  session,
+  kind: 'agent',
+  defaultProject: () => Promise.resolve(temp.project),
+})
 const begin = async (mode: string, more = ''): Promise<string> => {
   const permissions = `<permissions><execute resource="tool" id="hello_bash"/>${more}</permissions>`
   temp.write(
     'directives/greet.md',
     `<directive name="greet" version="1.0.0"><metadata><description>says hello</description>${permissions}</metadata></directive>\n`,
   )
-  const directive = { item_type: 'directive', item_id: 'greet' }
-  expect((await execute({ ...directive, action: 'sign' })).error).toBeNull()
+  expect((await execute(directive('greet', 'sign'))).error).toBeNull()
   temp.write('config/agent_harness.yaml', `mode: ${mode}\n`)
-  const reply = await execute({ ...directive, action: 'run' })
+  const reply = await execute(directive('greet', 'run'))
   expect(reply).toMatchObject({ status: 'ready', error: null })
   return textField(reply.data, 'run_id')
 }
@@ -70,19 +77,47 @@ describe('a session that has begun a run', () => {
     expect((await temp.run('hello_node')).status).toBe('success')
   })
 
+  test('D9: one that is held names its run and those below it, and no run of another session', async () => {
+    const other = sessionOf('session-2')
+    const wide = `<directive name="wide" version="1.0.0"><metadata><description>all</description>
+<permissions><execute resource="tool" id="*"/></permissions></metadata></directive>\n`
+    temp.write('directives/wide.md', wide)
+    expect((await temp.kiwi.call('execute', directive('wide', 'sign'), other)).error).toBeNull()
+    const id = await begin('proxy', '<execute><directive>greet</directive></execute>')
+    const begun = await temp.kiwi.call('execute', directive('wide', 'run'), other)
+    const theirs = textField(begun.data, 'run_id')
+    const tool = { item_type: 'tool', action: 'run', item_id: 'hello_node' }
+    expect((await execute({ ...tool, run_id: theirs })).error?.code).toBe('NOT_FOUND')
+    expect((await execute({ ...directive('greet', 'run'), run_id: theirs })).error?.code).toBe('NOT_FOUND')
+    expect((await execute(directive(theirs, 'finish'))).error?.code).toBe('NOT_FOUND')
+    expect((await temp.kiwi.call('execute', { ...tool, run_id: theirs }, other)).status).toBe('success')
+    const greet = { ...tool, item_id: 'hello_bash' }
+    expect((await execute({ ...greet, run_id: id })).status).toBe('success')
+    const child = textField((await execute(directive('greet', 'run'))).data, 'run_id')
+    expect((await execute({ ...greet, run_id: child })).status).toBe('success')
+    expect((await execute({ ...greet, run_id: id })).error?.code).toBe('NOT_FOUND')
+    expect((await execute(directive(id, 'finish'))).status).toBe('success')
+    expect((await temp.run('hello_node')).status).toBe('success')
+  })
+
+  test('D9: what a session stays inside of is ended by that session or a person, an interactive run by any', async () => {
+    const id = await begin('proxy')
+    const other = sessionOf('session-2')
+    expect((await temp.kiwi.call('execute', directive(id, 'finish'), other)).error?.code).toBe('NOT_FOUND')
+    expect((await temp.run('hello_node')).error?.code).toBe('PERMISSION_DENIED')
+    const person = { ...other, kind: 'person' } as const
+    expect((await temp.kiwi.call('execute', directive(id, 'finish'), person)).status).toBe('success')
+    temp.write('config/agent_harness.yaml', 'mode: direct\n')
+    const free = textField((await execute(directive('greet', 'run'))).data, 'run_id')
+    expect((await temp.kiwi.call('execute', directive(free, 'finish'), other)).status).toBe('success')
+  })
+
   test('D9: other sessions, and those that several clients share, stay free', async () => {
     await begin('proxy')
     const args = { item_type: 'tool', action: 'run', item_id: 'hello_node' }
-    const other = {
-      principal: 'tester',
-      session: 'session-2',
-      kind: 'agent',
-      defaultProject: () => Promise.resolve(temp.project),
-    } as const
-    expect((await temp.kiwi.call('execute', args, other)).status).toBe('success')
-    const shared = { ...other, session: 'session-3', isShared: true }
-    const directive = { item_type: 'directive', action: 'run', item_id: 'greet' }
-    expect((await temp.kiwi.call('execute', directive, shared)).status).toBe('ready')
+    expect((await temp.kiwi.call('execute', args, sessionOf('session-2'))).status).toBe('success')
+    const shared = { ...sessionOf('session-3'), isShared: true }
+    expect((await temp.kiwi.call('execute', directive('greet', 'run'), shared)).status).toBe('ready')
     expect((await temp.kiwi.call('execute', args, shared)).status).toBe('success')
   })
 })

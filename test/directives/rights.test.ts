@@ -187,6 +187,20 @@ describe('R55: scripts', () => {
     expect((await use('hello_bash', reply)).error?.code).toBe('PERMISSION_DENIED')
   })
 
+  test.each(['*', 'hello_*', 'hello_bas?'])(
+    'R55: %s names none: a pattern is refused with its line',
+    async (name) => {
+      writeDirective(temp, 'd', tools(`<script name="${name}"/>`))
+      expect((await begin(temp, 'd')).error).toMatchObject({
+        code: 'PARSE_ERROR',
+        message: expect.stringContaining(`<script name="${name}"> is a pattern`),
+        details: { line: expect.any(Number) },
+      })
+      const sign = { item_type: 'directive', action: 'sign', item_id: 'd' }
+      expect((await temp.call('execute', sign)).error?.code).toBe('PARSE_ERROR')
+    },
+  )
+
   test('R55: it still runs under the layers of the directive', async () => {
     writeDirective(temp, 'd', tools('<script name="hello_bash"/>'))
     expect((await use('hello_bash', await begin(temp, 'd'))).status).toBe('success')

@@ -35,6 +35,7 @@ async function useAndDie(query: string, item_id: string, before: () => Promise<v
 
 test('S3: what was learnt outlives a process that is killed, is shown, and is forgotten', async () => {
   expect((await kiwi(place, ['learned'])).stderr).toContain('Nothing was learnt yet')
+  expect((await kiwi(place, ['trust', '--yes'])).code).toBe(0)
   await useAndDie('say hello', 'hello_bash', async () => {
     await vi.waitFor(async () => expect(await learned()).toHaveLength(1), { timeout: 30_000, interval: 500 })
   })

@@ -20,10 +20,10 @@ const WORDS = 'stripes quagga'
 
 type Session = { readonly call: (tool: string, args: object) => Promise<Reply> }
 
-/** Another connection of the same client. */
-function session(name: string, kiwi = temp): Session {
+/** A connection: of somebody else, unless it is said whose. */
+function session(name: string, kiwi = temp, principal = name): Session {
   const client = {
-    principal: 'tester',
+    principal,
     session: name,
     kind: 'agent',
     defaultProject: () => Promise.resolve(kiwi.project),
@@ -112,9 +112,12 @@ describe('S3: search learns from use', () => {
     expect(await temp.kiwi.store.uses()).toMatchObject([{ item_id: 'quagga_counter' }])
   })
 
-  test('S3: one session cannot push an item, and none above one that is called by its name', async () => {
-    const loud = session('loud')
-    for (let n = 0; n < 20; n++) await use('zoo_helper', 'quagga counter', loud)
+  test('S3: nobody can push an item, by connecting again neither, and none above one that is called by its name', async () => {
+    for (let n = 0; n < 10; n++)
+      await use('zoo_helper', 'quagga counter', session(`loud-${n % 3}`, temp, 'loud'))
+    const again = await openTempKiwi({ beside: temp })
+    await use('zoo_helper', 'quagga counter', session('loud-4', again, 'loud'))
+    await again.kiwi.close()
     await learned(1)
     for (let n = 0; n < 6; n++) await use('zoo_helper', 'quagga counter', session(`many-${n}`))
     await learned(7)
@@ -152,6 +155,15 @@ describe('S3: search learns from use', () => {
       await other.close()
     }
   })
+})
+
+test('S3: a project that nobody trusts teaches nothing, whatever is run in it', async () => {
+  const untrusted = await openTempKiwi({ beside: temp, project: 'untrusted', isTrusted: false })
+  const before = await untrusted.kiwi.store.uses()
+  for (const name of ['u1', 'u2', 'u3'])
+    await use('hello_bash', 'hello bash greeting', session(name, untrusted))
+  await untrusted.kiwi.close()
+  expect(await temp.kiwi.store.uses()).toEqual(before)
 })
 
 test('S3: whoever wants nothing remembered says so in the settings, and nothing raises anything', async () => {

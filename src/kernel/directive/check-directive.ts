@@ -37,7 +37,7 @@ interface CheckMeans {
 /** Reads a directive with all it is built on, and holds what it wants against what it grants. */
 export async function checkDirective(item: Item, means: CheckMeans): Promise<CheckedDirective> {
   const { lookup, home } = means
-  const { directive } = await readExtended(item, (ref) => lookup.find(ref, 'directive'))
+  const { directive } = await readExtended(item, (ref, by) => lookup.baseOf(by, ref))
   const { name, wanted, permissions } = directive
   await lookup.syncIndex()
   const known = (await lookup.servers()).map((server) => server.name)

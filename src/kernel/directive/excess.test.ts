@@ -11,7 +11,7 @@ async function excess(permissions: string, tools: string): Promise<readonly (rea
   const { root } = await readXml(`<tools>${tools}</tools>`, 'd')
   const { permissions: rules } = compilePermissions(block, { ...CONTEXT, servers: new Set(['s']) })
   const found = excessOf(
-    readWanted([root], () => undefined),
+    readWanted([root], 'd', () => undefined),
     rules,
     CONTEXT,
   )

@@ -5,5 +5,5 @@ import type { Lookup } from '../../spaces/lookup.ts'
 
 /** A directive with all it is built on, as a run of it would find them. */
 export function readWhole(item: Item, lookup: Lookup): Promise<Extended> {
-  return readExtended(item, (ref) => lookup.find(ref, 'directive'))
+  return readExtended(item, (ref, by) => lookup.baseOf(by, ref))
 }

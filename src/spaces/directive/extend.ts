@@ -13,14 +13,15 @@ export interface Extended {
   readonly bases: readonly Item[]
 }
 
-type Find = (ref: ItemRef) => Promise<Item | null>
+/** What one item means by the name of another. */
+type Find = (ref: ItemRef, by: Item) => Promise<Item | null>
 
 /** A directive with all it is built on. Rights are never handed down: what it may do it says itself. */
 export async function readExtended(item: Item, find: Find): Promise<Extended> {
   const bases: Item[] = []
   const parts = [await readDirective(item)]
   for (let next = parts[0]?.extends ?? null; next !== null;) {
-    const base = await findBase(next, item, find)
+    const base = await findBase(next, bases.at(-1) ?? item, find)
     const ids = [item, ...bases].map(({ id }) => id)
     if (ids.includes(base.id)) throw ringed(item, [...ids, base.id])
     if (ids.length >= LIMITS.chainLinks) throw tooLong(item, [...ids, base.id])
@@ -86,7 +87,7 @@ function over<T extends { readonly name: string | null }>(
 }
 
 async function findBase(id: string, item: Item, find: Find): Promise<Item> {
-  const base = await find(parseItemRef(id))
+  const base = await find(parseItemRef(id), item)
   if (base !== null && base.manifest.tool_type === 'directive') return base
   throw new KiwiError(
     'NOT_FOUND',

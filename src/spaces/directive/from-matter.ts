@@ -59,7 +59,7 @@ export function fromMatter(given: JsonObject, origin: MatterOrigin): Directive {
     permissions: permissionsOf(given, at),
     wanted: isSkill
       ? skillTools(given['allowed-tools'] ?? null, at(['allowed-tools']), note)
-      : readWanted(wanted, note),
+      : readWanted(wanted, where, note),
     relations: relationsOf(relationships ?? null),
     limits: isJsonObject(limits) ? normalLimits(limits) : {},
     more,

@@ -82,7 +82,7 @@ export function fromXml(root: Element, { where, stem, body, process }: XmlOrigin
     steps: steps.map(({ step }) => step),
     body,
     permissions,
-    wanted: readWanted(all('tools', 'mcps'), note),
+    wanted: readWanted(all('tools', 'mcps'), where, note),
     relations: all('relationships').flatMap(({ children }) => children.flatMap(relationOf)),
     limits: readLimits(all('limits', 'cost')),
     more: { ...keptOf(sections), ...(unknown.length === 0 ? {} : { unknown }) },

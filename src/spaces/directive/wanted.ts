@@ -2,6 +2,7 @@ import type { Element } from './element.ts'
 import { childrenOf, listOf, shown } from './element.ts'
 import type { WantedServer, WantedTools } from './model.ts'
 import type { Note } from './note.ts'
+import { parseFault } from './parse-fault.ts'
 import { valueAs, wordsIn } from './values.ts'
 
 export const NOTHING_WANTED: WantedTools = {
@@ -18,7 +19,7 @@ export function isNarrowing({ servers, filesystem, shell, kiwi }: WantedTools): 
 }
 
 /** What `<tools>` and `<mcps>` ask for. */
-export function readWanted(sections: readonly Element[], note: Note): WantedTools {
+export function readWanted(sections: readonly Element[], where: string, note: Note): WantedTools {
   const entries = sections.flatMap(({ children }) => children)
   const named = (name: string): readonly Element[] => entries.filter((entry) => entry.name === name)
   for (const entry of entries)
@@ -31,6 +32,16 @@ export function readWanted(sections: readonly Element[], note: Note): WantedTool
     scripts: named('script').flatMap((entry) => {
       const { name = entry.text } = entry.attributes
       if (name === '') note(entry, '<script> names no tool: left out')
+      // To name a script is to grant it: nobody grants what they have not named.
+      if (/[*?]/.test(name))
+        throw parseFault(
+          where,
+          `<script name="${name}"> is a pattern, and a script is named by its id`,
+          entry,
+          {
+            hint: 'Name each tool by its id, or grant the pattern in <permissions>',
+          },
+        )
       return name === '' ? [] : [name]
     }),
     filesystem: files.length === 0 ? null : { read: pathsOf(files, 'read'), write: pathsOf(files, 'write') },

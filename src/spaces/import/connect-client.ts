@@ -4,6 +4,7 @@ import { KiwiError } from '../../shared/errors.ts'
 import type { JsonObject } from '../../shared/json.ts'
 import { canonicalJson, isJsonObject } from '../../shared/json.ts'
 import { nearest } from '../../shared/nearest.ts'
+import { textOf } from '../../shared/template.ts'
 import { setJson } from '../edit-json.ts'
 import { setToml } from '../edit-toml.ts'
 import { parseToml } from '../parse-toml.ts'
@@ -64,7 +65,12 @@ function spelled(path: string): string {
 export async function withKiwi(
   text: string,
   client: KnownClient,
-  started: { readonly command: string; readonly args: readonly string[] },
+  started: {
+    readonly command: string
+    readonly args: readonly string[]
+    /** Whether a server that only has its name gives way to it. */
+    readonly replaces: boolean
+  },
   where: string,
 ): Promise<{ readonly text: string; readonly name: string }> {
   const { key } = client
@@ -82,7 +88,10 @@ export async function withKiwi(
     given['url'] === undefined && given['httpUrl'] === undefined && given['serverUrl'] === undefined
   const isSame = canonicalJson({ ...given, ...entry }) === canonicalJson(given)
   if (!isStarted || isSame) return { name, text }
-  return { name, text: await set(name, isToml ? entry : { ...given, ...entry }) }
+  const isForeign = !startsKiwi(given, client)
+  if (isForeign && !started.replaces) throw foreign(name, given, client, where)
+  // What another server was given is not handed to Kiwi.
+  return { name, text: await set(name, isToml || isForeign ? entry : { ...given, ...entry }) }
 
   async function set(under: string, value: JsonObject): Promise<string> {
     return isToml ? setToml(text, [key, under], value, where) : setJson(text, [key, under], value, where)
@@ -99,8 +108,26 @@ function serversIn(text: string, key: string): unknown {
   }
 }
 
-function isOurs(name: string, given: JsonObject, { name: client }: KnownClient): boolean {
+function isOurs(name: string, given: JsonObject, client: KnownClient): boolean {
+  return name === NAME || name === 'kiwi-mcp' || startsKiwi(given, client)
+}
+
+/** By what it starts, whatever it is called. */
+function startsKiwi(given: JsonObject, { name: client }: KnownClient): boolean {
   const dialect = client === 'codex' || client === 'gemini' || client === 'opencode' ? client : 'usual'
   const { entry } = toEntry(given, dialect)
-  return name === NAME || (entry !== null && isKiwi(name, entry))
+  return entry !== null && isKiwi('', entry)
+}
+
+/** Its arguments may hold credentials: they are not said. */
+function foreign(name: string, { command }: JsonObject, client: KnownClient, where: string): KiwiError {
+  const program = textOf(Array.isArray(command) ? (command[0] ?? '') : (command ?? '')).slice(0, 200)
+  return new KiwiError(
+    'CONFLICT',
+    `Cannot connect ${client.name}: "${name}" in "${where}" starts "${program}", which is not Kiwi`,
+    {
+      hint: `Give that server another name there, or replace it: kiwi connect ${client.name} --replace`,
+      details: { path: where, name, replaceable: true },
+    },
+  )
 }

@@ -108,7 +108,7 @@ const NOT_SHADOWED = `NOT EXISTS (
 
 /** Few different texts whatever is asked, since each is compiled once and kept. */
 function filtersOf(query: SearchQuery, match: string | null): { conditions: string[]; values: SqlValue[] } {
-  const { rows, itemTypes, toolTypes, category, tags, server } = query
+  const { rows, called, itemTypes, toolTypes, category, tags, server } = query
   const conditions: string[] = []
   const values: SqlValue[] = []
   if (match !== null) {
@@ -118,6 +118,14 @@ function filtersOf(query: SearchQuery, match: string | null): { conditions: stri
   if (rows !== undefined) {
     conditions.push('i.id IN (SELECT value FROM json_each(?))')
     values.push(JSON.stringify(rows))
+  }
+  if (called !== undefined) {
+    // Most are told apart by their last letter, which costs a tenth.
+    conditions.push(
+      `CASE WHEN ? IN (lower(substr(i.item_id, -1)), lower(substr(i.name, -1)))
+       THEN ? IN (${[ID, NAME, ID_ON_SERVER].map(withoutJoints).join(', ')}) ELSE 0 END`,
+    )
+    values.push(called.slice(-1), called)
   }
   const types = TOOL_TYPES.filter(
     (type) =>
@@ -142,4 +150,15 @@ function filtersOf(query: SearchQuery, match: string | null): { conditions: stri
     values.push(JSON.stringify(tags))
   }
   return { conditions, values }
+}
+
+const ID = 'i.item_id'
+const NAME = 'i.name'
+const ID_ON_SERVER = "substr(i.item_id, instr(i.item_id, '.') + 1)"
+
+function withoutJoints(sql: string): string {
+  return ['_', '-', '.', '/', ' '].reduce(
+    (inner, joint) => `replace(${inner}, '${joint}', '')`,
+    `lower(${sql})`,
+  )
 }

@@ -18,10 +18,11 @@ const RunRow = z.object({
   ceiling: list,
   opened_at: z.string(),
   closed_at: z.string().nullable(),
+  session: z.string().nullable(),
 })
 
 export function createRuns(connection: Connection): Runs {
-  const insert = connection.prepare('INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
+  const insert = connection.prepare('INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
   const select = connection.prepare('SELECT * FROM runs WHERE id = ?')
   const close = connection.prepare(`
 WITH RECURSIVE below (id) AS (
@@ -29,10 +30,10 @@ WITH RECURSIVE below (id) AS (
 )
 UPDATE runs SET closed_at = ?2 WHERE id IN (SELECT id FROM below) AND closed_at IS NULL`)
   return {
-    open: ({ id, kind, parent, root, principal, directive, own, ceiling, opened_at, closed_at }) =>
+    open: ({ id, kind, parent, root, principal, directive, own, ceiling, opened_at, closed_at, session }) =>
       connection.write(() => {
         const layers = [JSON.stringify(own), JSON.stringify(ceiling)] as const
-        insert.run(id, kind, parent, root, principal, directive, ...layers, opened_at, closed_at)
+        insert.run(id, kind, parent, root, principal, directive, ...layers, opened_at, closed_at, session)
       }, 'full'),
     async find(id) {
       const row = await connection.read(() => select.get(id))

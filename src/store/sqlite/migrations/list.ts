@@ -15,6 +15,7 @@ import { launches } from './014-launches.ts'
 import { meaning } from './015-meaning.ts'
 import { vectors } from './016-vectors.ts'
 import { uses } from './017-uses.ts'
+import { heldRuns } from './018-held-runs.ts'
 
 /** In order: the n-th makes version n. What was released is never edited. */
 export const MIGRATIONS: readonly string[] = [
@@ -35,4 +36,5 @@ export const MIGRATIONS: readonly string[] = [
   meaning,
   vectors,
   uses,
+  heldRuns,
 ]
