@@ -1,4 +1,4 @@
-import type { FoundRow, StoreView } from '../store/store.ts'
+import type { AskedWords, FoundRow, StoreView } from '../store/store.ts'
 import { wordsOf } from './parse-query.ts'
 
 /** Of the best by words, how many are looked at: what a query names stands among them. */
@@ -8,11 +8,11 @@ const LOOKED_AT = 5
 export async function namedFirst<T extends Pick<FoundRow, 'row'>>(
   order: readonly T[],
   byWords: readonly FoundRow[],
-  words: readonly string[],
+  asked: AskedWords,
   store: Pick<StoreView, 'show'>,
 ): Promise<readonly T[]> {
-  const best = await store.show(byWords.slice(0, LOOKED_AT), words)
-  const named = new Set(best.filter((hit) => isNamed(hit, words)).map(({ row }) => row))
+  const best = await store.show(byWords.slice(0, LOOKED_AT), asked)
+  const named = new Set(best.filter((hit) => isNamed(hit, asked.words)).map(({ row }) => row))
   if (named.size === 0) return order
   return [...order.filter(({ row }) => named.has(row)), ...order.filter(({ row }) => !named.has(row))]
 }

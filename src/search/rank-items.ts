@@ -24,16 +24,18 @@ const NEAR = 0.4
  * of the words is shown only if it fits the filters, and is not counted.
  */
 export async function rankItems(
-  query: SearchQuery,
+  asked: SearchQuery,
   further: readonly Ranking[],
   means: RankMeans,
 ): Promise<{ readonly hits: readonly SearchHit[]; readonly total: number }> {
   const { store } = means
+  const table = await means.wordTable()
+  const query = { ...asked, spelt: new Set(asked.words.filter((word) => table.knows(word))) }
   const isRanked = query.sortBy === 'score' && query.words.length > 0
   const limit = isRanked ? Math.max(query.limit, CANDIDATES) : query.limit
   const { found, total } = await store.find({ ...query, limit })
-  if (!isRanked) return { hits: await store.show(found, query.words), total }
-  const meant = await meantBy(query.words, means)
+  if (!isRanked) return { hits: await store.show(found, query), total }
+  const meant = await meantBy(query.words, table, store)
   const others = further.filter(({ rows }) => rows.length > 0)
   const rows = [...meant.map(({ row }) => row), ...others.flatMap((ranking) => ranking.rows)]
   const byWords = new Map(found.map(({ row, score }) => [row, score]))
@@ -45,9 +47,9 @@ export async function rankItems(
   const merged =
     others.length === 0
       ? ranked
-      : await namedFirst(mergeOrders(ranked, others, fits), found, query.words, store)
+      : await namedFirst(mergeOrders(ranked, others, fits), found, query, store)
   const order = merged.slice(0, query.limit)
-  const hits = await store.show(order, query.words)
+  const hits = await store.show(order, query)
   const reasons = new Map(order.map((item) => [item.row, item.reasons]))
   return { hits: hits.map((hit) => ({ ...hit, why: [...hit.why, ...(reasons.get(hit.row) ?? [])] })), total }
 }
@@ -59,8 +61,11 @@ interface Ranked extends FoundRow {
 }
 
 /** The rows that are about the same; none when nothing is known of the words. */
-async function meantBy(words: readonly string[], { store, wordTable }: RankMeans): Nearest {
-  const table = await wordTable()
+async function meantBy(
+  words: readonly string[],
+  table: WordTable,
+  store: Pick<StoreView, 'nearest'>,
+): Nearest {
   const vector = table.vectorOf(words.join(' '))
   if (vector === null) return []
   const vectorOf = (text: string): Int8Array => table.vectorOf(text) ?? new Int8Array(table.size)
