@@ -5,7 +5,7 @@ import { namedFirst } from './named-first.ts'
 import type { WordTable } from './word-table.ts'
 
 interface RankMeans {
-  readonly store: Pick<StoreView, 'find' | 'show' | 'nearest'>
+  readonly store: Pick<StoreView, 'search' | 'find' | 'show' | 'nearest'>
   /** What words mean; given when a query is ranked for the first time. */
   readonly wordTable: () => Promise<WordTable>
 }
@@ -13,11 +13,11 @@ interface RankMeans {
 /** How far down a ranking others may still raise an item. */
 const CANDIDATES = 200
 /** What a deviation above the average in meaning weighs against a score by words. */
-const MEANING = 2
+const MEANING = 3
 
 /** What has none of the words must stand out from the rest, and be near the question itself. */
-const STANDS_OUT = 2
-const NEAR = 0.4
+const STANDS_OUT = 1.5
+const NEAR = 0.3
 
 /**
  * The items that fit a query: by their words, by what they are about, and by every further ranking of rows. What has none
@@ -29,12 +29,11 @@ export async function rankItems(
   means: RankMeans,
 ): Promise<{ readonly hits: readonly SearchHit[]; readonly total: number }> {
   const { store } = means
+  if (asked.words.length === 0) return store.search(asked)
   const table = await means.wordTable()
   const query = { ...asked, spelt: new Set(asked.words.filter((word) => table.knows(word))) }
-  const isRanked = query.sortBy === 'score' && query.words.length > 0
-  const limit = isRanked ? Math.max(query.limit, CANDIDATES) : query.limit
-  const { found, total } = await store.find({ ...query, limit })
-  if (!isRanked) return { hits: await store.show(found, query), total }
+  if (query.sortBy !== 'score') return store.search(query)
+  const { found, total } = await store.find({ ...query, limit: Math.max(query.limit, CANDIDATES) })
   const meant = await meantBy(query.words, table, store)
   const others = further.filter(({ rows }) => rows.length > 0)
   const rows = [...meant.map(({ row }) => row), ...others.flatMap((ranking) => ranking.rows)]
