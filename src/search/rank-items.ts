@@ -44,9 +44,7 @@ export async function rankItems(
     meant.filter(({ row }) => fits.has(row)),
   )
   const merged =
-    others.length === 0
-      ? ranked
-      : await namedFirst(mergeOrders(ranked, others, fits), found, query, store)
+    others.length === 0 ? ranked : await namedFirst(mergeOrders(ranked, others, fits), found, query, store)
   const order = merged.slice(0, query.limit)
   const hits = await store.show(order, query)
   const reasons = new Map(order.map((item) => [item.row, item.reasons]))
