@@ -7,7 +7,7 @@ import { inputSchema } from '../spaces/input-schema.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { readyCall } from '../spaces/ready-call.ts'
 import { wordsOf } from '../search/parse-query.ts'
-import type { SearchQuery } from '../store/store.ts'
+import type { AskedWords, SearchQuery } from '../store/store.ts'
 import { SPACES } from '../store/store.ts'
 import type { Arguments } from './arguments.ts'
 import type { MetaCall } from './context.ts'
@@ -66,13 +66,14 @@ async function aboutItem(itemId: string, lookup: Lookup): Promise<JsonObject> {
 /** A topic by its name, else the one that a question in words is about. */
 async function aboutTopic(asked: string, lookup: Lookup, call: MetaCall): Promise<JsonObject> {
   const { store } = call
-  const topics = (await topicsFor([], store)).toSorted()
+  const topics = (await topicsFor({ words: [] }, store)).toSorted()
   const name = asked.trim().toLowerCase()
   if (topics.includes(name)) return showTopic(name, topics, lookup, call)
   const code = asked.match(/\b[A-Z][A-Z_]{3,}\b/g)?.find((word) => word in ERRORS)
   if (code !== undefined) return aboutError(code)
   const words = wordsOf(asked)
-  const [best, ...others] = words.length === 0 ? [] : await topicsFor(words, store)
+  const spelt = (await call.wordTable()).spelt(words)
+  const [best, ...others] = words.length === 0 ? [] : await topicsFor({ words, spelt }, store)
   // What it is asked with may as well be the step that a tool is looked for.
   const search = { call: 'search', arguments: { query: asked.slice(0, 256) } } as const
   if (best === undefined) {
@@ -105,9 +106,10 @@ async function showTopic(
 }
 
 /** The shipped topics that words are about, best first; without words all of them. */
-async function topicsFor(words: readonly string[], store: MetaCall['store']): Promise<readonly string[]> {
+async function topicsFor(asked: AskedWords, store: MetaCall['store']): Promise<readonly string[]> {
   const shipped = { spaces: ['builtin'], itemTypes: ['knowledge'], category: CATEGORY } as const
-  const ids = await itemIds({ ...shipped, words, sortBy: words.length === 0 ? 'name' : 'score' }, store)
+  const sortBy = asked.words.length === 0 ? 'name' : 'score'
+  const ids = await itemIds({ ...shipped, ...asked, sortBy }, store)
   return ids.filter((id) => id.startsWith(PREFIX)).map((id) => id.slice(PREFIX.length))
 }
 

@@ -31,7 +31,7 @@ export async function rankItems(
   const { store } = means
   if (asked.words.length === 0) return store.search(asked)
   const table = await means.wordTable()
-  const query = { ...asked, spelt: new Set(asked.words.filter((word) => table.knows(word))) }
+  const query = { ...asked, spelt: table.spelt(asked.words) }
   if (query.sortBy !== 'score') return store.search(query)
   const { found, total } = await store.find({ ...query, limit: Math.max(query.limit, CANDIDATES) })
   const meant = await meantBy(query.words, table, store)

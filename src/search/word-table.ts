@@ -5,8 +5,8 @@ import { isTelling } from './telling.ts'
 export interface WordTable {
   /** Null when the table knows none of the words, or cannot be read. */
   vectorOf(text: string): Int8Array | null
-  /** Whether it is a word, in lower case, as people spell it. */
-  knows(word: string): boolean
+  /** Those of the words, in lower case, that are spelt as people spell them. */
+  spelt(words: readonly string[]): ReadonlySet<string>
   readonly size: number
 }
 
@@ -19,7 +19,7 @@ export function openWordTable(file: string): () => Promise<WordTable> {
   return () => (table ??= readTable(file).catch(() => EMPTY))
 }
 
-const EMPTY: WordTable = { vectorOf: () => null, knows: () => false, size: 0 }
+const EMPTY: WordTable = { vectorOf: () => null, spelt: () => new Set(), size: 0 }
 
 async function readTable(file: string): Promise<WordTable> {
   const bytes = await readFile(file)
@@ -41,7 +41,7 @@ async function readTable(file: string): Promise<WordTable> {
       }
       return isKnown ? toBytes(sum) : null
     },
-    knows: (word) => places.has(word),
+    spelt: (words) => new Set(words.filter((word) => places.has(word))),
   }
 }
 

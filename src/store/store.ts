@@ -219,7 +219,7 @@ export interface IndexedSpace {
 export interface AskedWords {
   /** Words to find; none lists everything that fits the filters. */
   readonly words: readonly string[]
-  /** Those of them that are spelt right: where others are found, they are not taken for a misspelt one. */
+  /** Those of them that are spelt right, and so are not taken for another word that is nearly alike. */
   readonly spelt?: ReadonlySet<string>
 }
 

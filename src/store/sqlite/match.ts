@@ -48,16 +48,14 @@ export function createMatcher(connection: Connection): Matcher {
       .map(({ term }) => term)
   }
   const termsOf = ({ words, spelt }: AskedWords): readonly Term[] => {
-    const asked = words.slice(0, LIMITS.queryWords).map((word, at, all) => {
-      // The last word may still be being typed.
-      const quoted = at === all.length - 1 ? `${quote(word)}*` : quote(word)
-      return { word, quoted, rows: rowsOf(quoted) }
-    })
-    const isFound = asked.some(({ rows }) => rows > 0)
+    const asked = words.slice(0, LIMITS.queryWords)
     let corrected = 0
-    return asked.flatMap(({ word, quoted, rows }) => {
+    return asked.flatMap((word, at) => {
+      // The last word may still be being typed.
+      const quoted = at === asked.length - 1 ? `${quote(word)}*` : quote(word)
+      const rows = rowsOf(quoted)
       if (rows > 0) return [{ quoted, rows }]
-      if ((isFound && spelt?.has(word) === true) || ++corrected > MOST_CORRECTED) return []
+      if (spelt?.has(word) === true || ++corrected > MOST_CORRECTED) return []
       return nearlyAlike(word).map((term) => ({ quoted: quote(term), rows: rowsOf(quote(term)) }))
     })
   }
