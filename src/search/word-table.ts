@@ -41,7 +41,7 @@ async function readTable(file: string): Promise<WordTable> {
       }
       return isKnown ? toBytes(sum) : null
     },
-    spelt: (words) => new Set(words.filter((word) => places.has(word))),
+    spelt: (asked) => new Set(asked.filter((word) => places.has(word))),
   }
 }
 
