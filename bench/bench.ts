@@ -18,6 +18,7 @@ import { makePlace } from '../test/fixtures/place.ts'
 import { sandbox } from './sandbox.ts'
 import { proxy } from './proxy.ts'
 import { policy } from './policy.ts'
+import { servers } from './servers.ts'
 import { spaces } from './spaces.ts'
 import { startUp } from './start-up.ts'
 import { undo } from './undo.ts'
@@ -40,6 +41,7 @@ const GROUPS: Readonly<Record<string, (bed: Bed) => Promise<readonly Figure[]>>>
   spaces: ({ kiwi, client, place, isQuick }) => spaces(kiwi, client, place.project, isQuick ? 5 : 30),
   undo: ({ kiwi, client, place, isQuick }) => undo(kiwi, client, place.project, isQuick ? 10 : 40),
   policy: ({ kiwi, client, isQuick }) => policy(kiwi, client, isQuick ? 200 : 2000),
+  servers: ({ place, isQuick }) => servers(place, isQuick ? 3 : 10),
   proxy: ({ place, isQuick }) => proxy(place, isQuick ? 1 : 5),
   journal: ({ kiwi, isQuick }) => journal(kiwi, isQuick ? 500 : 3000),
 }
@@ -107,6 +109,8 @@ function page(table: string, machine: string): string {
 
 Written by \`npm run bench -- --write\`. Every ratio has its numerator and denominator in the same run, taken in turn; absolute
 numbers belong to the machine below. \`npm run bench\` fails when a target is missed; \`-- --quick\` takes fewer rounds.
+How well and how fast search finds: [benchmarks-search.md](benchmarks-search.md), by \`npm run bench:search\`. The peers of the proxy rows
+are installed with \`npm ci --prefix bench/peers --ignore-scripts\`.
 
 ${table}
 

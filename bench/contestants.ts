@@ -29,7 +29,7 @@ export interface Connected {
 /** The reference upstream. */
 export const EVERYTHING = join(ROOT, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js')
 const UPSTREAM = [process.execPath, EVERYTHING, 'stdio'] as const
-const KIWI = join(ROOT, 'dist/cli.js')
+export const KIWI = join(ROOT, 'dist/cli.js')
 const PEERS = join(ROOT, 'bench/peers/node_modules/.bin')
 
 type ToolCall = Parameters<Client['callTool']>[0]
@@ -136,12 +136,44 @@ export const hasPeers = existsSync(PEERS)
 
 /** What a person who wants this server behind Kiwi writes down. */
 function withServer(place: Place): Place {
+  const [command, ...args] = UPSTREAM
+  return writeServers(place, { everything: { type: 'stdio', command, args } })
+}
+
+export function writeServers(place: Place, mcps: object): Place {
   const folder = join(place.env['KIWI_USER_SPACE'] ?? '', 'config')
   mkdirSync(folder, { recursive: true })
-  const [command, ...args] = UPSTREAM
-  const text = JSON.stringify({ mcps: { everything: { type: 'stdio', command, args } } })
-  writeFileSync(join(folder, 'mcp_registry.yaml'), text)
+  writeFileSync(join(folder, 'mcp_registry.yaml'), JSON.stringify({ mcps }))
   return place
+}
+
+/** A server that is spoken to over stdio by the SDK's client. */
+export interface Spoken {
+  readonly pid: number
+  list(): Promise<readonly unknown[]>
+  call(call: ToolCall): Promise<string>
+  close(): Promise<void>
+}
+
+export async function spokenTo(
+  place: Place,
+  [command = '', ...args]: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Spoken> {
+  const transport = new StdioClientTransport({
+    command,
+    args,
+    cwd: place.project,
+    env: { ...place.env, ...env },
+    stderr: 'ignore',
+  })
+  const client = await connected(transport)
+  return {
+    pid: transport.pid ?? 0,
+    list: async () => (await client.listTools()).tools,
+    call: async (call) => JSON.stringify(await checked(client, call)),
+    close: () => client.close(),
+  }
 }
 
 function hubConfig({ folder }: Place): string {
@@ -156,15 +188,8 @@ async function overStdio(
   [command = '', ...args]: string[],
   call: ToolCall,
 ): Promise<Connected> {
-  const transport = new StdioClientTransport({
-    command,
-    args,
-    cwd: place.project,
-    env: { ...place.env },
-    stderr: 'ignore',
-  })
-  const client = await connected(transport)
-  return { call: () => checked(client, call), pid: transport.pid ?? 0, close: () => client.close() }
+  const spoken = await spokenTo(place, [command, ...args])
+  return { ...spoken, call: () => spoken.call(call) }
 }
 
 interface Address {

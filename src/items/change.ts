@@ -3,15 +3,14 @@ import type { Location, Wish } from '../kernel/call.ts'
 import { KiwiError } from '../shared/errors.ts'
 import { IN_WORDS, fieldFaults } from '../shared/field-faults.ts'
 import type { JsonObject } from '../shared/json.ts'
-import { File, toFile } from './files.ts'
+import { File, TextOrKeys, toFile } from './files.ts'
 
-const Keys = z.record(z.string(), z.json())
 const location = z.enum(['project', 'user', 'registry']).optional()
 const text = z.string().max(4096).optional()
 
 const UpdateParameters = z.strictObject({
-  manifest: z.union([z.string(), Keys]).optional(),
-  content: z.union([z.string(), Keys]).optional(),
+  manifest: TextOrKeys.optional(),
+  content: TextOrKeys.optional(),
   files: z.record(z.string(), z.union([File, z.null()])).optional(),
   version: text,
   location,

@@ -13,6 +13,11 @@ export const File = z.union([
   }),
 ])
 
+/** A manifest or a text, as a caller gives it. */
+export const TextOrKeys = z.union([z.string(), z.record(z.string(), z.json())], {
+  error: 'must be a text, or an object with the keys of a manifest',
+})
+
 export function toFile(path: string, file: z.infer<typeof File>): ItemFile {
   const { content, encoding, executable } = isObject(file)
     ? file

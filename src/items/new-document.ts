@@ -15,7 +15,8 @@ export async function newDocument(
 ): Promise<Named> {
   const { kind, manifest = {}, beside, files } = described
   const isSilent = Object.keys(beside).length === 0 && isEmpty(manifest)
-  const body = content ?? bodyOf(described)
+  const body = content ?? bodyIn(files)
+  assertText(described, body)
   const isWhole = hasFrontMatter(body) || (kind === 'directive' && /<directive\b/.test(body))
   const raw = known ?? (await completed(described, manifest)).raw
   const id = textOf(raw['tool_id'] ?? '')
@@ -30,7 +31,7 @@ function isEmpty(manifest: string | JsonObject): boolean {
   return typeof manifest === 'string' ? manifest.trim() === '' : Object.keys(manifest).length === 0
 }
 
-function bodyOf({ files }: Described): string {
+function bodyIn(files: Described['files']): string {
   const body = files.find(({ path }) => path === BODY)
   return body === undefined ? '' : textIn(body)
 }
@@ -46,6 +47,19 @@ async function written(kind: Described['kind'], raw: JsonObject, body: string): 
   const { tool_id = null, tool_type: _type, executor: _executor, parameters, ...rest } = raw
   const inputs = parameters === undefined ? {} : { inputs: parameters }
   return `---\n${await manifestText({ name: tool_id, ...rest, ...inputs })}---\n${body}`
+}
+
+/** A directive may take its text from what it extends. */
+function assertText({ kind, id = 'item' }: Described, body: string): void {
+  if (kind !== 'knowledge' || body.trim() !== '') return
+  throw new KiwiError(
+    'INVALID_PARAMETERS',
+    `Cannot create "${id}": "content" is missing: what is to be known`,
+    {
+      hint: 'Give parameters.content, the text in markdown, and parameters.title',
+      details: { missing: ['content'], invalid: [] },
+    },
+  )
 }
 
 function saidTwice(id: string): KiwiError {

@@ -10,14 +10,14 @@ import { textFile } from '../spaces/written-item.ts'
 import type { Kind } from './actions.ts'
 import type { Described, Named } from './described.ts'
 import { completed } from './described.ts'
-import { File, toFile } from './files.ts'
+import { File, TextOrKeys, toFile } from './files.ts'
 import { newDocument } from './new-document.ts'
 import { languageOf, newScript } from './new-script.ts'
 
 /** What `create` takes: a manifest by itself, or its parts beside each other, and files by path. */
 const CreateParameters = z.looseObject({
-  content: z.union([z.string(), z.record(z.string(), z.json())]).optional(),
-  manifest: z.union([z.string(), z.record(z.string(), z.json())]).optional(),
+  content: TextOrKeys.optional(),
+  manifest: TextOrKeys.optional(),
   files: z.record(z.string(), File).default({}),
   location: z.enum(['project', 'user', 'registry']).default('project'),
 })

@@ -21,9 +21,9 @@ export const audit: Stage = async (call, next, means) => {
   }
 }
 
-/** Where nothing is lost when it is made again, nobody waits until it is on record that it went well. */
+/** Where nothing was changed, nobody waits until it is on record that it went well. */
 function isLight({ work, decision }: Call, end: Outcome | KiwiError): boolean {
-  return work?.isRepeatable === true && decision === 'recorded' && !(end instanceof Error)
+  return work?.isReadOnly === true && decision === 'recorded' && !(end instanceof Error)
 }
 
 /** The call is over: a journal that cannot be written now changes nothing about it. */

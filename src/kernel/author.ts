@@ -9,6 +9,7 @@ import { checkBundle } from '../spaces/bundle.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { checkExecutor, invalidManifest } from '../spaces/manifest.ts'
+import { relationsIn } from '../spaces/relations.ts'
 import { readWritten } from '../spaces/read-item.ts'
 import type { WrittenItem } from '../spaces/written-item.ts'
 import { assertName } from './assert-name.ts'
@@ -45,7 +46,9 @@ export async function author(written: WrittenItem, circumstances: Circumstances)
       ? error.withMessage(error.message.replace(/^Cannot run /, `Cannot ${action} `))
       : error
   })
-  return { item, plan, written, warnings: item.warnings }
+  const isKnowledge = item.manifest.tool_type === 'knowledge'
+  const related = isKnowledge ? relationsIn(item.manifest).warnings : []
+  return { item, plan, written, warnings: [...item.warnings, ...related] }
 }
 
 /** What an item is signed with: the signer and whoever asks for it. */

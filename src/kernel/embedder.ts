@@ -30,7 +30,7 @@ export function openEmbedder(
   return {
     async identity() {
       const ref = parseItemRef(tool)
-      lookup.freshen()
+      await lookup.begin()
       const item = await lookup.find(ref, 'tool')
       if (item === null) throw notFound(ref, 'tool')
       return `${item.id} ${model ?? ''} ${item.contentHash.slice(0, 16)}`

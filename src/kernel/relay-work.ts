@@ -64,7 +64,7 @@ export async function relayWork(
     chain: linksOf(plan),
     demands: [...demandsOf(draft, order, means), ...heldPaths(draft)],
     isRepeatable: called === null || plan.isRepeatable,
-    isReadOnly: false,
+    isReadOnly: called !== null && plan.isReadOnly,
     parameters: called === null ? null : draft.parameters,
     trust: plan.trust.level,
     ...(draft.hold === null ? {} : { heldBy: draft.hold.shown }),

@@ -1,5 +1,6 @@
 import type { Trust } from '../chain/trust.ts'
 import { TRUST_NAMES } from '../chain/trust.ts'
+import type { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 
 /** Trust as it is shown to those who ask about an item. */
@@ -8,7 +9,7 @@ export interface ShownTrust {
   /** Of the item itself; of what a server lists, that of the server. */
   readonly signature: JsonObject
   /** Why it would not run now. */
-  readonly refusal: string | null
+  readonly refusal: KiwiError | null
 }
 
 export function shownTrust({ level, links, refusal }: Trust): ShownTrust {
@@ -23,7 +24,7 @@ export function shownTrust({ level, links, refusal }: Trust): ShownTrust {
       })),
     },
     signature: shownSignature(links.find(({ item }) => item.space !== 'mcp')),
-    refusal: refusal?.message ?? null,
+    refusal,
   }
 }
 

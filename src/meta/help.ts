@@ -6,12 +6,13 @@ import { itemTypeOf } from '../shared/tool-type.ts'
 import { inputSchema } from '../spaces/input-schema.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { readyCall } from '../spaces/ready-call.ts'
-import { wordsOf } from '../search/parse-query.ts'
-import type { AskedWords, SearchQuery } from '../store/store.ts'
+import type { SearchQuery } from '../store/store.ts'
 import { SPACES } from '../store/store.ts'
 import type { Arguments } from './arguments.ts'
 import type { MetaCall } from './context.ts'
 import { findItem } from './find-item.ts'
+import type { Topic } from './rank-topics.ts'
+import { rankTopics } from './rank-topics.ts'
 
 /** Each topic is a piece of knowledge shipped in this category as `kiwi-<topic>`. */
 const CATEGORY = 'help'
@@ -66,14 +67,13 @@ async function aboutItem(itemId: string, lookup: Lookup): Promise<JsonObject> {
 /** A topic by its name, else the one that a question in words is about. */
 async function aboutTopic(asked: string, lookup: Lookup, call: MetaCall): Promise<JsonObject> {
   const { store } = call
-  const topics = (await topicsFor({ words: [] }, store)).toSorted()
+  const topics = await topicNames(store)
   const name = asked.trim().toLowerCase()
   if (topics.includes(name)) return showTopic(name, topics, lookup, call)
   const code = asked.match(/\b[A-Z][A-Z_]{3,}\b/g)?.find((word) => word in ERRORS)
   if (code !== undefined) return aboutError(code)
-  const words = wordsOf(asked)
-  const spelt = (await call.wordTable()).spelt(words)
-  const [best, ...others] = words.length === 0 ? [] : await topicsFor({ words, spelt }, store)
+  const read = await Promise.all(topics.map((topic) => readTopic(topic, lookup)))
+  const [best, ...others] = rankTopics(asked, read)
   // What it is asked with may as well be the step that a tool is looked for.
   const search = { call: 'search', arguments: { query: asked.slice(0, 256) } } as const
   if (best === undefined) {
@@ -94,10 +94,7 @@ async function showTopic(
   lookup: Lookup,
   { store }: MetaCall,
 ): Promise<JsonObject> {
-  const ref = { name: ItemName.parse(`${PREFIX}${topic}`), category: null, version: null }
-  const item = await lookup.find(ref, 'knowledge', 'builtin')
-  const [content] = (await item?.files()) ?? []
-  const text = content === undefined ? '' : Buffer.from(content.content).toString('utf8').trim()
+  const { text } = await readTopic(topic, lookup)
   if (topic !== 'overview') return { topic, text, topics }
   const { places } = await lookup.syncIndex()
   const items = await store.count(places)
@@ -105,12 +102,19 @@ async function showTopic(
   return { topic, text: `${text}\n\nTopics: ${topics.join(', ')}.`, topics, items, servers }
 }
 
-/** The shipped topics that words are about, best first; without words all of them. */
-async function topicsFor(asked: AskedWords, store: MetaCall['store']): Promise<readonly string[]> {
-  const shipped = { spaces: ['builtin'], itemTypes: ['knowledge'], category: CATEGORY } as const
-  const sortBy = asked.words.length === 0 ? 'name' : 'score'
-  const ids = await itemIds({ ...shipped, ...asked, sortBy }, store)
-  return ids.filter((id) => id.startsWith(PREFIX)).map((id) => id.slice(PREFIX.length))
+async function readTopic(name: string, lookup: Lookup): Promise<Topic> {
+  const ref = { name: ItemName.parse(`${PREFIX}${name}`), category: null, version: null }
+  const item = await lookup.find(ref, 'knowledge', 'builtin')
+  const [content] = (await item?.files()) ?? []
+  const text = content === undefined ? '' : Buffer.from(content.content).toString('utf8').trim()
+  const { description = '', tags = [] } = item?.manifest ?? {}
+  return { name, head: [name, description, ...tags].join(' '), text }
+}
+
+async function topicNames(store: MetaCall['store']): Promise<readonly string[]> {
+  const ids = await itemIds({ spaces: ['builtin'], itemTypes: ['knowledge'], category: CATEGORY }, store)
+  const topics = ids.filter((id) => id.startsWith(PREFIX)).map((id) => id.slice(PREFIX.length))
+  return topics.toSorted()
 }
 
 const MOST = 50

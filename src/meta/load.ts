@@ -105,7 +105,7 @@ async function show(item: Item, depth: number, lookup: Lookup, { kernel, store }
     warnings.push(messageOf(error))
     return null
   })
-  if (chain !== null && chain.refusal !== null) warnings.push(chain.refusal)
+  if (chain !== null && chain.refusal !== null) warnings.push(chain.refusal.message)
   const denied = (await kernel.itemJudge(lookup.projectPath)).refusalOf(judgedItem(item))
   if (denied !== null) warnings.push(`it may not be run here: ${deniedText(denied)}`)
   const finding = await ownFinding(item, kernel)

@@ -70,7 +70,7 @@ async function asked(
     const isKnown = (await lookup.listing(key)) !== null
     // Where a person's word is missing nothing is tried, and what is said stops with that word.
     const { refusal } = await kernel.chainOf(item, lookup)
-    if (refusal !== null) return { name, isListed: false, why: refusal }
+    if (refusal !== null) return { name, isListed: false, why: refusal.message }
     const { failure, first } = listings.refresh(server)
     if (failure !== null) return { name, isListed: false, why: failure }
     if (isKnown || first === null) return { name, isListed: false, why: isKnown ? null : LATER }

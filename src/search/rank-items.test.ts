@@ -120,3 +120,17 @@ test('S3: without a table the words alone rank', async () => {
   const { hits } = await rankItems(query, [], without)
   expect(hits.map(({ item_id }) => item_id)).toEqual(['send_email'])
 })
+
+test('S3: of what is only about the same, the few nearest are shown', async () => {
+  const own = { space: 'project', root: '/many' } as const
+  const many = Array.from({ length: 12 }, (_, n) =>
+    sampleEntry({ item_id: `shot_${n}`, description: 'Photo, picture, pixels and camera' }),
+  )
+  const rest = Array.from({ length: 200 }, (_, n) =>
+    sampleEntry({ item_id: `tax_${n}`, description: 'Invoice, tax and accounting of a customer' }),
+  )
+  await store.index.update(own, [...many, ...rest], [])
+  const hits = await ranked('images', [], { roots: [own], limit: 50 })
+  expect(hits.map(({ why }) => why)).toEqual(Array.from({ length: 5 }, () => ['meaning']))
+  expect(hits.every(({ item_id: id }) => id.startsWith('shot_'))).toBe(true)
+})

@@ -87,9 +87,11 @@ async function otherRows(
 function addUp(byWords: ReadonlyMap<number, number>, meant: Awaited<Nearest>): readonly Ranked[] {
   const sums = new Map<number, Ranked>()
   for (const [row, score] of byWords) sums.set(row, { row, score, reasons: [] })
+  let alone = 0
   for (const { row, score, nearness } of meant) {
     const words = byWords.get(row)
-    if (words === undefined && (score < STANDS_OUT || nearness < NEAR)) continue
+    const isFar = score < STANDS_OUT || nearness < NEAR
+    if (words === undefined && (isFar || ++alone > MOST_ALONE)) continue
     sums.set(row, {
       row,
       score: rounded((words ?? 0) + MEANING * score),
@@ -99,6 +101,9 @@ function addUp(byWords: ReadonlyMap<number, number>, meant: Awaited<Nearest>): r
   // Equal ones stay in the order of the words.
   return [...sums.values()].toSorted((a, b) => b.score - a.score)
 }
+
+/** What has none of the words is a guess, and a few are enough: the nearest come first. */
+const MOST_ALONE = 5
 
 function mergeOrders(
   ranked: readonly Ranked[],

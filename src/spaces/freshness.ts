@@ -10,14 +10,17 @@ export interface Freshness {
    * credentials that are written out where servers are named; what cannot be read is said where it is used.
    */
   begin(): Promise<void>
-  /** The same for who is in no call, or has just changed something: `now` looks again in the middle of one. */
+  /** The same for who is in no call. In the midst of one it is not looked again, unless `now`, after something was changed. */
   freshen(now?: boolean): void
 }
+
+/** What a call asks for in between comes within this time of its look; whoever comes later looks for himself. */
+const ONE_LOOK_MS = 20
 
 export function openFreshness(spaces: readonly FileSpace[], shelf: Shelf): Freshness {
   let seen = ''
   let generation = 0
-  let hasLooked = false
+  let lookedAt = -Infinity
   const takeNotice = (now?: boolean): void => {
     const state = `${spaces.map((space) => space.generation).join()};${shelf.freshen(now !== true)}`
     if (state === seen) return
@@ -29,10 +32,10 @@ export function openFreshness(spaces: readonly FileSpace[], shelf: Shelf): Fresh
       return generation
     },
     async begin() {
-      hasLooked = false
+      lookedAt = -Infinity
       try {
         for (const space of spaces) space.freshen()
-        hasLooked = true
+        lookedAt = performance.now()
       } catch {
         // Whoever needs the files looks again, and says so.
       }
@@ -40,7 +43,7 @@ export function openFreshness(spaces: readonly FileSpace[], shelf: Shelf): Fresh
       takeNotice()
     },
     freshen(now) {
-      if (hasLooked && now !== true) return
+      if (now !== true && performance.now() - lookedAt < ONE_LOOK_MS) return
       for (const space of spaces) space.freshen(now)
       takeNotice(now)
     },

@@ -23,6 +23,8 @@ export function relationsIn(manifest: Manifest): {
     const named = listOf(manifest[kind]).map(targetOf)
     const targets = new Set(named.filter((target) => target !== ''))
     relations.push(...Array.from(targets, (target) => ({ kind, target })))
+    if (kind === 'extends' && targets.has(manifest.tool_id))
+      warnings.push('"extends" names the item itself: without effect')
     if (named.includes('')) warnings.push(`"${kind}" holds something that is no id: left out`)
   }
   return { relations, warnings }

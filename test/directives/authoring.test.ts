@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Reply } from '../../src/shared/reply.ts'
+import { field } from '../fixtures/field.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
 import { openTempKiwi } from '../temp-kiwi.ts'
 
@@ -91,7 +92,8 @@ describe('D1: a directive that cannot be read', () => {
 test('D2: inputs of XML are parameters of the item: search and load show them', async () => {
   directive('asks', '</metadata><inputs><input name="tag" required="true">Which</input></inputs>')
   const { data } = await temp.search('asks', { item_type: 'directive' })
-  expect(data).toMatchObject({ results: [{ call: { parameters: { tag: expect.anything() } } }] })
+  const shown = { id: 'asks', call: expect.objectContaining({ parameters: { tag: expect.anything() } }) }
+  expect(field(data, 'results')).toContainEqual(expect.objectContaining(shown))
   const loaded = await temp.call('load', { item_type: 'directive', item_id: 'asks' })
   expect(JSON.stringify(loaded.data)).toContain('"description":"Which"')
 })

@@ -73,6 +73,7 @@ describe('help', () => {
     ['who reads the record of calls', 'audit'],
     ['can Kiwi drive a model in a thread', 'threads'],
     ['publish a version', 'execute'],
+    ['connect claude', 'clients'],
   ])('S10: "%s" is answered by the topic %s', async (topic, meant) => {
     const { data } = await temp.call('help', { topic })
     const about = [textField(data, 'topic'), ...listField(data, 'see_also')]
@@ -82,14 +83,25 @@ describe('help', () => {
   })
 
   test('S10: most questions are answered by the first topic', async () => {
-    // Which of two near topics is first may change with the ranking; that a question is answered may not.
-    const asked = ['make a tool', 'sign an item', 'take back a change', 'add an MCP server', 'read a file']
+    const meant = {
+      'how do I make a tool': 'tools',
+      'how do I sign an item': 'sign',
+      'how do I take back a change': 'undo',
+      'how do I add an MCP server': 'mcp',
+      'how do I read a file': 'files',
+      'what is a run_id': 'directives',
+      'the call was denied, why': 'permissions',
+      'how do I find a tool': 'search',
+      'quarantined tool': 'mcp',
+      'connect claude': 'clients',
+    }
+    // Whatever else there is to be found has no say in it.
+    for (const at of [1, 2, 3])
+      temp.write(`knowledge/run_${at}.md`, '---\ntitle: run run_id denied quarantined claude\n---\nfind\n')
     const first = await Promise.all(
-      asked.map(async (topic) =>
-        textField((await temp.call('help', { topic: `how do I ${topic}` })).data, 'topic'),
-      ),
+      Object.keys(meant).map(async (topic) => textField((await temp.call('help', { topic })).data, 'topic')),
     )
-    expect(first).toEqual(['tools', 'sign', 'undo', 'mcp', 'files'])
+    expect(first).toEqual(Object.values(meant))
   })
 
   test('S10: an error code in a question is explained, and a topic may be written in any case', async () => {
@@ -99,7 +111,7 @@ describe('help', () => {
     expect((await temp.call('help', { topic: ' Search ' })).data).toMatchObject({ topic: 'search' })
   })
 
-  test.each(['', '   ', '"*" OR NEAR(', '—', 'x'.repeat(4000), 'qqqzzz'])(
+  test.each(['', '   ', '"*" OR NEAR(', '—', 'x'.repeat(4000), 'qqqzzz', 'xyzzy', 'how do I bake bread'])(
     'S10: a topic that means nothing lists the known ones (%#)',
     async (topic) => {
       expect((await temp.call('help', { topic })).error).toMatchObject({

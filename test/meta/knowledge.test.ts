@@ -62,7 +62,50 @@ describe('D16: what a piece of knowledge belongs to', () => {
     note('a', 'extends: [b, a]\n')
     note('b', 'extends: [c]\n')
     note('c', 'extends: [a, b]\n')
-    expect(relatedIds(await load('a', { depth: 3 }))).toEqual(['b', 'c'])
+    const loaded = await load('a', { depth: 3 })
+    expect(relatedIds(loaded)).toEqual(['b', 'c'])
+    expect(warningsOf(loaded)).toContain('"a": "extends" names the item itself: without effect')
+    const parameters = { title: 'Me', content: 'Text', extends: ['me'] }
+    const made = await temp.call('execute', {
+      item_type: 'knowledge',
+      action: 'create',
+      item_id: 'me',
+      parameters,
+    })
+    expect(warningsOf(made)).toContain('"extends" names the item itself: without effect')
+  })
+
+  test.each([{ title: 'Bare' }, { title: 'Bare', content: ' \n' }])(
+    'D16: knowledge without a text is not made (%#)',
+    async (parameters) => {
+      const order = { item_type: 'knowledge', action: 'create', item_id: 'bare', parameters }
+      expect((await temp.call('execute', order)).error).toMatchObject({
+        code: 'INVALID_PARAMETERS',
+        hint: expect.stringContaining('parameters.content'),
+        details: { missing: ['content'] },
+      })
+    },
+  )
+
+  test.each(['create', 'update'])(
+    'D16: %s says of content that is a number what it must be',
+    async (action) => {
+      note('bare', '')
+      const order = { item_type: 'knowledge', action, item_id: 'bare', parameters: { content: 5 } }
+      expect((await temp.call('execute', order)).error).toMatchObject({
+        code: 'INVALID_PARAMETERS',
+        message: expect.stringContaining('"content" must be a text'),
+      })
+    },
+  )
+
+  test('D1: a directive that extends itself is a ring, before it is made and after', async () => {
+    const content = '---\nname: loop\nversion: 1.0.0\ndescription: d\nextends: loop\n---\nGo.\n'
+    const order = { item_type: 'directive', action: 'create', item_id: 'loop', parameters: { content } }
+    expect((await temp.call('execute', order)).error?.message).toContain('extends')
+    temp.write('directives/loop.md', content)
+    const run = { item_type: 'directive', action: 'run', item_id: 'loop' }
+    expect((await temp.call('execute', run)).error?.message).toContain('forms a ring: loop > loop')
   })
 
   test('D16: each item is met once and no further than asked, whatever points where', async () => {

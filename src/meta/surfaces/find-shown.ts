@@ -35,3 +35,26 @@ export async function findIn(
     details: { layer: denied.layer, rule: denied.rule },
   })
 }
+
+/**
+ * Why a text is withheld, or null: a client shows it, or gives it to a model, with no word of ours beside it, so what
+ * nobody vouches for any more must not be heard there.
+ */
+export async function whyWithheld(
+  items: readonly Item[],
+  lookup: Lookup,
+  { kernel }: Pick<MetaCall, 'kernel'>,
+): Promise<KiwiError | null> {
+  const chains = await Promise.all(items.map((item) => kernel.chainOf(item, lookup)))
+  return chains.find(({ refusal }) => refusal !== null)?.refusal ?? null
+}
+
+/** Refuses to show such a text. */
+export async function assertVouched(
+  items: readonly Item[],
+  lookup: Lookup,
+  call: Pick<MetaCall, 'kernel'>,
+): Promise<void> {
+  const why = await whyWithheld(items, lookup, call)
+  if (why !== null) throw why.withMessage(why.message.replace(/^Cannot run/, 'Cannot show'))
+}

@@ -30,7 +30,7 @@ export async function lookOut(
   lookup: Lookup,
   call: Pick<MetaCall, 'kernel' | 'store'>,
 ): Promise<Outlook | null> {
-  if (isFresh) lookup.freshen()
+  if (isFresh) await lookup.begin()
   if (lookup.generation === after) return null
   const hits = await usableHits(['directive', 'knowledge'], lookup, call)
   const read = await Promise.all(

@@ -4,7 +4,7 @@ import type { DirectiveInput } from '../../spaces/directive/model.ts'
 import type { Lookup } from '../../spaces/lookup.ts'
 import type { MetaCall } from '../context.ts'
 import { beginning, directiveWords } from './directive-words.ts'
-import { findShown } from './find-shown.ts'
+import { findShown, whyWithheld } from './find-shown.ts'
 import { readInputs } from './inputs.ts'
 import type { Listed } from './list-items.ts'
 import { listItems } from './list-items.ts'
@@ -52,11 +52,10 @@ export async function getPrompt(
   const { directive, bases } = await readWhole(item, lookup)
   const { given, all } = readInputs(directive, args)
   const begin = beginning(item, name, given)
-  const chains = await Promise.all([item, ...bases].map((one) => call.kernel.chainOf(one, lookup)))
-  const refusal = chains.find((chain) => chain.refusal !== null)?.refusal
+  const withheld = await whyWithheld([item, ...bases], lookup, call)
   // It is said in a person's voice: what nobody vouches for must not be heard in it.
-  if (typeof refusal === 'string')
-    return said(item.manifest.description, [`Tell me first: ${refusal}.`, begin])
+  if (withheld !== null)
+    return said(item.manifest.description, [`Tell me first: ${withheld.message}.`, begin])
   const words = directiveWords(directive, all)
   const isShort = Buffer.byteLength(words) <= LIMITS.resultBytes
   return said(item.manifest.description, isShort ? [begin, words] : [begin])

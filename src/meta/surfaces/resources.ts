@@ -4,7 +4,7 @@ import type { Item } from '../../spaces/item.ts'
 import { BODY } from '../../spaces/item.ts'
 import type { Lookup } from '../../spaces/lookup.ts'
 import type { MetaCall } from '../context.ts'
-import { findIn, findShown } from './find-shown.ts'
+import { assertVouched, findIn, findShown } from './find-shown.ts'
 import { idInAddress, KNOWLEDGE_TEMPLATE, knowledgeAddress, wrongAddress } from './knowledge-address.ts'
 import type { Listed } from './list-items.ts'
 import { listItems } from './list-items.ts'
@@ -58,7 +58,8 @@ export async function listTemplates(): Promise<JsonObject> {
 export async function readResource({ uri }: Addressed, call: MetaCall): Promise<JsonObject> {
   const id = idInAddress(uri)
   if (id === null) return { contents: [{ uri, ...(await readSkillFile(uri, call)) }] }
-  const { item } = await findShown(id, 'knowledge', call)
+  const { item, lookup } = await findShown(id, 'knowledge', call)
+  await assertVouched([item], lookup, call)
   return { contents: [{ uri, mimeType: MARKDOWN, text: await textOf(item) }] }
 }
 

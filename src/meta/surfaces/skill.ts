@@ -1,12 +1,13 @@
 import type { JsonObject } from '../../shared/json.ts'
 import { isJsonObject } from '../../shared/json.ts'
 import { readFrontMatter } from '../../spaces/front-matter.ts'
-import type { Item } from '../../spaces/item.ts'
 import { BODY } from '../../spaces/item.ts'
-import type { Lookup } from '../../spaces/lookup.ts'
 import { stripSignatures } from '../../spaces/signature-line.ts'
 import { readyCall } from '../../spaces/ready-call.ts'
+import type { MetaCall } from '../context.ts'
 import { beginning, directiveWords } from './directive-words.ts'
+import type { Shown } from './find-shown.ts'
+import { assertVouched } from './find-shown.ts'
 import { readWhole } from './read-whole.ts'
 import { isSkillName, MANIFEST, skillName, skillRoot } from './skill-address.ts'
 
@@ -31,18 +32,22 @@ interface SkillText {
   readonly bytes: Uint8Array
 }
 
+type ShowCall = Pick<MetaCall, 'kernel'>
+
 const DESCRIPTION_CHARACTERS = 1024
 const COMPATIBILITY_CHARACTERS = 500
 
 /** One that came as a skill is what came, byte for byte; the others get a `SKILL.md` made of what they are. */
-export async function readSkill(item: Item, id: string, lookup: Lookup): Promise<Skill> {
+export async function readSkill(shown: Shown, id: string, call: ShowCall): Promise<Skill> {
+  const { item, lookup } = shown
   const itemType = item.manifest.tool_type === 'knowledge' ? 'knowledge' : 'directive'
   const skill = { itemType, id, root: skillRoot(itemType, id) } as const
+  await assertVouched([item], lookup, call)
   const files = await item.files()
   const own = files.find(({ path }) => path === MANIFEST && path === item.raw['_file'])
   const others = files.filter(({ path }) => path !== item.raw['_file'] && !TEXTS.has(path))
   const whole = own === undefined ? null : await asItCame(own.content, skillName(id))
-  const { frontmatter, bytes } = whole ?? (await written(item, id, lookup))
+  const { frontmatter, bytes } = whole ?? (await written(shown, id, call))
   return { ...skill, frontmatter, files: [{ path: MANIFEST, content: bytes }, ...others] }
 }
 
@@ -73,8 +78,8 @@ function hasText(value: unknown, most: number): boolean {
   return typeof value === 'string' && value !== '' && value.length <= most
 }
 
-async function written(item: Item, id: string, lookup: Lookup): Promise<SkillText> {
-  const { version, description } = item.manifest
+async function written(shown: Shown, id: string, call: ShowCall): Promise<SkillText> {
+  const { version, description } = shown.item.manifest
   const frontmatter = {
     name: skillName(id),
     description: oneLine(description).slice(0, DESCRIPTION_CHARACTERS) || id,
@@ -89,19 +94,21 @@ async function written(item: Item, id: string, lookup: Lookup): Promise<SkillTex
     ...Object.entries(metadata).map(([key, value]) => `  ${key}: ${JSON.stringify(value)}`),
     '---',
     '',
-    await bodyOf(item, id, lookup),
+    await bodyOf(shown, id, call),
   ]
   return { frontmatter, bytes: Buffer.from(`${lines.join('\n').trimEnd()}\n`) }
 }
 
-async function bodyOf(item: Item, id: string, lookup: Lookup): Promise<string> {
+async function bodyOf({ item, lookup }: Shown, id: string, call: ShowCall): Promise<string> {
   if (item.manifest.tool_type === 'knowledge') {
     const body = (await item.files()).find(({ path }) => path === BODY)
     return body === undefined ? (item.text ?? '') : Buffer.from(body.content).toString('utf8')
   }
   const parameters = readyCall(item.manifest)?.['parameters']
   const begin = beginning(item, id, isJsonObject(parameters) ? parameters : {})
-  return `${begin}\n\n${directiveWords((await readWhole(item, lookup)).directive, {})}`
+  const { directive, bases } = await readWhole(item, lookup)
+  await assertVouched(bases, lookup, call)
+  return `${begin}\n\n${directiveWords(directive, {})}`
 }
 
 function oneLine(text: string): string {

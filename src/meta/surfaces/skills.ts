@@ -23,7 +23,7 @@ export async function listSkills(
   const skills: JsonObject[] = []
   // One after the other: of each all bytes are in memory. One that cannot be read says why where it is asked for alone.
   for (const { item, id } of listed) {
-    const skill = await readSkill(item, id, lookup).catch(() => null)
+    const skill = await readSkill({ item, lookup }, id, call).catch(() => null)
     if (skill !== null) skills.push(entryOf(skill))
   }
   return { skills, ...next }
@@ -87,8 +87,8 @@ async function skillAt(
 ): Promise<{ readonly skill: Skill; readonly path: string }> {
   const place = skillIn(uri)
   if (place === null) throw wrongAddress(uri, 'it is none of those that Kiwi has')
-  const { item, lookup } = await findShown(place.id, place.itemType, call)
-  return { skill: await readSkill(item, place.id, lookup), path: place.path }
+  const shown = await findShown(place.id, place.itemType, call)
+  return { skill: await readSkill(shown, place.id, call), path: place.path }
 }
 
 function noFile(uri: string): KiwiError {

@@ -43,6 +43,13 @@ test('S3: a word that is spelt right is not taken for another', async () => {
   expect(await found('sand', names, ['sand'])).toEqual([])
 })
 
+test('S3: a word that is like nothing is not taken for a short one that begins like it', async () => {
+  const names = ['x', 'xy', 'xyz', 'flat_rate', 'fig']
+  expect(await found('xyzzy', names)).toEqual([])
+  expect(await found('flights', names)).toEqual([])
+  expect(await found('figgs', names)).toEqual([])
+})
+
 test.each([
   ['message', 'messag', 0],
   ['mesage', 'messag', 1],

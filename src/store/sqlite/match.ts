@@ -36,13 +36,12 @@ export function createMatcher(connection: Connection): Matcher {
     if (!MISSPELT.test(word)) return []
     const first = word.slice(0, 1)
     const next = String.fromCharCode(first.charCodeAt(0) + 1)
-    const longest = word.length + 1
-    const terms = alike.all(first, next, word.length - 4, longest, MOST_COMPARED)
-    const most = word.length < 7 ? 1 : 2
+    const shortest = Math.max(SHORTEST, word.length - 4)
+    const terms = alike.all(first, next, shortest, word.length + 1, MOST_COMPARED)
     return terms
       .map((row) => readRow(TermRow, row).term)
       .map((term) => ({ term, distance: distanceBetween(word, term) }))
-      .filter(({ distance }) => distance <= most)
+      .filter(({ term, distance }) => distance <= (Math.min(word.length, term.length) < 7 ? 1 : 2))
       .toSorted((a, b) => a.distance - b.distance)
       .slice(0, MOST_ALIKE)
       .map(({ term }) => term)
@@ -128,6 +127,8 @@ export function distanceBetween(word: string, stem: string): number {
 
 const at = (row: readonly number[], index: number): number => row[index] ?? Infinity
 
+/** Letters of a stem that a misspelt word can be known by. */
+const SHORTEST = 4
 /** Letters a stem may lack. */
 const STEMMED = 3
 /** Words of our letters, long enough to be recognized with a mistake in them. */
