@@ -24,7 +24,7 @@ export async function namedFirst<T extends FoundRow>(
   if (found.length === 0) return order
   const ranks = new Map(order.map((item) => [item.row, item]))
   const best = order[0]?.score ?? 1
-  const shown = await store.show(found, [])
+  const shown = await store.show(found, { words: [] })
   const byId = new Set(shown.filter(({ item_id }) => nameIn(item_id) === called).map(({ row }) => row))
   const named = found.map(({ row }) => ranks.get(row) ?? toRanked({ row, score: best }))
   const first = [...named.filter(({ row }) => byId.has(row)), ...named.filter(({ row }) => !byId.has(row))]

@@ -5,7 +5,7 @@ import { namedFirst } from './named-first.ts'
 import type { WordTable } from './word-table.ts'
 
 interface RankMeans {
-  readonly store: Pick<StoreView, 'find' | 'show' | 'nearest'>
+  readonly store: Pick<StoreView, 'search' | 'find' | 'show' | 'nearest'>
   /** What words mean; given when a query is ranked for the first time. */
   readonly wordTable: () => Promise<WordTable>
 }
@@ -13,27 +13,28 @@ interface RankMeans {
 /** How far down a ranking others may still raise an item. */
 const CANDIDATES = 200
 /** What a deviation above the average in meaning weighs against a score by words. */
-const MEANING = 2
+const MEANING = 3
 
 /** What has none of the words must stand out from the rest, and be near the question itself. */
-const STANDS_OUT = 2
-const NEAR = 0.4
+const STANDS_OUT = 1.5
+const NEAR = 0.3
 
 /**
  * The items that fit a query: by their words, by what they are about, and by every further ranking of rows. What has none
  * of the words is shown only if it fits the filters, and is not counted.
  */
 export async function rankItems(
-  query: SearchQuery & { readonly name?: string },
+  asked: SearchQuery & { readonly name?: string },
   further: readonly Ranking[],
   means: RankMeans,
 ): Promise<{ readonly hits: readonly SearchHit[]; readonly total: number }> {
   const { store } = means
-  const isRanked = query.sortBy === 'score' && query.words.length > 0
-  const limit = isRanked ? Math.max(query.limit, CANDIDATES) : query.limit
-  const { found, total } = await store.find({ ...query, limit })
-  if (!isRanked) return { hits: await store.show(found, query.words), total }
-  const meant = await meantBy(query.words, means)
+  if (asked.words.length === 0) return store.search(asked)
+  const table = await means.wordTable()
+  const query = { ...asked, spelt: table.spelt(asked.words) }
+  if (query.sortBy !== 'score') return store.search(query)
+  const { found, total } = await store.find({ ...query, limit: Math.max(query.limit, CANDIDATES) })
+  const meant = await meantBy(query.words, table, store)
   const others = further.filter(({ rows }) => rows.length > 0)
   const rows = [...meant.map(({ row }) => row), ...others.flatMap((ranking) => ranking.rows)]
   const byWords = new Map(found.map(({ row, score }) => [row, score]))
@@ -45,7 +46,7 @@ export async function rankItems(
   const fused = others.length === 0 ? ranked : mergeOrders(ranked, others, fits)
   const merged = await namedFirst(fused, query, (one) => ({ ...one, reasons: [] }), store)
   const order = falling(merged).slice(0, query.limit)
-  const hits = await store.show(order, query.words)
+  const hits = await store.show(order, query)
   const reasons = new Map(order.map((item) => [item.row, item.reasons]))
   return { hits: hits.map((hit) => ({ ...hit, why: [...hit.why, ...(reasons.get(hit.row) ?? [])] })), total }
 }
@@ -57,8 +58,11 @@ interface Ranked extends FoundRow {
 }
 
 /** The rows that are about the same; none when nothing is known of the words. */
-async function meantBy(words: readonly string[], { store, wordTable }: RankMeans): Nearest {
-  const table = await wordTable()
+async function meantBy(
+  words: readonly string[],
+  table: WordTable,
+  store: Pick<StoreView, 'nearest'>,
+): Nearest {
   const vector = table.vectorOf(words.join(' '))
   if (vector === null) return []
   const vectorOf = (text: string): Int8Array => table.vectorOf(text) ?? new Int8Array(table.size)

@@ -5,6 +5,8 @@ import { isTelling } from './telling.ts'
 export interface WordTable {
   /** Null when the table knows none of the words, or cannot be read. */
   vectorOf(text: string): Int8Array | null
+  /** Those of the words, in lower case, that are spelt as people spell them. */
+  spelt(words: readonly string[]): ReadonlySet<string>
   readonly size: number
 }
 
@@ -17,7 +19,7 @@ export function openWordTable(file: string): () => Promise<WordTable> {
   return () => (table ??= readTable(file).catch(() => EMPTY))
 }
 
-const EMPTY: WordTable = { vectorOf: () => null, size: 0 }
+const EMPTY: WordTable = { vectorOf: () => null, spelt: () => new Set(), size: 0 }
 
 async function readTable(file: string): Promise<WordTable> {
   const bytes = await readFile(file)
@@ -31,9 +33,7 @@ async function readTable(file: string): Promise<WordTable> {
     vectorOf(text) {
       const sum = new Float32Array(size)
       let isKnown = false
-      for (const word of tokensOf(text)) {
-        const place = places.get(word)
-        if (place === undefined) continue
+      for (const place of tokensOf(text).flatMap((word) => placesOf(word, places))) {
         isKnown = true
         const scale = bytes.readFloatLE(scales + place * 4)
         const from = place * size
@@ -41,6 +41,7 @@ async function readTable(file: string): Promise<WordTable> {
       }
       return isKnown ? toBytes(sum) : null
     },
+    spelt: (asked) => new Set(asked.filter((word) => places.has(word))),
   }
 }
 
@@ -57,6 +58,26 @@ function tokensOf(text: string): readonly string[] {
     .split(/[^a-z0-9]+/)
     .filter(isTelling)
     .slice(0, MOST_TOKENS)
+}
+
+/** Of the more frequent words a name may be glued together; rare ones would be found in anything. */
+const OFTEN = 15_000
+const SHORTEST = 3
+const LONGEST = 40
+
+/** Where a word stands; of one that nobody knows, such as `seoanalysis`, the two that it is best taken apart into. */
+function placesOf(word: string, places: ReadonlyMap<string, number>): readonly number[] {
+  const place = places.get(word)
+  if (place !== undefined) return [place]
+  let best: readonly number[] = []
+  let least = Infinity
+  for (let at = SHORTEST; at <= Math.min(word.length, LONGEST) - SHORTEST; at++) {
+    const [first = OFTEN, second = OFTEN] = [places.get(word.slice(0, at)), places.get(word.slice(at))]
+    if (first >= OFTEN || second >= OFTEN || first + second >= least) continue
+    best = [first, second]
+    least = first + second
+  }
+  return best
 }
 
 function toBytes(vector: Float32Array): Int8Array {

@@ -70,7 +70,7 @@ export function viewOf({
     versions: (toolId) => registry.versions(toolId),
     search: (query) => index.search(query),
     find: (query) => index.find(query),
-    show: (found, words) => index.show(found, words),
+    show: (found, asked) => index.show(found, asked),
     nearest: (asked) => index.nearest(asked),
     count: (roots) => index.count(roots),
     records: (filter) => journal.read(filter),
@@ -216,9 +216,14 @@ export interface IndexedSpace {
   readonly root: string
 }
 
-export interface SearchQuery {
+export interface AskedWords {
   /** Words to find; none lists everything that fits the filters. */
   readonly words: readonly string[]
+  /** Those of them that are spelt right, and so are not taken for another word that is nearly alike. */
+  readonly spelt?: ReadonlySet<string>
+}
+
+export interface SearchQuery extends AskedWords {
   /** Only these rows, as far as they fit the filters. */
   readonly rows?: readonly number[]
   /** Only what is called so, by its id, its id on its server, or its name: in lower case, without what joins words. */
@@ -294,7 +299,7 @@ export interface SearchIndex extends Meaning {
   /** The same, rows alone. */
   find(query: SearchQuery): Promise<{ readonly found: readonly FoundRow[]; readonly total: number }>
   /** What stands in these rows, in their order, and which fields of each hold any of the words. */
-  show(found: readonly FoundRow[], words: readonly string[]): Promise<readonly SearchHit[]>
+  show(found: readonly FoundRow[], asked: AskedWords): Promise<readonly SearchHit[]>
   /** How many items there are of each type. */
   count(roots: readonly IndexedSpace[]): Promise<Readonly<Partial<Record<ToolType, number>>>>
 }

@@ -15,7 +15,7 @@ const DAY = 24 * 60 * 60 * 1000
 async function useOf(index: SearchIndex, place: IndexedSpace, item_id: string): Promise<NewUse> {
   await index.update(place, [sampleEntry({ item_id })], [])
   const { found } = await index.find(sampleQuery('', { roots: [place], spaces: [place.space], limit: 100 }))
-  const hits = await index.show(found, [])
+  const hits = await index.show(found, { words: [] })
   return { row: hits.find((hit) => hit.item_id === item_id)?.row ?? -1, item_id, words: ['deploy', 'site'] }
 }
 

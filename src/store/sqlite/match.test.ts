@@ -12,14 +12,18 @@ afterEach(() => place.dispose())
 
 const USER = { space: 'user', root: '/u' } as const
 
-async function found(words: string, names: readonly string[]): Promise<readonly string[]> {
+async function found(
+  words: string,
+  names: readonly string[],
+  spelt: readonly string[] = [],
+): Promise<readonly string[]> {
   const { index } = await place.open()
   await index.update(
     USER,
     names.map((item_id) => sampleEntry({ item_id })),
     [],
   )
-  const { hits } = await index.search(sampleQuery(words, { roots: [USER] }))
+  const { hits } = await index.search(sampleQuery(words, { roots: [USER], spelt: new Set(spelt) }))
   return hits.map(({ item_id }) => item_id)
 }
 
@@ -30,6 +34,13 @@ test('S3: a word with a mistake in it is found, a known word is taken at its wor
   expect(await found('mesage', names)).toEqual(['send_message'])
   expect(await found('mail', names)).toEqual(['mail'])
   expect(await found('zebra', names)).toEqual([])
+})
+
+test('S3: a word that is spelt right is not taken for another', async () => {
+  const names = ['calendar', 'send_message']
+  expect(await found('sand calendar', names)).toEqual(['calendar', 'send_message'])
+  expect(await found('sand calendar', names, ['sand', 'calendar'])).toEqual(['calendar'])
+  expect(await found('sand', names, ['sand'])).toEqual([])
 })
 
 test('S3: a word that is like nothing is not taken for a short one that begins like it', async () => {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { LIMITS } from '../../shared/limits.ts'
+import type { AskedWords } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { readRow } from './rows.ts'
 
@@ -9,9 +10,9 @@ export const MOST_SCORED = 10_000
 /** Makes of words what the index is asked. */
 interface Matcher {
   /** Any of the words, for what a hit shows; null when there are none. */
-  anyOf(words: readonly string[]): string | null
+  anyOf(asked: AskedWords): string | null
   /** The same narrowed to the rows that are worth a score. */
-  narrowed(words: readonly string[]): string | null
+  narrowed(asked: AskedWords): string | null
 }
 
 interface Term {
@@ -45,7 +46,7 @@ export function createMatcher(connection: Connection): Matcher {
       .slice(0, MOST_ALIKE)
       .map(({ term }) => term)
   }
-  const termsOf = (words: readonly string[]): readonly Term[] => {
+  const termsOf = ({ words, spelt }: AskedWords): readonly Term[] => {
     const asked = words.slice(0, LIMITS.queryWords)
     let corrected = 0
     return asked.flatMap((word, at) => {
@@ -53,18 +54,18 @@ export function createMatcher(connection: Connection): Matcher {
       const quoted = at === asked.length - 1 ? `${quote(word)}*` : quote(word)
       const rows = rowsOf(quoted)
       if (rows > 0) return [{ quoted, rows }]
-      if (++corrected > MOST_CORRECTED) return []
+      if (spelt?.has(word) === true || ++corrected > MOST_CORRECTED) return []
       return nearlyAlike(word).map((term) => ({ quoted: quote(term), rows: rowsOf(quote(term)) }))
     })
   }
   return {
-    anyOf(words) {
-      if (words.length === 0) return null
-      return either(termsOf(words)) ?? NOTHING
+    anyOf(asked) {
+      if (asked.words.length === 0) return null
+      return either(termsOf(asked)) ?? NOTHING
     },
-    narrowed(words) {
-      if (words.length === 0) return null
-      const terms = termsOf(words)
+    narrowed(asked) {
+      if (asked.words.length === 0) return null
+      const terms = termsOf(asked)
       const any = either(terms)
       if (any === null) return NOTHING
       const rarest = terms.toSorted((a, b) => a.rows - b.rows)

@@ -11,8 +11,9 @@ const MOST_KEPT = 200_000
 /** What each row is about, as vectors: kept in the store, compared in memory. */
 export function createMeaning(connection: Connection): Meaning {
   const missing = connection.prepare(
-    `SELECT v.change, t.name || ' ' || t.description || ' ' || t.tags AS text
-     FROM search_vectors v JOIN search_text t ON t.rowid = v.row_id WHERE v.vector = x'' LIMIT ?`,
+    `SELECT v.change, iif(i.name = i.item_id, '', i.name || ' ') || i.item_id || ' ' || t.description || ' ' || t.tags AS text
+     FROM search_vectors v JOIN search_text t ON t.rowid = v.row_id JOIN search_items i ON i.id = v.row_id
+     WHERE v.vector = x'' LIMIT ?`,
   )
   // Nothing of it where the text has changed since.
   const put = connection.prepare(

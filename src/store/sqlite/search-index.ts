@@ -1,5 +1,13 @@
 import { z } from 'zod'
-import type { FoundRow, IndexEntry, IndexedSpace, SearchHit, SearchIndex, SearchQuery } from '../store.ts'
+import type {
+  AskedWords,
+  FoundRow,
+  IndexEntry,
+  IndexedSpace,
+  SearchHit,
+  SearchIndex,
+  SearchQuery,
+} from '../store.ts'
 import { SPACES } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { findItems, reachOf } from './find.ts'
@@ -36,9 +44,9 @@ export function createSearchIndex(connection: Connection, searchRows: SearchRows
     return [toHit(found, readRow(HitRow, row), matched)]
   }
   const find = (query: SearchQuery): ReturnType<typeof findItems> =>
-    findItems(connection, query, matcher.narrowed(query.words))
-  const show = (found: readonly FoundRow[], words: readonly string[]): readonly SearchHit[] => {
-    const match = matcher.anyOf(words)
+    findItems(connection, query, matcher.narrowed(query))
+  const show = (found: readonly FoundRow[], asked: AskedWords): readonly SearchHit[] => {
+    const match = matcher.anyOf(asked)
     return found.flatMap((item) => showOne(item, match))
   }
   const kept = createKept(connection)
@@ -69,11 +77,11 @@ export function createSearchIndex(connection: Connection, searchRows: SearchRows
         for (const entry of entries) searchRows.put(place, entry)
       }),
     find: (query) => connection.read(() => find(query)),
-    show: (found, words) => connection.read(() => show(found, words)),
+    show: (found, asked) => connection.read(() => show(found, asked)),
     search: (query) =>
       connection.read(() => {
         const { found, total } = find(query)
-        return { hits: show(found, query.words), total }
+        return { hits: show(found, query), total }
       }),
     async count(roots) {
       const { sql, values } = reachOf({ ...EVERYTHING, roots }, null)
