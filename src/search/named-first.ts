@@ -20,7 +20,7 @@ export async function namedFirst<T extends FoundRow>(
 ): Promise<readonly T[]> {
   const called = query.name ?? nameIn(query.words.join(' '))
   if (called === '') return order
-  const { found } = await store.find({ ...query, words: [], called, limit: MOST_NAMED })
+  const { found } = await store.find({ ...query, called, limit: MOST_NAMED })
   if (found.length === 0) return order
   const ranks = new Map(order.map((item) => [item.row, item]))
   const best = order[0]?.score ?? 1

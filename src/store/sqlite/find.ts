@@ -81,7 +81,8 @@ export function reachOf(query: SearchQuery, match: string | null): Reach {
     conditions.push(`(s.near = ? OR ${NOT_SHADOWED})`)
     values.push(Math.min(SPACES.length, ...scopes.map(({ near }) => near)))
   }
-  const score = match === null ? '0.0' : `-bm25(search_text, ${WEIGHTS})`
+  // Those of one name are not held against each other.
+  const score = match === null || query.called !== undefined ? '0.0' : `-bm25(search_text, ${WEIGHTS})`
   const source =
     match === null
       ? 'scope s CROSS JOIN search_items i ON i.space = s.space AND i.root = s.root'
