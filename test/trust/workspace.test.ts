@@ -5,7 +5,7 @@ import { sha256 } from '../../src/shared/json.ts'
 import { expectRefusal } from '../fixtures/expect-refusal.ts'
 import { field, textField } from '../fixtures/field.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
-import { BASH, openTempKiwi } from '../temp-kiwi.ts'
+import { BASH, openTempKiwi, resultsOf } from '../temp-kiwi.ts'
 import { bashTool, person, signAs, signByHand, stranger } from './callers.ts'
 
 let temp: TempKiwi
@@ -19,7 +19,7 @@ const untrusted = async (): Promise<void> => {
 describe('N17: a project that nobody has trusted', () => {
   test('SIG-11, N17: its items are found and shown, and do not run; the refusal says the command', async () => {
     await untrusted()
-    expect((await temp.search('brought')).data).toMatchObject({ results: [{ id: 'brought' }] })
+    expect(resultsOf(await temp.search('brought'))[0]).toMatchObject({ id: 'brought' })
     const loaded = await temp.load('brought')
     expect(loaded).toMatchObject({ status: 'success', data: { signature: { state: 'unsigned' } } })
     expect(loaded.metadata.warnings?.join()).toContain('nobody has trusted the project')
