@@ -14,8 +14,8 @@ afterEach(() => kiwi.close())
 describe('C12: a script in the folder of tools', () => {
   test('is found, shown and run without a manifest', async () => {
     kiwi.write('tools/text/shout.sh', '#!/bin/bash\n# Says it loudly.\ntr a-z A-Z\n')
-    const { data } = await kiwi.search('loudly')
-    expect(data).toMatchObject({ results: [{ id: 'shout', tool_type: 'script', source: 'project' }] })
+    const [found] = resultsOf(await kiwi.search('loudly', { limit: 3 }))
+    expect(found).toMatchObject({ id: 'shout', tool_type: 'script', source: 'project' })
     expect((await kiwi.load('text/shout')).data).toMatchObject({
       metadata: { _virtual: true, version: '1.0.0', mutates_state: true },
       files: [{ path: 'shout.sh', is_entrypoint: true }],

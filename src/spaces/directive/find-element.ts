@@ -94,11 +94,19 @@ function begunAt(text: string, name: string, from: number, blanks: RegExp): Begu
     const start = at + (blanks.exec(text)?.[0].length ?? 0)
     if (text.startsWith(`<${name}`, start))
       return { isElement: /[\s/>]/.test(text[start + name.length + 1] ?? ''), at: start }
+    if (isTyped(text, name, start)) return { isElement: true, at: start }
     const isComment = text.startsWith('<!--', start)
     const end = isComment ? text.indexOf('-->', start) : declarationEnd(text, start)
     if (end < 0) return { isElement: false, at: isComment ? text.length : at }
     at = end + (isComment ? '-->'.length : 1)
   }
+}
+
+/** A document type before the element, on its line: whoever reads it refuses that. */
+function isTyped(text: string, name: string, at: number): boolean {
+  if (!/^<!doctype$/i.test(text.slice(at, at + '<!doctype'.length))) return false
+  const next = text.indexOf('\n', at)
+  return text.slice(at, next < 0 ? text.length : next).includes(`<${name}`)
 }
 
 /** Where one ends that begins here, on the same line; -1 when there is none. */
