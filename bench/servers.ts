@@ -15,6 +15,8 @@ interface Entry {
   readonly env?: Readonly<Record<string, string>>
 }
 
+const Package = z.object({ bin: z.union([z.string(), z.record(z.string(), z.string())]) })
+
 /** Servers that people have, with what each needs to start. */
 const SERVERS: Readonly<Record<string, Entry>> = {
   everything: program('@modelcontextprotocol/server-everything'),
@@ -161,8 +163,6 @@ function childOf({ pid }: Pick<Spoken, 'pid'>): number {
   if (found === undefined) throw new Error('the server does not run')
   return found
 }
-
-const Package = z.object({ bin: z.union([z.string(), z.record(z.string(), z.string())]) })
 
 function program(name: string, args: readonly string[] = [], env?: Entry['env']): Entry {
   const at = join(ROOT, 'node_modules', name)
