@@ -2,7 +2,7 @@ import type { Kiwi } from '../src/kiwi.ts'
 import { systemClock } from '../src/shared/clock.ts'
 import { createIds } from '../src/shared/ids.ts'
 import { openSqliteStore } from '../src/store/sqlite/open.ts'
-import type { NewRecord } from '../src/store/store.ts'
+import type { NewRecord } from '../src/store/journal.ts'
 import type { Figure } from './measure.ts'
 import { round, summarize, timed } from './measure.ts'
 

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { textOf } from '../shared/template.ts'
-import type { JournalRecord } from '../store/store.ts'
+import type { JournalRecord } from '../store/journal.ts'
 
 /** The two records of a call as one; either may be missing, because it is still to come or was not asked for. */
 export interface AuditCall {

@@ -1,5 +1,5 @@
 import { KiwiError } from '../shared/errors.ts'
-import type { JournalFilter } from '../store/store.ts'
+import type { JournalFilter } from '../store/journal.ts'
 
 /** The options of `kiwi audit` that choose records. */
 export interface FilterOptions {

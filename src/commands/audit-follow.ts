@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { auditEntry } from '../kernel/audit-entry.ts'
 import { jsonLine } from '../shared/json-line.ts'
-import type { JournalFilter, JournalRecord, StoreView } from '../store/store.ts'
+import type { JournalFilter, JournalRecord } from '../store/journal.ts'
+import type { StoreView } from '../store/store.ts'
 import { recordLine } from './audit-lines.ts'
 import type { Terminal } from './terminal.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { sampleRecord } from '../../test/fixtures/store-samples.ts'
-import type { JournalRecord, NewRecord } from '../store/store.ts'
+import type { JournalRecord, NewRecord } from '../store/journal.ts'
 import { recordLine, recordTable, sessionTree } from './audit-lines.ts'
 
 let seq = 0

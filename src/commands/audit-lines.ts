@@ -1,5 +1,5 @@
 import { textOf } from '../shared/template.ts'
-import type { JournalRecord } from '../store/store.ts'
+import type { JournalRecord } from '../store/journal.ts'
 import { printable, table } from './terminal.ts'
 
 const LONGEST_CELL = 80

@@ -1,5 +1,6 @@
 import { timeOfId } from '../shared/ids.ts'
-import type { JournalFilter, JournalRecord, StoreView } from '../store/store.ts'
+import type { JournalFilter, JournalRecord } from '../store/journal.ts'
+import type { StoreView } from '../store/store.ts'
 
 /** Records of a run or session that are shown; an export has all. */
 const MOST = 1000

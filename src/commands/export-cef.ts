@@ -1,6 +1,6 @@
 import { textOf } from '../shared/template.ts'
 import { VERSION } from '../shared/version.ts'
-import type { JournalRecord } from '../store/store.ts'
+import type { JournalRecord } from '../store/journal.ts'
 
 /** A record as one line of the Common Event Format. */
 export function cefLine(record: JournalRecord, hasArguments: boolean): string {

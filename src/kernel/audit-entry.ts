@@ -1,5 +1,5 @@
 import type { JsonObject } from '../shared/json.ts'
-import type { JournalRecord } from '../store/store.ts'
+import type { JournalRecord } from '../store/journal.ts'
 
 /** A record as it is handed out: the same fields in every one, null where there is nothing to say, then what else it holds. */
 export function auditEntry(record: JournalRecord): JsonObject {

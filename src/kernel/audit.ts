@@ -2,7 +2,7 @@ import { KiwiError, messageOf } from '../shared/errors.ts'
 import type { Call, Outcome } from './call.ts'
 import type { Stage } from './gate.ts'
 import type { Means } from './means.ts'
-import type { NewRecord } from '../store/store.ts'
+import type { NewRecord } from '../store/journal.ts'
 import { decisionRecord, outcomeRecord } from './records.ts'
 
 /** Stands outside of all others: whatever they do, a call has one decision and one outcome on record. */

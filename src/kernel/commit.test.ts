@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { NewRecord } from '../store/store.ts'
+import type { NewRecord } from '../store/journal.ts'
 import { audit } from './audit.ts'
 import type { Call, Outcome } from './call.ts'
 import { commit } from './commit.ts'

@@ -1,4 +1,4 @@
-import type { JournalRecord } from '../store/store.ts'
+import type { JournalRecord } from '../store/journal.ts'
 
 /** Hears of records that stand. It never throws, and nobody waits for it but the end. */
 export interface Follower {

@@ -6,7 +6,7 @@ import { canonicalJson } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
 import type { Log } from '../shared/log.ts'
 import type { OwnKey } from '../spaces/signing-key.ts'
-import type { Journal } from '../store/store.ts'
+import type { Journal } from '../store/journal.ts'
 import type { Follower } from './follower.ts'
 
 /** How long the journal was at a time, and what it ended with: signed, and kept outside of the database. */

@@ -8,7 +8,7 @@ import { sampleRecord } from '../../test/fixtures/store-samples.ts'
 import { createLog } from '../shared/log.ts'
 import { systemClock } from '../shared/clock.ts'
 import type { JsonObject } from '../shared/json.ts'
-import type { JournalRecord } from '../store/store.ts'
+import type { JournalRecord } from '../store/journal.ts'
 import type { Follower } from './follower.ts'
 import { openMirror } from './journal-mirror.ts'
 

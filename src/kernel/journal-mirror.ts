@@ -16,7 +16,7 @@ import type { Log } from '../shared/log.ts'
 import { makeFolder } from '../shared/make-folder.ts'
 import { textOf } from '../shared/template.ts'
 import { leadsOutTo, statOf } from '../spaces/disk.ts'
-import type { JournalRecord } from '../store/store.ts'
+import type { JournalRecord } from '../store/journal.ts'
 import { auditEntry } from './audit-entry.ts'
 import type { Follower } from './follower.ts'
 

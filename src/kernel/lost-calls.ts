@@ -1,6 +1,6 @@
 import { KiwiError, messageOf } from '../shared/errors.ts'
 import { textOf } from '../shared/template.ts'
-import type { JournalRecord, NewRecord } from '../store/store.ts'
+import type { JournalRecord, NewRecord } from '../store/journal.ts'
 import type { Means } from './means.ts'
 import { isLiving, readTag } from '../shared/own-process.ts'
 

@@ -1,7 +1,7 @@
 import { messageOf } from '../shared/errors.ts'
 import { LIMITS } from '../shared/limits.ts'
 import type { OwnKey } from '../spaces/signing-key.ts'
-import type { Journal, JournalFault, Verified } from '../store/store.ts'
+import type { Journal, JournalFault, Verified } from '../store/journal.ts'
 import { ERASE } from './erase-work.ts'
 import type { Head } from './heads.ts'
 import { readHeads, statementOf } from './heads.ts'

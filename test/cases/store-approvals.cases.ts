@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { Approval, Claim } from '../../src/store/approvals.ts'
-import type { NewRecord } from '../../src/store/store.ts'
+import type { NewRecord } from '../../src/store/journal.ts'
 import { sampleApproval, sampleRecord } from '../fixtures/store-samples.ts'
 import type { Cases } from './store-bed.ts'
 

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
-import type { JournalFault, Store } from '../../src/store/store.ts'
+import type { JournalFault } from '../../src/store/journal.ts'
+import type { Store } from '../../src/store/store.ts'
 import { sampleRecord } from '../fixtures/store-samples.ts'
 import type { Cases, StoreBed } from './store-bed.ts'
 

@@ -10,7 +10,7 @@ let offered: Offered
 beforeAll(async () => {
   offered = await openOffered()
   offered.temp.write('directives/greet_all.md', GREET)
-  offered.temp.write('directives/work/tidy.md', '---\ndescription: Tidies at work\n---\nTidy up.\n')
+  offered.temp.write('directives/office/tidy.md', '---\ndescription: Tidies at the office\n---\nTidy up.\n')
   offered.temp.write('directives/home/tidy.md', '---\ndescription: Tidies at home\n---\nTidy up.\n')
 })
 afterAll(() => offered.close())
@@ -49,7 +49,7 @@ describe.each(ERAS)('X11: for a client of the %s era', (era) => {
         { name: 'loud', required: false },
       ],
     })
-    expect(prompts.map(({ name }) => name)).toEqual(expect.arrayContaining(['home/tidy', 'work/tidy']))
+    expect(prompts.map(({ name }) => name)).toEqual(expect.arrayContaining(['home/tidy', 'office/tidy']))
   })
 
   test('X11: a prompt says how the directive is begun with these inputs, and its steps with them filled in', async () => {

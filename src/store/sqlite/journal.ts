@@ -1,5 +1,5 @@
 import { isObject } from '../../shared/json.ts'
-import type { Journal, JournalFilter } from '../store.ts'
+import type { Journal, JournalFilter } from '../journal.ts'
 import type { Appender } from './append.ts'
 import type { Connection } from './connection.ts'
 import type { SqlValue } from './driver.ts'

@@ -1,5 +1,5 @@
 import { sha256 } from '../../shared/json.ts'
-import type { NewRecord } from '../store.ts'
+import type { NewRecord } from '../journal.ts'
 
 /** What a record's hash covers: its place, what it says, and the hash of its body in place of the body. */
 export interface Link extends Omit<NewRecord, 'body' | 'mono'> {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { JsonObject } from '../../shared/json.ts'
 import { isJsonObject } from '../../shared/json.ts'
-import type { JournalRecord } from '../store.ts'
+import type { JournalRecord } from '../journal.ts'
 import { readRow } from './rows.ts'
 
 /** A record of the journal as it lies in its table. */

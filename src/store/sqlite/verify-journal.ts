@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { JournalFault, Verified } from '../store.ts'
+import type { JournalFault, Verified } from '../journal.ts'
 import type { Connection } from './connection.ts'
 import { GENESIS, hashBody, hashOf } from './links.ts'
 import { RecordRow } from './record-row.ts'
