@@ -21,9 +21,10 @@ export const audit: Stage = async (call, next, means) => {
   }
 }
 
-/** Where nothing was changed, nobody waits until it is on record that it went well. */
+/** What may be made again, and leaves nothing to be taken back: nobody waits until it is on record that it went well. */
 function isLight({ work, decision }: Call, end: Outcome | KiwiError): boolean {
-  return work?.isReadOnly === true && decision === 'recorded' && !(end instanceof Error)
+  const isHarmless = work?.isReadOnly === true || (work?.isRepeatable === true && work.undo === undefined)
+  return isHarmless && decision === 'recorded' && !(end instanceof Error)
 }
 
 /** The call is over: a journal that cannot be written now changes nothing about it. */

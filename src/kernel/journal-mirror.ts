@@ -33,9 +33,9 @@ export function openMirror(log: Log): Follower {
     timer = null
     const places = byPlace(waiting)
     waiting = []
-    for (const { project, group, lines } of places) {
+    for (const { project, group, records } of places) {
       try {
-        mirror(project, group, lines.join(''))
+        mirror(project, group, records)
       } catch (error) {
         // Told once: the next records of the project will fare no better.
         if (!failed.has(project)) log.warn('mirror.unwritten', { project, reason: messageOf(error) })
@@ -63,7 +63,7 @@ const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants
 interface Place {
   readonly project: string
   readonly group: string
-  readonly lines: string[]
+  readonly records: JournalRecord[]
 }
 
 function byPlace(records: readonly JournalRecord[]): readonly Place[] {
@@ -72,22 +72,23 @@ function byPlace(records: readonly JournalRecord[]): readonly Place[] {
     const project = textOf(record.body['project'])
     const group = textOf(record.body['group'])
     const key = `${group} ${project}`
-    const place = places.get(key) ?? { project, group, lines: [] }
-    place.lines.push(`${jsonLine(auditEntry(record))}\n`)
+    const place = places.get(key) ?? { project, group, records: [] }
+    place.records.push(record)
     places.set(key, place)
   }
   return [...places.values()]
 }
 
 /** A project that was never set up gets no folder, and nothing is written through a link that leads out of it. */
-function mirror(project: string, group: string, text: string): void {
+function mirror(project: string, group: string, records: readonly JournalRecord[]): void {
   const space = join(project, '.ai')
   const folder = join(space, 'logs')
   if (!GROUP.test(group) || statOf(space)?.isDirectory() !== true) return
   if (statOf(folder) === null) makeFolder(folder, 0o700)
   const outside = leadsOutTo(folder, project)
   if (outside !== null) throw new Error(`a link leads out of the project to "${outside}"`)
-  append(join(folder, `${group}.jsonl`), text)
+  const lines = records.map((record) => `${jsonLine(auditEntry(record))}\n`)
+  append(join(folder, `${group}.jsonl`), lines.join(''))
 }
 
 function append(path: string, text: string): void {

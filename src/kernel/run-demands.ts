@@ -1,5 +1,6 @@
 import type { CommandDraft } from '../chain/draft-command.ts'
 import type { Draft } from '../chain/draft.ts'
+import type { UpstreamDraft } from '../chain/draft-upstream.ts'
 import type { Plan } from '../chain/plan.ts'
 import { VOUCHED } from '../chain/trust.ts'
 import { itemDemand } from './item-demand.ts'
@@ -8,7 +9,20 @@ import { gitDemands, lineDemands } from './line-demands.ts'
 import type { Demand } from './policy/rule.ts'
 
 /** The tool itself, every executor that is not shipped, and what stands at the end: a new name is no new right. */
-export function runDemands({ plan, effect }: Draft, own: OwnPaths): readonly Demand[] {
+export function runDemands(draft: Draft, own: OwnPaths): readonly Demand[] {
+  const { effect } = draft
+  if (effect.kind !== 'mcp') return demandsOf(draft, own)
+  const before = kept.get(effect)
+  if (before?.plan === draft.plan) return before.demands
+  const demands = demandsOf(draft, own)
+  kept.set(effect, { plan: draft.plan, demands })
+  return demands
+}
+
+/** What a server is reached by stays from call to call, and no argument has a part in what that demands. */
+const kept = new WeakMap<UpstreamDraft, { readonly plan: Plan; readonly demands: readonly Demand[] }>()
+
+function demandsOf({ plan, effect }: Draft, own: OwnPaths): readonly Demand[] {
   const isVouched = plan.trust.level >= VOUCHED
   const tools = toolDemands(plan, isVouched)
   switch (effect.kind) {

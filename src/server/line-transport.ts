@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
 import { parseJSONRPCMessage } from '@modelcontextprotocol/server'
+import { gathered } from '../shared/gathered.ts'
 import type { MessageFault } from './read-message.ts'
 import { idOf, invalidRequest } from './read-message.ts'
 import { strictLines } from './strict-lines.ts'
@@ -11,7 +12,8 @@ export type Shortcut = (message: unknown, answer: (message: object | null) => vo
 /** One message a line. What is none is answered with what is wrong with it. */
 export function lineTransport(input: Readable, output: Writable, shortcut: Shortcut): Transport {
   let isClosed = false
-  const write = (message: object): boolean => output.write(`${JSON.stringify(message)}\n`)
+  const writeText = gathered(output)
+  const write = (message: object): boolean => writeText(`${JSON.stringify(message)}\n`)
   const refuse = ({ id, ...error }: MessageFault): void => {
     write({ jsonrpc: '2.0', id: id ?? null, error })
   }

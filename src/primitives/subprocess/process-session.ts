@@ -1,5 +1,6 @@
-import type { Readable, Writable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import { KiwiError } from '../../shared/errors.ts'
+import { gathered } from '../../shared/gathered.ts'
 import type { Program } from './command.ts'
 import type { KillTree } from './kill-tree.ts'
 import { readLines } from './read-lines.ts'
@@ -132,17 +133,7 @@ function createSender({ stdin }: Child, command: string): Sender {
     isOver = true
     wakeAll()
   })
-  /** The first goes out at once, what else is written in the same turn together. */
-  let isGathering = false
-  const gather = (input: Writable): void => {
-    if (isGathering) return
-    isGathering = true
-    input.cork()
-    queueMicrotask(() => {
-      isGathering = false
-      input.uncork()
-    })
-  }
+  const write = stdin === null ? null : gathered(stdin)
   const whenTaken = async (): Promise<void> => {
     await new Promise<void>((resolve) => {
       waiting.push(resolve)
@@ -155,11 +146,9 @@ function createSender({ stdin }: Child, command: string): Sender {
   return {
     send(line) {
       if (line.includes('\n')) return Promise.reject(broken(command))
-      if (isOver || stdin === null || !stdin.writable) return Promise.reject(gone())
+      if (isOver || write === null || stdin?.writable !== true) return Promise.reject(gone())
       if (stdin.writableLength > MAX_UNREAD_BYTES) return Promise.reject(unread(command))
-      const isTaken = stdin.write(`${line}\n`)
-      gather(stdin)
-      return isTaken ? WRITTEN : whenTaken()
+      return write(`${line}\n`) ? WRITTEN : whenTaken()
     },
     end() {
       isOver = true

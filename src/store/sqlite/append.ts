@@ -9,7 +9,10 @@ import { isDuplicate, isPlaceTaken } from './failure.ts'
 import { GENESIS, hashBody, hashOf } from './links.ts'
 import { readRow } from './rows.ts'
 
-/** Records given in one turn share a commit; what comes while the store is busy shares the next one. */
+/**
+ * Records given at one moment share a commit. The first of a turn of the loop is made at once; what comes later in the
+ * same turn waits for its end and shares one, as does what comes while the store is busy.
+ */
 export interface Appender {
   readonly append: Journal['append']
   readonly appendLater: Journal['appendLater']
@@ -34,6 +37,7 @@ export function createAppender(
   let waiting: Rider[] = []
   let rows = 0
   let flushing: Promise<void> | null = null
+  const turn = createTurn()
   let end: End | null = null
   const followers: Parameters<Journal['follow']>[0][] = []
 
@@ -80,7 +84,7 @@ export function createAppender(
     rows += entries.length
     return new Promise<readonly JournalRecord[]>((resolve, reject) => {
       waiting.push({ entries, sync, claim, resolve, reject })
-      flushing ??= Promise.resolve().then(flush)
+      flushing ??= turn.take().then(flush)
     })
   }
   const late = createLate(async (make) => append(make(), 'normal'))
@@ -92,6 +96,24 @@ export function createAppender(
     async drain() {
       late.finish()
       await flushing
+    },
+  }
+}
+
+/** Who takes the turn goes on at once; whoever comes when it is taken goes on in the next. */
+function createTurn(): { take(): Promise<void> } {
+  const atOnce = Promise.resolve()
+  let next: Promise<void> | null = null
+  return {
+    take() {
+      if (next !== null) return next
+      next = new Promise((resolve) => {
+        setImmediate(() => {
+          next = null
+          resolve()
+        })
+      })
+      return atOnce
     },
   }
 }

@@ -31,6 +31,9 @@ export function createConnection(database: Database, means: ConnectionMeans): Co
   const underWay = new Set<Promise<unknown>>()
   let isClosing = false
   let hasWritten = false
+  const rest = createRest(() => {
+    if (!isClosing && database.isOpen) checkpoint(database, 'PASSIVE')
+  })
 
   const patiently = async <T>(attempt: () => T): Promise<T> => {
     const start = clock.monotonic()
@@ -72,12 +75,14 @@ export function createConnection(database: Database, means: ConnectionMeans): Co
       track(() => {
         const result = commit(database, work, sync)
         hasWritten = true
+        rest.disturb()
         return result
       }),
     async close() {
       isClosing = true
+      rest.end()
       await Promise.allSettled(underWay)
-      if (hasWritten) checkpoint(database)
+      if (hasWritten) checkpoint(database, 'TRUNCATE')
       database.close()
     },
   }
@@ -95,11 +100,37 @@ function commit<T>(database: Database, work: () => T, sync: 'normal' | 'full'): 
 }
 
 /** Moves the log into the file. The driver closes the file too late to do it, and a reader may need it whole. */
-function checkpoint(database: Database): void {
+function checkpoint(database: Database, mode: 'PASSIVE' | 'TRUNCATE'): void {
   try {
-    database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    database.exec(`PRAGMA wal_checkpoint(${mode})`)
   } catch {
     // The log stays and the next one to open the store reads it.
+  }
+}
+
+/** So long after the last write nobody waits for the next. */
+const REST_MS = 400
+/** Below so many writes the log is short, and moving it is not worth two syncs. */
+const FEW_WRITES = 200
+
+/** Tells when there was a lot to write, and now there is nothing: to move the log takes many times as long as a write. */
+function createRest(begin: () => void): { disturb(): void; end(): void } {
+  let writes = 0
+  let timer: NodeJS.Timeout | null = null
+  const rest = (): void => {
+    writes = 0
+    timer = null
+    begin()
+  }
+  return {
+    disturb() {
+      writes += 1
+      if (timer !== null) timer.refresh()
+      else if (writes >= FEW_WRITES) timer = setTimeout(rest, REST_MS).unref()
+    },
+    end() {
+      if (timer !== null) clearTimeout(timer)
+    },
   }
 }
 

@@ -64,7 +64,8 @@ const BUSY_TIMEOUT = 20
 /**
  * Where shared memory is missing SQLite keeps its old kind of journal instead of WAL, and everything still works.
  * A temporary file would make reads fail on a full disk. A search reads a row for each match: 2 MB hold few. What was
- * moved or dropped leaves no copy behind where that costs no more writing: a record stands in one place.
+ * moved or dropped leaves no copy behind where that costs no more writing: a record stands in one place. The log is
+ * moved while nobody writes; only where that never is, in the midst of a write.
  */
 const SETTINGS = `
 PRAGMA journal_mode = WAL;
@@ -73,6 +74,7 @@ PRAGMA temp_store = MEMORY;
 PRAGMA secure_delete = FAST;
 PRAGMA cache_size = -${16 * 1024};
 PRAGMA journal_size_limit = ${16 * 1024 * 1024};
+PRAGMA wal_autocheckpoint = 4000;
 `
 
 async function openWritable(file: string, options: SqliteOptions): Promise<Store> {
