@@ -168,3 +168,25 @@ test.each([
   await connection.close()
   expect(syncs).toEqual(given)
 })
+
+test('H7: what comes alone is written at once; what else comes in the same turn of the loop shares a commit', async () => {
+  const { journal } = await place.open()
+  const heard: string[][] = []
+  journal.follow((placed) => heard.push(placed.map(({ call_id }) => call_id)))
+  const later: Promise<unknown>[] = []
+  await new Promise<void>((resolve, reject) => {
+    const turn = async (): Promise<void> => {
+      await journal.append([sampleRecord('first')], 'normal')
+      expect(heard).toEqual([['first']])
+      for (const name of ['second', 'third']) {
+        later.push(journal.append([sampleRecord(name)], 'normal'))
+        await Promise.resolve()
+      }
+    }
+    setImmediate(() => {
+      turn().then(resolve, reject)
+    })
+  })
+  await Promise.all(later)
+  expect(heard).toEqual([['first'], ['second', 'third']])
+})

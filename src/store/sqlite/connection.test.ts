@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { copyFile } from 'node:fs/promises'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { StoreFolder } from '../../../test/fixtures/store-folder.ts'
 import { makeStoreFolder } from '../../../test/fixtures/store-folder.ts'
 import { systemClock } from '../../shared/clock.ts'
@@ -83,4 +84,22 @@ test('closing lets a waiting write finish', async () => {
   expect(await waiting).toBe(1)
   expect(database.isOpen).toBe(false)
   await expect(connection.read(() => 1)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+})
+
+test('after many writes the log is moved into the file as soon as nobody writes', async () => {
+  const connection = connect(1000)
+  const insert = connection.prepare('INSERT INTO t VALUES (?)')
+  for (let n = 0; n < 300; n++) await connection.write(() => insert.run(`row ${n}`))
+  // Read without its log, the file shows what was moved.
+  const rows = async (): Promise<number> => {
+    const copy = `${place.path}.copy`
+    await copyFile(place.path, copy)
+    const other = await openDatabase(copy, { busyTimeout: 1, file: copy })
+    const found = other.prepare("SELECT name FROM sqlite_schema WHERE name = 't'").all()
+    const count = found.length === 0 ? 0 : other.prepare('SELECT a FROM t').all().length
+    other.close()
+    return count
+  }
+  expect(await rows()).toBe(0)
+  await vi.waitFor(async () => expect(await rows()).toBe(300), { timeout: 10_000, interval: 100 })
 })
