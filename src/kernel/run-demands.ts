@@ -1,6 +1,5 @@
 import type { CommandDraft } from '../chain/draft-command.ts'
 import type { Draft } from '../chain/draft.ts'
-import type { UpstreamDraft } from '../chain/draft-upstream.ts'
 import type { Plan } from '../chain/plan.ts'
 import { VOUCHED } from '../chain/trust.ts'
 import { itemDemand } from './item-demand.ts'
@@ -9,20 +8,7 @@ import { gitDemands, lineDemands } from './line-demands.ts'
 import type { Demand } from './policy/rule.ts'
 
 /** The tool itself, every executor that is not shipped, and what stands at the end: a new name is no new right. */
-export function runDemands(draft: Draft, own: OwnPaths): readonly Demand[] {
-  const { effect } = draft
-  if (effect.kind !== 'mcp') return demandsOf(draft, own)
-  const before = kept.get(effect)
-  if (before?.plan === draft.plan) return before.demands
-  const demands = demandsOf(draft, own)
-  kept.set(effect, { plan: draft.plan, demands })
-  return demands
-}
-
-/** What a server is reached by stays from call to call, and no argument has a part in what that demands. */
-const kept = new WeakMap<UpstreamDraft, { readonly plan: Plan; readonly demands: readonly Demand[] }>()
-
-function demandsOf({ plan, effect }: Draft, own: OwnPaths): readonly Demand[] {
+export function runDemands({ plan, effect }: Draft, own: OwnPaths): readonly Demand[] {
   const isVouched = plan.trust.level >= VOUCHED
   const tools = toolDemands(plan, isVouched)
   switch (effect.kind) {
@@ -81,14 +67,22 @@ function shellDemands(tools: readonly Demand[]): readonly Demand[] {
   return [{ ...own, of: { server: 'shell', tool: 'run' } }]
 }
 
-function toolDemands({ items, links }: Plan, isVouched: boolean): readonly Demand[] {
-  return items.flatMap((item, at): readonly Demand[] => {
+const kept = new WeakMap<Plan, readonly Demand[]>()
+
+/** No argument has a part in it, so it stays from one call of a plan to the next. */
+function toolDemands(plan: Plan, isVouched: boolean): readonly Demand[] {
+  const before = kept.get(plan)
+  if (before !== undefined) return before
+  const { items, links } = plan
+  const demands = items.flatMap((item, at): readonly Demand[] => {
     const { id, space, manifest } = item
     const { tool_type: type, executor, config, category } = manifest
     const demand = itemDemand({ id, type, space: links[at]?.space ?? space, executor, config, category })
     if (at === 0) return [demand]
     return space === 'builtin' ? [] : [{ ...demand, isChosen: !isVouched }]
   })
+  kept.set(plan, demands)
+  return demands
 }
 
 /** Whether the manifests write the host out, so that no argument can lead elsewhere. */

@@ -1,3 +1,4 @@
+import type { Draft } from '../chain/draft.ts'
 import type { Performed } from '../chain/perform.ts'
 import type { Plan } from '../chain/plan.ts'
 import { unsignedRefusal } from '../chain/trust-refusals.ts'
@@ -71,7 +72,7 @@ export async function runWork(
     trust: plan.trust.level,
     ...(draft.hold === null ? {} : { heldBy: draft.hold.shown }),
     policy,
-    digest: sha256(canonicalJson({ chain: draft.digest, content: plan.item.contentHash })),
+    digest: digestOf(draft),
     ...(paths?.change === undefined ? {} : { change: paths.change }),
     ...(undo === undefined ? {} : { undo }),
     redact: draft.redact,
@@ -105,6 +106,17 @@ export async function runWork(
       }
     },
   }
+}
+
+const digests = new WeakMap<Plan, { readonly chain: string; readonly digest: string }>()
+
+/** Of the content that is run, from one call of a plan to the next. */
+function digestOf({ plan, digest: chain }: Draft): string {
+  const before = digests.get(plan)
+  if (before?.chain === chain) return before.digest
+  const digest = sha256(canonicalJson({ chain, content: plan.item.contentHash }))
+  digests.set(plan, { chain, digest })
+  return digest
 }
 
 /** What was judged goes along with the call, and what may not be read stays out of what it finds. */
