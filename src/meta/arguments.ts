@@ -47,7 +47,8 @@ const ARGUMENTS = {
     item_type: text,
     action: text,
     item_id: id.optional(),
-    parameters: z.record(z.string(), z.json()).default({}),
+    // That it is JSON all the way down is seen before.
+    parameters: z.record(z.string(), z.unknown()).default({}),
     version: optionalText,
     run_id: z.string().min(1).max(64).optional(),
     dry_run: z.boolean().default(false),
@@ -134,6 +135,6 @@ export function readItemType(given: string): ItemType {
 }
 
 export function objectOf(value: Record<string, unknown>): JsonObject {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- parsed as JSON by its schema
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it was seen to be plain JSON
   return value as JsonObject
 }

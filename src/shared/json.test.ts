@@ -38,6 +38,12 @@ const refusal = (value: unknown): unknown => {
   return null
 }
 
+test('what JSON cannot hold is refused, wherever it stands', () => {
+  for (const value of [() => 1, Symbol('a'), 1n]) {
+    expect(refusal({ a: [value] })).toMatchObject({ code: 'INVALID_PARAMETERS', invalid: [{ name: 'a.0' }] })
+  }
+})
+
 describe('canonical JSON', () => {
   test('T11, POI-07: equal values give equal text, whatever the order of their keys', () => {
     fc.assert(

@@ -47,8 +47,8 @@ export function isUnsafeKey(key: string): boolean {
 }
 
 /**
- * Refuses what no later step should have to think about: nesting over the limit, keys that reach a prototype,
- * NUL bytes, numbers that would not come out as they went in. Walks with a stack of its own, so that depth cannot
+ * Refuses what no later step should have to think about: what JSON cannot hold, nesting over the limit, keys that reach
+ * a prototype, NUL bytes, numbers that would not come out as they went in. Walks with a stack of its own, so that depth cannot
  * overflow ours.
  */
 export function assertPlain(value: unknown, what: string, code: ErrorCode = 'INVALID_PARAMETERS'): void {
@@ -92,6 +92,8 @@ export function parsePlain(text: string): JsonValue | undefined {
 /** What is wrong with a single value. */
 function faultOf(value: unknown): string | null {
   if (typeof value === 'string' && value.includes('\0')) return 'holds a NUL byte'
+  if (typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint')
+    return 'is nothing that JSON can hold'
   if (typeof value !== 'number' || isExact(value)) return null
   return 'is a number that cannot be kept exactly; write it as text'
 }
