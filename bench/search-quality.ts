@@ -11,8 +11,13 @@ import { makePlace } from '../test/fixtures/place.ts'
 export interface Findable {
   readonly id: string
   readonly description: string
-  /** Names and descriptions of its parameters, a line for each. */
-  readonly parameters: string
+  readonly parameters: readonly Parameter[]
+}
+
+interface Parameter {
+  readonly name: string
+  readonly description: string
+  readonly enum?: readonly unknown[] | undefined
 }
 
 interface Request {
@@ -59,7 +64,7 @@ async function openWith(
       executor: 'bash_runtime',
       version: '1.0.0',
       description,
-      parameters: parametersOf(parameters),
+      parameters: parameters.map((parameter) => ({ type: 'string', ...parameter })),
       config: { entrypoint: 'main.sh' },
     }
     writeFileSync(join(folder, `t${at}.yaml`), JSON.stringify(manifest))
@@ -80,14 +85,4 @@ async function openWith(
       place.remove()
     },
   }
-}
-
-function parametersOf(text: string): readonly object[] {
-  return text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => {
-      const [name = '', ...words] = line.split(' ')
-      return { name, type: 'string', description: words.join(' ') }
-    })
 }

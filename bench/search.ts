@@ -21,7 +21,7 @@ const { values: given } = parseArgs({
 const lines = ['| set | R@1 | R@5 | MRR |', '| --- | --- | --- | --- |']
 if (given.eval !== undefined) {
   const { tools, queries } = EvalFile.parse(JSON.parse(readFileSync(given.eval, 'utf8')))
-  const items = tools.map(({ tool_id, description }) => ({ id: tool_id, description, parameters: '' }))
+  const items = tools.map(({ tool_id, description }) => ({ id: tool_id, description, parameters: [] }))
   const asked = queries.map(({ query, tool }) => ({ query, wanted: [tool] }))
   lines.push(await measureQuality(`${tools.length} tools, requests of users`, items, asked))
 }

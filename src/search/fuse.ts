@@ -5,6 +5,8 @@ export interface Ranking {
   /** Against the ranking by words, which weighs 1. */
   readonly weight: number
   readonly rows: readonly number[]
+  /** By how many deviations each row is nearer than the average, where every item was looked at: these are added. */
+  readonly deviations?: readonly number[]
 }
 
 interface Fused {

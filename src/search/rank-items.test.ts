@@ -54,6 +54,25 @@ test('S3: an item is found by what it is about, without any of its words, and sa
   expect(await first('what could I cook tonight')).toBe('find_recipe')
 })
 
+test('S3: what developers say is near to what tools are called', async () => {
+  const own = { space: 'project', root: '/git' } as const
+  const tools = {
+    merge_pull_request: 'Merge a pull request',
+    create_issue: 'Create a new issue in a repository',
+    list_commits: 'Get the commits of a branch',
+    fork_repository: 'Fork a repository to your account',
+    send_invoice: 'Send an invoice to a customer',
+  }
+  const entries = Object.entries(tools).map(([item_id, description]) => sampleEntry({ item_id, description }))
+  await store.index.update(own, entries, [])
+  const found = async (text: string): Promise<string | undefined> =>
+    (await ranked(text, [], { roots: [own] }))[0]?.item_id
+  expect(await found('report a bug')).toBe('create_issue')
+  expect(await found('bill somebody')).toBe('send_invoice')
+  expect(await found('git log')).toBe('list_commits')
+  await store.index.update(own, [], Object.keys(tools).map((id) => `tools/${id}.yaml`))
+})
+
 test('S3: an item that has the words stays before one that is only about the same', async () => {
   const hits = await ranked('translate')
   expect(hits[0]).toMatchObject({ item_id: 'translate', why: ['name', 'description'] })
@@ -90,6 +109,27 @@ test('S3: a further ranking raises an item and gives its reason, and passes no f
   // On the scale of the words, as without it.
   expect(scores[0]).toBe((await ranked('translate text'))[0]?.score)
   expect(await ranked('translate text', [use], { spaces: ['registry'] })).toEqual([])
+})
+
+test('E1: what an embedder has looked at all of is added by how far it stands out, and passes no filter', async () => {
+  const all = await ranked('')
+  const rowOf = (id: string): number => all.find(({ item_id }) => item_id === id)?.row ?? 0
+  const rows = [rowOf('play_song'), rowOf('book_flight'), 99_999]
+  const near = (...deviations: number[]): Ranking => ({ reason: 'embedder', weight: 1, rows, deviations })
+  const ids = async (ranking: Ranking): Promise<readonly string[]> =>
+    (await ranked('translate text', [ranking])).map(({ item_id }) => item_id)
+  // First in its order, but hardly nearer than the rest: the words decide.
+  expect((await ids(near(1, 0.5, 0.4)))[0]).toBe('translate')
+  const hits = await ranked('translate text', [near(9, 8, 7)])
+  expect(hits.slice(0, 3).map(({ item_id, why }) => [item_id, why.at(-1)])).toEqual([
+    ['play_song', 'embedder'],
+    ['book_flight', 'embedder'],
+    ['translate', 'description'],
+  ])
+  expect(hits.map(({ row }) => row)).not.toContain(99_999)
+  const scores = hits.map(({ score }) => score)
+  expect(scores).toEqual(scores.toSorted((a, b) => b - a))
+  expect(await ranked('translate text', [near(9, 8, 7)], { spaces: ['registry'] })).toEqual([])
 })
 
 test('S3: an item that is called by its id or name stands first, however many others are filled with the words', async () => {
@@ -140,7 +180,7 @@ test('E2: what an item is about follows its text', async () => {
   const found = async (): Promise<readonly string[]> =>
     (await rankItems(asked, [], { store: view, wordTable })).hits.map(({ item_id }) => item_id)
   expect(await found()).toContain('changing')
-  await index.update(USER, entry('Deletes a row of the table'), [])
+  await index.update(USER, entry('Sends an invoice to a customer'), [])
   expect(await found()).not.toContain('changing')
   await index.update(USER, entry('Plays music and songs'), [])
   expect(await found()).toContain('changing')

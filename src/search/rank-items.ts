@@ -14,10 +14,12 @@ interface RankMeans {
 const CANDIDATES = 200
 /** What a deviation above the average in meaning weighs against a score by words. */
 const MEANING = 3
+/** The same for what an embedder finds near. */
+const EMBEDDER = 6
 
 /** What has none of the words must stand out from the rest, and be near the question itself. */
 const STANDS_OUT = 1.5
-const NEAR = 0.3
+const NEAR = 0.2
 
 /**
  * The items that fit a query: by their words, by what they are about, and by every further ranking of rows. What has none
@@ -39,11 +41,10 @@ export async function rankItems(
   const rows = [...meant.map(({ row }) => row), ...others.flatMap((ranking) => ranking.rows)]
   const byWords = new Map(found.map(({ row, score }) => [row, score]))
   const fits = new Set([...byWords.keys(), ...(await otherRows(query, rows, byWords, store))])
-  const ranked = addUp(
-    byWords,
-    meant.filter(({ row }) => fits.has(row)),
-  )
-  const fused = others.length === 0 ? ranked : mergeOrders(ranked, others, fits)
+  const isFit = ({ row }: { readonly row: number }): boolean => fits.has(row)
+  const ranked = addFurther(addUp(byWords, meant.filter(isFit)), others, isFit)
+  const orders = others.filter(({ deviations }) => deviations === undefined)
+  const fused = orders.length === 0 ? ranked : mergeOrders(ranked, orders, fits)
   const merged = await namedFirst(fused, query, (one) => ({ ...one, reasons: [] }), store)
   const order = falling(merged).slice(0, query.limit)
   const hits = await store.show(order, query)
@@ -99,6 +100,25 @@ function addUp(byWords: ReadonlyMap<number, number>, meant: Awaited<Nearest>): r
     })
   }
   // Equal ones stay in the order of the words.
+  return [...sums.values()].toSorted((a, b) => b.score - a.score)
+}
+
+/** A model of a person's choice knows more than a table of words: where it has looked at every item, it weighs more. */
+function addFurther(
+  ranked: readonly Ranked[],
+  further: readonly Ranking[],
+  isFit: (item: { readonly row: number }) => boolean,
+): readonly Ranked[] {
+  const sums = new Map(ranked.map((item) => [item.row, item]))
+  for (const { reason, rows, deviations = [] } of further) {
+    for (const [at, row] of rows.entries()) {
+      const found = deviations[at]
+      if (found === undefined || !isFit({ row })) continue
+      const known = sums.get(row)
+      const score = rounded((known?.score ?? 0) + EMBEDDER * found)
+      sums.set(row, { row, score, reasons: [...(known?.reasons ?? []), reason] })
+    }
+  }
   return [...sums.values()].toSorted((a, b) => b.score - a.score)
 }
 

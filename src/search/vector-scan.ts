@@ -7,8 +7,14 @@ export interface VectorScan {
   readonly size: number
   /** Takes in what was made since, by this process or another. */
   load(): Promise<void>
-  /** Ids of those that stand out as near, nearest first. */
-  nearest(vector: Float32Array): Promise<readonly number[]>
+  /** Those that stand out as near, nearest first. */
+  nearest(vector: Float32Array): Promise<readonly Near[]>
+}
+
+interface Near {
+  readonly id: number
+  /** By how many deviations it is nearer than the average. */
+  readonly deviations: number
 }
 
 /** Rows that are read before others get a turn. */
@@ -63,7 +69,7 @@ export function openVectorScan(
         compare(numbers, unit(vector), scores, { from, to: Math.min(count, from + BLOCK) })
         await turn()
       }
-      return standingOut(scores).map((at) => ids[at] ?? 0)
+      return standingOut(scores).map(({ at, deviations }) => ({ id: ids[at] ?? 0, deviations }))
     },
   }
 }
@@ -100,10 +106,13 @@ function compare(
  * Something is always nearest, however far away. What nearness means differs from model to model, so that is near which
  * is nearer than most by more than they usually differ.
  */
-function standingOut(scores: Float32Array): readonly number[] {
+function standingOut(scores: Float32Array): readonly { readonly at: number; readonly deviations: number }[] {
   const mean = scores.reduce((sum, score) => sum + score, 0) / scores.length
   const spread = Math.sqrt(scores.reduce((sum, score) => sum + (score - mean) ** 2, 0) / scores.length)
   const near: number[] = []
   for (const [at, score] of scores.entries()) if (score > 0 && score >= mean + spread) near.push(at)
-  return near.toSorted((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0)).slice(0, MOST_NEAR)
+  return near
+    .toSorted((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0))
+    .slice(0, MOST_NEAR)
+    .map((at) => ({ at, deviations: spread === 0 ? 0 : ((scores[at] ?? 0) - mean) / spread }))
 }

@@ -57,8 +57,14 @@ export function openVectorSearch(means: VectorMeans): VectorSearch {
     if (asking === null) return leftOut('it is busy')
     const [vector] = await Promise.all([asking, all.load()])
     if (all.size === 0) return leftOut('no item has a vector yet')
-    const rows = await store.rowsOf(await all.nearest(vector))
-    return { rankings: [{ reason: 'embedder', weight: WEIGHT, rows }], warnings: partly(fill.last) }
+    const near = await all.nearest(vector)
+    const found = await store.rowsOf(near.map(({ id }) => id))
+    const ranking = { reason: 'embedder', weight: WEIGHT, rows: found.map(({ row }) => row) }
+    // What has no vector yet would lose too much against what has one: then only the order counts.
+    if (!isWhole(fill.last)) return { rankings: [ranking], warnings: partly(fill.last) }
+    const byId = new Map(near.map(({ id, deviations }) => [id, deviations]))
+    const deviations = found.map(({ id }) => byId.get(id) ?? 0)
+    return { rankings: [{ ...ranking, deviations }], warnings: [] }
   }
   return {
     async rank(query, isPatient) {
@@ -87,7 +93,11 @@ function leftOut(reason: string): ByMeaning {
 }
 
 /** A few that are new are no news. */
+function isWhole(last: Pick<Missing, 'texts' | 'made'> | null): boolean {
+  return last !== null && last.made >= 0.9 * last.texts
+}
+
 function partly(last: Pick<Missing, 'texts' | 'made'> | null): readonly string[] {
-  if (last === null || last.made >= 0.9 * last.texts) return []
+  if (last === null) return []
   return [`the embedder ranks a part: ${last.texts - last.made} of ${last.texts} texts have no vector yet`]
 }

@@ -12,7 +12,7 @@ export interface WordTable {
 
 /**
  * Words and their vectors, shipped as data (see README.md beside the file): counts of words and numbers, the words by
- * frequency, a scale for each, then the numbers of all as signed bytes. Read when it is first needed, once.
+ * frequency, a scale for each, then the numbers of all, two in a byte. Read when it is first needed, once.
  */
 export function openWordTable(file: string): () => Promise<WordTable> {
   let table: Promise<WordTable> | null = null
@@ -27,7 +27,7 @@ async function readTable(file: string): Promise<WordTable> {
   const words = bytes.toString('latin1', HEADER, HEADER + letters).split('\n')
   const places = new Map(words.map((word, at) => [word, at]))
   const scales = HEADER + letters
-  const numbers = new Int8Array(bytes.buffer, bytes.byteOffset + scales + count * 4, count * size)
+  const pairs = bytes.subarray(scales + count * 4)
   return {
     size,
     vectorOf(text) {
@@ -36,8 +36,12 @@ async function readTable(file: string): Promise<WordTable> {
       for (const place of tokensOf(text).flatMap((word) => placesOf(word, places))) {
         isKnown = true
         const scale = bytes.readFloatLE(scales + place * 4)
-        const from = place * size
-        for (let at = 0; at < size; at++) sum[at] = (sum[at] ?? 0) + scale * (numbers[from + at] ?? 0)
+        for (let at = 0, from = (place * size) / 2; at < size; at += 2, from++) {
+          const pair = pairs[from] ?? 0
+          // Four bits each, signed, the first one lower.
+          sum[at] = (sum[at] ?? 0) + scale * ((pair << 28) >> 28)
+          sum[at + 1] = (sum[at + 1] ?? 0) + scale * ((pair << 24) >> 28)
+        }
       }
       return isKnown ? toBytes(sum) : null
     },

@@ -82,6 +82,21 @@ describe('E2: an item as search sees it', () => {
     )
   })
 
+  test('S3: a parameter is also found by the words it takes, unless they are too many or too long', async () => {
+    const many = Array.from({ length: 21 }, (_, n) => `n${n}`)
+    const input_schema = {
+      properties: {
+        how: { description: 'How to join', enum: ['squash', 'rebase', 1] },
+        path: { examples: ['src/main.ts', 'x'.repeat(41)] },
+        none: { enum: 'squash', examples: { a: 'b' } },
+        country: { enum: many },
+      },
+    }
+    expect((await toIndexEntry(itemOf({ input_schema }), 'p', 's')).search_text.parameters).toBe(
+      'how How to join squash rebase\npath src/main.ts\nnone \ncountry ',
+    )
+  })
+
   test.each([
     ['bash_runtime', [], ['bash']],
     ['python_runtime', ['python'], ['python']],

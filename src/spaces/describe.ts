@@ -122,8 +122,19 @@ function searchText({ manifest, raw }: Item, files: readonly ItemFile[]): Search
   }
 }
 
+/** What its author says of a parameter, and the words that it takes: people ask for these. */
 function describe(schema: unknown): string {
-  return typeof schema === 'object' && schema !== null && 'description' in schema
-    ? String(schema.description)
-    : ''
+  if (typeof schema !== 'object' || schema === null) return ''
+  const said = 'description' in schema ? [String(schema.description)] : []
+  return [...said, ...wordsIn('enum' in schema ? schema.enum : []), ...wordsIn('examples' in schema ? schema.examples : [])].join(' ')
+}
+
+/** Values that a parameter is found by; a list of all countries would be found by any. */
+const MOST_VALUES = 20
+const LONGEST_VALUE = 40
+
+function wordsIn(values: unknown): readonly string[] {
+  if (!Array.isArray(values)) return []
+  const words = values.filter((value) => typeof value === 'string' && value.length <= LONGEST_VALUE)
+  return words.length > MOST_VALUES ? [] : words.map(String)
 }

@@ -8,8 +8,8 @@ export interface Vectors {
   put(model: string, made: readonly MadeVector[]): Promise<void>
   /** Those that came behind this one, in the order in which they came. */
   after(model: string, id: number, limit: number): Promise<readonly StoredVector[]>
-  /** The rows of the search index whose texts these vectors are of, in the same order. */
-  rowsOf(ids: readonly number[]): Promise<readonly number[]>
+  /** The rows of the search index whose texts these vectors are of, in the same order; several may have one text. */
+  rowsOf(ids: readonly number[]): Promise<readonly { readonly row: number; readonly id: number }[]>
   /** Notes that a model is in use, and drops what others made that are not any more. */
   keep(model: string, now: number): Promise<void>
   /** Drops what no item has the text of any more. */

@@ -17,7 +17,7 @@ export function createVectors(connection: Connection): Vectors {
     'SELECT id, vec FROM vectors WHERE id > ? AND model = ? ORDER BY id LIMIT ?',
   )
   const selectRows = connection.prepare(
-    `SELECT json_group_array(h.item ORDER BY j.key) AS items FROM json_each(?) j
+    `SELECT json_group_array(json_array(h.item, v.id) ORDER BY j.key) AS items FROM json_each(?) j
      JOIN vectors v ON v.id = j.value JOIN search_hashes h ON h.hash = v.hash`,
   )
   const dropOrphans = connection.prepare(
@@ -51,7 +51,8 @@ export function createVectors(connection: Connection): Vectors {
           .map((row) => ({ id: row.id, vec: new Float32Array(new Uint8Array(row.vec).buffer) })),
       ),
     async rowsOf(ids) {
-      return readRow(ItemsRow, await connection.read(() => selectRows.get(JSON.stringify(ids)))).items
+      const { items } = readRow(PairsRow, await connection.read(() => selectRows.get(JSON.stringify(ids))))
+      return items.map(([row, id]) => ({ row, id }))
     },
     prune: (model) => connection.write(() => void dropOrphans.run(model)),
   }
@@ -145,5 +146,8 @@ const CountRow = z.object({ texts: z.number(), made: z.number(), stored: z.numbe
 const MissingRow = z.object({ hash: z.string(), itemId: z.string(), text: z.string() })
 const ItemsRow = z.object({
   items: z.string().transform((text) => z.array(z.number()).parse(JSON.parse(text))),
+})
+const PairsRow = z.object({
+  items: z.string().transform((text) => z.array(z.tuple([z.number(), z.number()])).parse(JSON.parse(text))),
 })
 const VectorRow = z.object({ id: z.number(), vec: z.instanceof(Uint8Array) })

