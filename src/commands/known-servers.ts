@@ -67,9 +67,11 @@ async function knownServer(item: Item, lookup: Lookup, session: Session): Promis
   const name = serverName(id)
   const { config, executor } = manifest
   const enabled = manifest.enabled !== false
-  const key = (await lookup.serverOf(item).catch(() => null))?.key ?? null
+  const server = await lookup.serverOf(item).catch(() => null)
+  const key = server?.key ?? null
   const listing = key === null ? null : await lookup.listing(key)
   const tools = key === null || listing === null ? [] : await kiwi.store.listed(key)
+  const there = tools.filter(({ state }) => state !== 'missing').map(({ raw }) => raw)
   const { command, args = [], url } = config
   const { problem, warnings } = enabled ? await standingOf(name, session) : FINE
   return {
@@ -82,7 +84,7 @@ async function knownServer(item: Item, lookup: Lookup, session: Session): Promis
     tools: listing === null ? null : tools.filter(({ state }) => state === 'usable').length,
     quarantined: tools.filter(({ state }) => state === 'quarantined').length,
     problem,
-    warnings,
+    warnings: [...warnings, ...(server?.overrides.warnings(there) ?? [])],
     last_error: await lastErrorOf(item, kiwi),
     words: [command ?? url ?? '', ...(Array.isArray(args) ? args : [])].map((word) => textOf(word)),
   }
