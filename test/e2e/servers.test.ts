@@ -50,11 +50,12 @@ describe('M1: servers at the command line', { timeout: PATIENCE }, () => {
 
   test('M4, X10: the very first call knows the schema, and what an override names in vain is shown', async () => {
     await run('add', 'sums', '--', 'node', EVERYTHING, 'stdio')
-    expect(await run('run', 'sums.get-sum', 'a=1', 'b=2')).toContain('The sum of 1 and 2 is 3')
     writeFileSync(
       join(place.folder, 'user/config/mcp_registry.yaml'),
       `${file()}    tools: {overrides: {nosuch: {name: other}, echo: {arguments: {nowhere: {default: 1}}}}}\n`,
     )
+    expect(await run('servers')).not.toContain('nosuch')
+    expect(await run('run', 'sums.get-sum', 'a=1', 'b=2')).toContain('The sum of 1 and 2 is 3')
     const shown = await run('servers')
     expect(shown).toMatch(/sums: .*nosuch/)
     expect(shown).toMatch(/sums: .*nowhere/)
