@@ -246,8 +246,14 @@ async function untilUp(child: ChildProcess, open: () => Promise<Client>): Promis
 
 async function connected(transport: Parameters<Client['connect']>[0]): Promise<Client> {
   const client = new Client({ name: 'bench', version: '1' })
-  await client.connect(transport)
-  return client
+  try {
+    await client.connect(transport)
+    return client
+  } catch (error) {
+    // Who listens for events would try again for ever, and this process would not end.
+    await transport.close()
+    throw error
+  }
 }
 
 const Answer = z.object({ isError: z.boolean().optional(), content: z.array(z.unknown()).min(1) })

@@ -7,7 +7,7 @@ import { makePlace } from '../test/fixtures/place.ts'
 import type { Spoken } from './contestants.ts'
 import { EVERYTHING, KIWI, spokenTo, writeServers } from './contestants.ts'
 import type { Figure } from './measure.ts'
-import { interleave, ROOT, round, summarize, timed } from './measure.ts'
+import { interleave, ROOT, round, summarize } from './measure.ts'
 
 interface Entry {
   readonly command: string
@@ -29,6 +29,7 @@ const SERVERS: Readonly<Record<string, Entry>> = {
 }
 const { everything } = SERVERS
 const SEARCH = { name: 'search', arguments: { query: 'mcp:everything echo' } }
+const BEFORE: typeof SEARCH = { name: 'search', arguments: { query: 'read a file' } }
 const ECHO = {
   name: 'execute',
   arguments: {
@@ -70,37 +71,35 @@ async function context(place: Place): Promise<Figure> {
 
 const tokens = (bytes: number): string => Math.round(bytes / 4).toLocaleString('en')
 
-/** With a new store, and again when that knows what the server has. */
+/** Kiwi ran before, its store is there, and the server is new to it; and again when the store knows what the server has. */
 async function firstSearch(rounds: number): Promise<readonly Figure[]> {
   const beside = makePlace()
   const places: Place[] = [beside]
-  const again: number[] = []
+  const [first, again]: [number[], number[]] = [[], []]
   const { ours, theirs } = await interleave(
     rounds,
     async () => {
-      const place = writeServers(makePlace(), { everything })
-      places.push(place)
-      const cold = await timed(() => begin(place))
-      again.push(await timed(() => begin(place)))
+      const [place, fresh] = [makePlace(), writeServers(makePlace(), { everything })]
+      places.push(place, fresh)
+      await answered(place, BEFORE)
+      writeServers(place, { everything })
+      const cold = await answered(place, SEARCH)
+      again.push(await answered(place, SEARCH))
+      first.push(await answered(fresh, SEARCH))
       return cold
     },
-    () =>
-      timed(async () => {
-        const direct = await spokenTo(beside, [process.execPath, EVERYTHING, 'stdio'])
-        await direct.list()
-        await direct.close()
-      }),
+    () => toAnswer(beside, [process.execPath, EVERYTHING, 'stdio'], (direct) => direct.list()),
   )
   for (const place of places) place.remove()
-  const known = summarize(again)
+  const [known, made] = [summarize(again), summarize(first)]
   return [
     {
       id: 'M4',
       what: 'cold list: the first search for a tool of a server that was never asked',
-      how: `spawn of Kiwi with a new store, connect, search, close, ${rounds} rounds; spawn of the server itself, connect, tools/list, close is the denominator`,
+      how: `spawn of Kiwi, connect, to the answer of the search, ${rounds} rounds; spawn of the server itself, connect, to the answer of tools/list is the denominator`,
       value: round(ours.p50 / theirs.p50),
       unit: 'x',
-      detail: `p50 ${round(ours.p50)} ms against ${round(theirs.p50)} ms`,
+      detail: `p50 ${round(ours.p50)} ms against ${round(theirs.p50)} ms; ${round(made.p50)} ms when Kiwi itself has never run and makes its store`,
       target: null,
     },
     {
@@ -115,11 +114,27 @@ async function firstSearch(rounds: number): Promise<readonly Figure[]> {
   ]
 }
 
-async function begin(place: Place): Promise<void> {
-  const kiwi = await spokenTo(place, [process.execPath, KIWI])
-  const found = await kiwi.call(SEARCH)
-  if (!found.includes('everything.echo')) throw new Error(`the first search found nothing: ${found}`)
-  await kiwi.close()
+async function answered(place: Place, search: typeof SEARCH): Promise<number> {
+  return toAnswer(place, [process.execPath, KIWI], async (kiwi) => {
+    const found = await kiwi.call(search)
+    if (search === SEARCH && !found.includes('everything.echo')) throw new Error(`nothing found: ${found}`)
+  })
+}
+
+/** Milliseconds until it has answered; its end is not counted. */
+async function toAnswer(
+  place: Place,
+  argv: readonly string[],
+  ask: (spoken: Spoken) => Promise<unknown>,
+): Promise<number> {
+  const started = performance.now()
+  const spoken = await spokenTo(place, argv)
+  try {
+    await ask(spoken)
+    return performance.now() - started
+  } finally {
+    await spoken.close()
+  }
 }
 
 async function afterKill(rounds: number): Promise<Figure> {

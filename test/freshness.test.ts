@@ -1,12 +1,11 @@
 import { appendFileSync, mkdirSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { Client } from '@modelcontextprotocol/client'
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import type { Client } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { CLI } from './e2e/temp-server.ts'
 import { field } from './fixtures/field.ts'
 import type { Place } from './fixtures/place.ts'
 import { makePlace } from './fixtures/place.ts'
+import { stdioClient } from './fixtures/stdio-client.ts'
 import type { TempKiwi } from './temp-kiwi.ts'
 import { openTempKiwi, resultsOf } from './temp-kiwi.ts'
 
@@ -79,11 +78,7 @@ describe.each([false, true])('C14, E2: with watch = %s, a server in a process of
   beforeEach(async () => {
     place = makePlace()
     put(join(place.folder, 'user/kiwi.json'), JSON.stringify({ watch }), writeFileSync)
-    client = new Client({ name: 'test', version: '1' }, { capabilities: {} })
-    const env = { ...place.env }
-    await client.connect(
-      new StdioClientTransport({ command: process.execPath, args: [CLI], cwd: place.project, env }),
-    )
+    ;({ client } = await stdioClient(place))
   })
   afterEach(async () => {
     await client.close()

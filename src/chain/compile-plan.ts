@@ -52,7 +52,7 @@ export async function compilePlan(items: readonly Item[], schemas: Schemas): Pro
     checkOutput:
       manifest.outputs === undefined
         ? null
-        : await schemas.compile(manifest.outputs, `the outputs of "${leaf.id}"`),
+        : await schemas.compile(manifest.outputs, `the outputs of "${leaf.id}"`, leaf.space === 'builtin'),
     secrets: new Set([
       ...items.flatMap((item) => item.manifest.secrets),
       ...proposedSecrets(config, !isRunnable),
@@ -69,7 +69,9 @@ async function parameterCheck(
 ): Promise<Pick<Compiled, 'checkParameters' | 'odd'>> {
   try {
     const what = `the parameters of "${leaf.id}"`
-    return { checkParameters: await schemas.compile(inputSchema(leaf.manifest), what), odd: [] }
+    const { input_schema: own, parameters } = leaf.manifest
+    const isOurs = leaf.space === 'builtin' || (own === undefined && parameters.length === 0)
+    return { checkParameters: await schemas.compile(inputSchema(leaf.manifest), what, isOurs), odd: [] }
   } catch (error) {
     if (!(error instanceof KiwiError) || !isListed(leaf)) throw error
     if (error.code === 'INVALID_MANIFEST')
@@ -125,9 +127,10 @@ async function checkedConfig(items: readonly Item[], schemas: Schemas): Promise<
   const merged = withRunCommand(mergeConfigs(layers))
   const isServer = items[0]?.manifest.tool_type === 'mcp_server'
   const config: JsonObject = structuredClone(isServer ? withServerDefaults(merged) : merged)
-  for (const { id, manifest } of items.toReversed()) {
+  for (const { id, manifest, space } of items.toReversed()) {
     if (manifest.config_schema === undefined) continue
-    const check = await schemas.compile(manifest.config_schema, `the config_schema of "${id}"`)
+    const what = `the config_schema of "${id}"`
+    const check = await schemas.compile(manifest.config_schema, what, space === 'builtin')
     // Checking fills in defaults, and only the primitive's may count: the others would come round merge and locks.
     const findings = check(manifest.tool_type === 'primitive' ? config : structuredClone(config))
     if (findings === null) continue

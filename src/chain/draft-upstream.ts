@@ -17,6 +17,7 @@ import type { CommandDraft } from './draft-command.ts'
 import { draftCommand } from './draft-command.ts'
 import type { DraftMeans, Request } from './draft-means.ts'
 import type { Hold } from './hold.ts'
+import { namedHost } from './http-clients.ts'
 import type { Effect, Plan } from './plan.ts'
 import { renderRequest } from './render-request.ts'
 import { neededBy } from './secret-places.ts'
@@ -86,7 +87,7 @@ export function draftUpstream(
   const { draft, reached, redact, warnings } =
     template.kind === 'stdio'
       ? draftStdio(served, template, { request, variables, means, hold })
-      : draftRemote(server.id, template, variables, request.principal)
+      : draftRemote(served, template, variables, request.principal)
   const { principal, session = null, isOlder = false } = request
   const whose = isPerSession || isOlder ? { principal, session, isOlder } : { principal }
   const key = sha256(canonicalJson({ content: server.contentHash, ...whose, ...reached }))
@@ -164,13 +165,14 @@ function asServer<T>({ id, form, path }: Item, { command, args }: CommandTemplat
 }
 
 function draftRemote(
-  id: string,
+  served: Plan,
   { transport, request: template, oauth }: Extract<ServerTemplate, { kind: 'remote' }>,
   variables: Variables,
   principal: string,
 ): DraftedServer {
   const { request: rendered, warnings } = renderRequest(template, {}, variables, null)
   const { url, headers } = rendered
+  const { id } = served.item
   const values = {
     parameter: () => undefined,
     variable: (segment: VariableSegment) => variables.required(segment, 'body'),
@@ -180,7 +182,13 @@ function draftRemote(
   const hasKey = oauth === null && (template.auth !== null || 'authorization' in headers)
   const login = hasKey
     ? null
-    : { id, url, principal, terms: readTerms(id, isJsonObject(terms) ? terms : null) }
+    : {
+        id,
+        url,
+        principal,
+        terms: readTerms(id, isJsonObject(terms) ? terms : null),
+        named: namedHost(served),
+      }
   const request = { ...rendered, method: transport === 'http' ? 'POST' : 'GET' }
   return {
     draft: { kind: 'remote', transport, request, login },

@@ -13,20 +13,27 @@ export interface HttpClients {
    * public or not; by a client of its own, so that neither the word nor a connection serves anything else.
    */
   of(server: Plan): HttpClient
+  /** What reaches these `host:port` too. */
+  reaching(hosts: readonly string[]): HttpClient
   close(): Promise<void>
 }
 
 export function openHttpClients(allowHosts: readonly string[], clock: Clock): HttpClients {
   const common = openHttpClient({ allowHosts, clock })
   const own = new Map<string, HttpClient>()
+  const reaching = (hosts: readonly string[]): HttpClient => {
+    if (hosts.length === 0) return common
+    const key = hosts.join(' ')
+    const client = own.get(key) ?? openHttpClient({ allowHosts: [...allowHosts, ...hosts], clock })
+    own.set(key, client)
+    return client
+  }
   return {
     common,
+    reaching,
     of(server) {
       const host = namedHost(server)
-      if (host === null) return common
-      const client = own.get(host) ?? openHttpClient({ allowHosts: [...allowHosts, host], clock })
-      own.set(host, client)
-      return client
+      return reaching(host === null ? [] : [host])
     },
     async close() {
       await Promise.all([common, ...own.values()].map((client) => client.close()))
@@ -35,7 +42,7 @@ export function openHttpClients(allowHosts: readonly string[], clock: Clock): Ht
 }
 
 /** The `host:port` that a person wrote; null where an agent, a variable or an untrusted project says it. */
-function namedHost({ item, effect, trust }: Plan): string | null {
+export function namedHost({ item, effect, trust }: Plan): string | null {
   if (effect.kind !== 'mcp' || effect.server.kind !== 'remote' || !trust.isProjectTrusted) return null
   const link = trust.links.find((candidate) => candidate.item.id === item.id)
   const isSigned = link?.signature?.state === 'signed' && link.signature.by === 'person'

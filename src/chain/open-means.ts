@@ -30,7 +30,7 @@ export function openMeans({ config, clock, store, secrets }: Given): PerformMean
     httpClient,
     httpClients,
     upstreams,
-    oauth: openOauth({ logins: secrets.logins, httpClient, clock }),
+    oauth: openOauth({ logins: secrets.logins, reaching: (hosts) => httpClients.reaching(hosts), clock }),
     workFolders: openWorkFolders(config.cache, clock),
     environments: openEnvironments({ subprocess, clock }),
     listChanges: openListChanges(upstreams, store),

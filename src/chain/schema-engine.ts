@@ -10,8 +10,14 @@ import { openTargets } from './schema-references.ts'
 export type Validate = (value: unknown) => readonly ErrorObject[] | null
 
 export interface SchemaEngine {
-  /** `reach` says whether to stop at the first fault or to find them all, which a large value can make dear. */
-  compile(schema: JsonObject, judgement: Judgement, reach: Reach): Validate
+  compile(schema: JsonObject, judgement: Judgement, how: How): Validate
+}
+
+interface How {
+  /** Whether to stop at the first fault or to find them all, which a large value can make dear. */
+  readonly reach: Reach
+  /** The schema is taken as it is; otherwise it is checked against that of schemas, which takes long to compile. */
+  readonly isProven: boolean
 }
 
 export type Reach = 'first' | 'all'
@@ -36,21 +42,21 @@ export async function loadSchemaEngine(): Promise<SchemaEngine> {
   ])
   const budget: Budget = { left: 0, turn: 0 }
   const ajvs = new Map<string, Ajv>()
-  const ajvFor = (schema: JsonObject, reach: Reach): Ajv => {
+  const ajvFor = (schema: JsonObject, { reach, isProven }: How): Ajv => {
     const dialect = schema['$schema']
     const isDraft7 = typeof dialect === 'string' && /draft-0[67]/.test(dialect)
-    const key = `${isDraft7} ${reach}`
+    const key = `${isDraft7} ${reach} ${isProven}`
     const known = ajvs.get(key)
     if (known !== undefined) return known
-    const options = optionsOf(reach, Pattern, budget)
+    const options = { ...optionsOf(reach, Pattern, budget), validateSchema: !isProven, meta: !isProven }
     const ajv: Ajv = isDraft7 ? new Draft7(options) : new Latest(options)
     bound(ajv, budget)
     ajvs.set(key, ajv)
     return ajv
   }
   return {
-    compile(schema, { cost, recurring }, reach) {
-      const ajv = ajvFor(schema, reach)
+    compile(schema, { cost, recurring }, how) {
+      const ajv = ajvFor(schema, how)
       const own = ownSchema(schema, recurring)
       // A schema is itself checked, against that of schemas.
       budget.left = MOST_WORK

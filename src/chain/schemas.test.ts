@@ -204,7 +204,7 @@ describe('N15: what comes from data cannot hold us up', () => {
 })
 
 describe('BEN-05: honest schemas pass', () => {
-  test('those of every item that is shipped', async () => {
+  test('those of every item that is shipped: at run time they are not checked for being schemas again', async () => {
     const entries = [...scan(BUILTIN, new Set()).values()]
     const items = await Promise.all(entries.map((entry) => readItem(entry, 'builtin')))
     expect(items.length).toBeGreaterThan(15)
@@ -213,6 +213,13 @@ describe('BEN-05: honest schemas pass', () => {
         if (schema !== undefined) expect(await schemas.compile(schema, id)).toBeTypeOf('function')
       }
     }
+  })
+
+  test('only what is shipped is taken as it is', async () => {
+    const broken: JsonObject = { type: 'object', properties: { a: { type: 'string' } }, required: [1] }
+    await expect(openSchemas().compile(broken, 'x')).rejects.toThrow('Cannot use x: schema is invalid')
+    const shipped = await openSchemas().compile(broken, 'x', true)
+    expect(shipped({ a: 1 })).toMatchObject({ invalid: [{ name: 'a', reason: 'must be string' }] })
   })
 
   test.each<[string, JsonObject, JsonValue, JsonValue]>([

@@ -25,7 +25,8 @@ export type Check = (value: unknown) => Findings | null
 
 /** Compiles JSON Schemas that come from data: bounded in cost, patterns in linear time, once for each content. */
 export interface Schemas {
-  compile(schema: JsonObject, what: string): Promise<Check>
+  /** One that is shipped with Kiwi was tried before that; any other is checked for being a schema at all. */
+  compile(schema: JsonObject, what: string, isShipped?: boolean): Promise<Check>
 }
 
 const MOST_COMPILED = 2000
@@ -39,14 +40,14 @@ export function openSchemas(): Schemas {
   let engine: Promise<SchemaEngine> | null = null
   const compiled = new Map<string, Check>()
   return {
-    async compile(schema, what) {
+    async compile(schema, what, isShipped = false) {
       const key = sha256(canonicalJson(schema))
       const known = compiled.get(key)
       if (known !== undefined) return known
       const judgement = judgeSchema(schema, what)
       const loaded = await (engine ??= loadSchemaEngine())
       const compileFor = (reach: Reach): Validate =>
-        named(what, () => loaded.compile(schema, judgement, reach))
+        named(what, () => loaded.compile(schema, judgement, { reach, isProven: isShipped }))
       const check = toCheck(compileFor, Math.floor(MOST_WORK / judgement.cost))
       if (compiled.size >= MOST_COMPILED) {
         compiled.clear()

@@ -1,6 +1,4 @@
-import type { Fix } from '../shared/errors.ts'
 import { KiwiError } from '../shared/errors.ts'
-import { itemTypeOf } from '../shared/tool-type.ts'
 import { realPathOf } from '../spaces/disk.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Verified } from './verify.ts'
@@ -56,15 +54,8 @@ function modified(verb: string, { leaf, item, signature: found, untrusted }: Jud
       ? `there is text on the signature line of "${item.id}"`
       : `${signature} does not match its files`
   return new KiwiError('CONTENT_MODIFIED', `Cannot ${verb} "${leaf.id}": ${what}`, {
-    ...(untrusted === null
-      ? {
-          hint: `Review the change, then sign it again with kiwi sign ${item.id} or the action "sign"; "update" signs too`,
-          fix: signFix(item),
-        }
-      : {
-          // Whoever brought the project may have written the line: an agent's word for it is refused.
-          hint: `Ask the person to review it and run: kiwi sign ${item.id}; what else the project brings needs ${trustCommand(untrusted)}`,
-        }),
+    // Nobody knows who changed it: an agent that is handed the call that signs it would be the way round the signature.
+    hint: `Ask the person to review the change and run: kiwi sign ${item.id}; ${untrusted === null ? '"update" signs too, once they agree' : `what else the project brings needs ${trustCommand(untrusted)}`}`,
     details: { reason, tool: item.id, path: item.path, fingerprint },
   })
 }
@@ -99,17 +90,4 @@ export function trustCommand(path: string): string {
 
 function shellWord(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`
-}
-
-/** The call that signs it, where it lies. */
-export function signFix({ id, manifest, space }: Item): Fix {
-  return {
-    call: 'execute',
-    arguments: {
-      item_type: itemTypeOf(manifest.tool_type),
-      action: 'sign',
-      item_id: id,
-      parameters: { location: space },
-    },
-  }
 }

@@ -67,9 +67,7 @@ async function knownServer(item: Item, lookup: Lookup, session: Session): Promis
   const name = serverName(id)
   const { config, executor } = manifest
   const enabled = manifest.enabled !== false
-  const key = (await lookup.serverOf(item).catch(() => null))?.key ?? null
-  const listing = key === null ? null : await lookup.listing(key)
-  const tools = key === null || listing === null ? [] : await kiwi.store.listed(key)
+  const { tools, quarantined, inVain } = await listedOf(item, lookup, kiwi)
   const { command, args = [], url } = config
   const { problem, warnings } = enabled ? await standingOf(name, session) : FINE
   return {
@@ -79,12 +77,30 @@ async function knownServer(item: Item, lookup: Lookup, session: Session): Promis
     transport: textOf(config['transport'] ?? (executor === 'http_client' ? 'http' : 'stdio')),
     enabled,
     trust: await trustOf(item, lookup, kiwi),
-    tools: listing === null ? null : tools.filter(({ state }) => state === 'usable').length,
-    quarantined: tools.filter(({ state }) => state === 'quarantined').length,
+    tools,
+    quarantined,
     problem,
-    warnings,
+    warnings: [...warnings, ...inVain],
     last_error: await lastErrorOf(item, kiwi),
     words: [command ?? url ?? '', ...(Array.isArray(args) ? args : [])].map((word) => textOf(word)),
+  }
+}
+
+interface ListedTools extends Pick<KnownServer, 'tools' | 'quarantined'> {
+  /** What its overrides name that is not there. */
+  readonly inVain: readonly string[]
+}
+
+async function listedOf(item: Item, lookup: Lookup, { store }: Kiwi): Promise<ListedTools> {
+  const server = await lookup.serverOf(item).catch(() => null)
+  if (server === null || (await lookup.listing(server.key)) === null)
+    return { tools: null, quarantined: 0, inVain: [] }
+  const tools = await store.listed(server.key)
+  const there = tools.filter(({ state }) => state !== 'missing')
+  return {
+    tools: tools.filter(({ state }) => state === 'usable').length,
+    quarantined: tools.filter(({ state }) => state === 'quarantined').length,
+    inVain: server.overrides.warnings(there.map(({ raw }) => raw)),
   }
 }
 

@@ -8,7 +8,7 @@ import { needsSchema, readParameters } from './parameters.ts'
 import { openProgressLine } from './progress-line.ts'
 import { Ready, showRun } from './shown-run.ts'
 import { openTerminal, printReply, printableText } from './terminal.ts'
-import type { CommonOptions } from './with-kiwi.ts'
+import type { CommonOptions, Session } from './with-kiwi.ts'
 import { withKiwi } from './with-kiwi.ts'
 
 const Result = z.looseObject({
@@ -26,9 +26,10 @@ interface RunOptions extends CommonOptions {
 
 /** `kiwi run <id> name=text count:=3` */
 export function runCommand(id: string, pairs: readonly string[], options: RunOptions): Promise<number> {
-  return withKiwi(options, async ({ call, kiwi, project }) => {
+  return withKiwi(options, async (session) => {
+    const { call, kiwi, project } = session
     const type = options.type ?? (await typeOf(id, kiwi.spaces.at(project)))
-    const schema = needsSchema(pairs) ? await schemaOf(id, type, () => kiwi.spaces.at(project)) : null
+    const schema = needsSchema(pairs) ? await schemaOf(id, type, session) : null
     const progress = openProgressLine(options.json !== true)
     const reply = await call(
       'execute',
@@ -78,10 +79,20 @@ async function typeOf(id: string, lookup: Lookup): Promise<'tool' | 'directive'>
 }
 
 /** What the tool takes; what is wrong with its name is for the run to say. */
-async function schemaOf(id: string, type: string, lookup: () => Lookup): Promise<unknown> {
-  try {
-    return inputSchema((await findItem(lookup(), parseItemRef(id), readItemType(type))).manifest)
-  } catch {
-    return null
-  }
+async function schemaOf(id: string, type: string, { kiwi, project, call }: Session): Promise<unknown> {
+  const lookup = kiwi.spaces.at(project)
+  const known = (): Promise<unknown> =>
+    findItem(lookup, parseItemRef(id), readItemType(type)).then(
+      ({ manifest }) => inputSchema(manifest),
+      () => null,
+    )
+  const schema = await known()
+  if (schema !== null || !(await isOfServer(id, lookup))) return schema
+  // A server that was never asked is asked by this.
+  await call('load', { item_type: type, item_id: id })
+  return known()
+}
+
+async function isOfServer(id: string, lookup: Lookup): Promise<boolean> {
+  return id.includes('.') && (await lookup.serverFor(id).catch(() => null)) !== null
 }

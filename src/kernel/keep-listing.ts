@@ -35,14 +35,21 @@ export async function keepListing(
 ): Promise<Kept> {
   const { chain, store, clock, scanDefinitions } = means
   const { identity: key } = upstreamIn(draft)
-  const { description, tools: raw, faults, noteKept } = await chain.list(draft, watch)
+  // A server takes its time to start, and what its tools are judged by is made ready in it.
+  const [{ description, tools: raw, faults, noteKept }, scan] = await Promise.all([
+    chain.list(draft, watch),
+    scanDefinitions().then(async (ready) => {
+      await chain.schemaFault({})
+      return ready
+    }),
+  ])
   const before = await store.catalog.tools(key)
   const judged = judgeListing(before, raw, {
     isBaseline: before.length === 0 && (await store.catalog.listing(key)) === null,
     isVouched: isVouched(draft.plan),
     key,
     otherServers: await othersOf(server, lookup, means),
-    scan: await scanDefinitions(),
+    scan,
   })
   const tools = await withSchemaFindings(judged, before, chain)
   const { era, protocol, capabilities, serverInfo, instructions } = description

@@ -1,6 +1,5 @@
 import type { Performed } from '../chain/perform.ts'
 import type { Plan } from '../chain/plan.ts'
-import { signFix } from '../chain/trust-refusals.ts'
 import { isOwn } from '../chain/trust.ts'
 import { KiwiError, messageOf } from '../shared/errors.ts'
 import { keepAll } from '../shared/redact.ts'
@@ -109,11 +108,9 @@ async function listAgain({ id, manifest }: Item, asker: Asker): Promise<Performe
 }
 
 /** Its version would carry what nobody has looked at. */
-function modified(item: Item): KiwiError {
-  const { id, path } = item
+function modified({ id, path }: Item): KiwiError {
   return new KiwiError('CONTENT_MODIFIED', `Cannot publish "${id}": it is not what was signed`, {
-    hint: `Review the change, then sign it again with kiwi sign ${id} or the action "sign"`,
-    fix: signFix(item),
+    hint: `Ask the person to review the change and run: kiwi sign ${id}`,
     details: { tool: id, path },
   })
 }

@@ -70,7 +70,9 @@ export function toKiwiError(error: unknown): KiwiError {
 
 function withWarnings(metadata: ReplyMetadata, warnings: readonly string[]): ReplyMetadata {
   if (warnings.length === 0) return metadata
-  const shown = warnings.slice(0, MOST_WARNINGS).map((warning) => warning.slice(0, MOST_CHARACTERS))
-  const more = warnings.length - shown.length
+  // A server that is listed for a call is warned of by both.
+  const all = [...new Set(warnings)]
+  const shown = all.slice(0, MOST_WARNINGS).map((warning) => warning.slice(0, MOST_CHARACTERS))
+  const more = all.length - shown.length
   return { ...metadata, warnings: more > 0 ? [...shown, `${more} more warnings`] : shown }
 }

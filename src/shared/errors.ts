@@ -122,7 +122,7 @@ export const ERRORS = {
   CONTENT_MODIFIED: row(
     'refused',
     'An item is no longer what its signature says',
-    'Review the change, then sign the item again, or put back what was signed',
+    'Ask the person to review the change and sign the item again, or put back what was signed',
   ),
   UNTRUSTED: row(
     'refused',

@@ -29,3 +29,13 @@ test('R-08: of a flood of messages that nobody asked for, others have a turn aft
   expect(most).toBeGreaterThan(0)
   expect(most).toBeLessThanOrEqual(32)
 })
+
+test.each([
+  ['it ended with code 1', 'it ended with code 1: Error: no key'],
+  ['it ended with SIGKILL', 'it ended with SIGKILL'],
+])('UP-03: what it wrote last is why it ended, unless it was killed: %s', async (reason, why) => {
+  const wire = createMemoryWire(() => null)
+  const { gone } = openPeer('one', { ...wire, said: () => 'Error: no key\n' }, () => {})
+  wire.end(reason)
+  expect(await gone).toBe(why)
+})

@@ -128,7 +128,8 @@ async function finish(wire: Wire, pending: Pending): Promise<string> {
   const closed = wire.close()
   const late: WireEnd = { reason: 'it closed its output', isTooLarge: false }
   const { reason, ...end } = await Promise.race([closed, delay(END_MS, late, { ref: false })])
-  const why = reason + lineSaid(wire)
+  // What it wrote is not why somebody killed it.
+  const why = reason.endsWith('SIGKILL') ? reason : reason + lineSaid(wire)
   pending.loseAll({ why, ...end })
   await closed
   return why

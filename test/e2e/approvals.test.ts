@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/shared/clock.ts'
 import { openSqliteStore } from '../../src/store/sqlite/open.ts'
@@ -12,6 +11,7 @@ import { atTerminal } from '../fixtures/at-terminal.ts'
 import { field, textField } from '../fixtures/field.ts'
 import type { Place } from '../fixtures/place.ts'
 import { makePlace } from '../fixtures/place.ts'
+import { overStdio } from '../fixtures/stdio-client.ts'
 import { CLI, kiwi, startServer } from './temp-server.ts'
 
 let place: Place
@@ -49,12 +49,7 @@ const key = (): string => join(user, 'kiwi.approver')
 async function connect(capabilities: object = {}, mode: 'legacy' | 'auto' = 'legacy') {
   const negotiation = mode === 'legacy' ? {} : { versionNegotiation: { mode } }
   const client = new Client({ name: 'test', version: '1' }, { capabilities, ...negotiation })
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: [CLI],
-    cwd: place.project,
-    env: { ...place.env },
-  })
+  const transport = overStdio(place)
   return {
     client,
     transport,

@@ -1,14 +1,14 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Client } from '@modelcontextprotocol/client'
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { definition } from '../fixtures/directive-kiwi.ts'
 import { field, listField } from '../fixtures/field.ts'
 import type { Place } from '../fixtures/place.ts'
 import { makePlace } from '../fixtures/place.ts'
 import { shiftingServer, writeServers } from '../fixtures/shifting-server.ts'
-import { CLI, kiwi } from './temp-server.ts'
+import { stdioClient } from '../fixtures/stdio-client.ts'
+import { kiwi } from './temp-server.ts'
 
 const DIRECTIVE = `<directive name="ship" version="1.0.0">
   <metadata>
@@ -48,15 +48,7 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'ship.md'), DIRECTIVE)
   const { entry } = shiftingServer(place, 'tracker', { tools: [issues] })
   writeServers(place, 'user', { tracker: entry })
-  client = new Client({ name: 'scripted', version: '1' }, { capabilities: {} })
-  await client.connect(
-    new StdioClientTransport({
-      command: process.execPath,
-      args: [CLI],
-      cwd: place.project,
-      env: { ...place.env },
-    }),
-  )
+  ;({ client } = await stdioClient(place))
 })
 afterAll(async () => {
   await client.close()

@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { PartStore } from '../fixtures/part-store.ts'
 import { makePartStore } from '../fixtures/part-store.ts'
 import type { Place } from '../fixtures/place.ts'
 import { makePlace } from '../fixtures/place.ts'
+import { stdioClient } from '../fixtures/stdio-client.ts'
 import { removeTree } from '../fixtures/temp-chain.ts'
 import { CLI, kiwi, startServer } from './temp-server.ts'
 
@@ -70,16 +70,7 @@ describe('C10: several processes', () => {
 describe('progress of what takes long', () => {
   test.each(['legacy', 'auto'] as const)('a client of the %s era that asks for it hears it', async (era) => {
     store.first('sleep 0.2')
-    const negotiation = era === 'legacy' ? {} : { versionNegotiation: { mode: 'auto' as const } }
-    const client = new Client({ name: 'test', version: '1' }, { capabilities: {}, ...negotiation })
-    await client.connect(
-      new StdioClientTransport({
-        command: process.execPath,
-        args: [CLI],
-        cwd: place.project,
-        env: { ...place.env },
-      }),
-    )
+    const { client } = await stdioClient(place, era)
     tool(['wheel', 'axle'])
     const heard: { progress: number; message?: string | undefined }[] = []
     const result = await client.callTool(

@@ -1,11 +1,10 @@
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Client } from '@modelcontextprotocol/client'
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Place } from '../fixtures/place.ts'
 import { makePlace } from '../fixtures/place.ts'
-import { CLI, kiwi } from './temp-server.ts'
+import { stdioClient } from '../fixtures/stdio-client.ts'
+import { kiwi } from './temp-server.ts'
 
 let place: Place
 beforeAll(() => {
@@ -15,14 +14,7 @@ afterAll(() => place.remove())
 
 describe('H3: files, by a client of the shipped command', () => {
   test('H3: are written, read and listed; the server for them ends with Kiwi, however that ends', async () => {
-    const client = new Client({ name: 'test', version: '1' }, { capabilities: {} })
-    const transport = new StdioClientTransport({
-      command: process.execPath,
-      args: [CLI],
-      cwd: place.project,
-      env: { ...place.env },
-    })
-    await client.connect(transport)
+    const { client, transport } = await stdioClient(place)
     const run = async (tool: string, parameters: object): Promise<unknown> => {
       const request = { item_type: 'tool', action: 'run', item_id: `filesystem.${tool}`, parameters }
       return (await client.callTool({ name: 'execute', arguments: request })).structuredContent

@@ -1,10 +1,9 @@
-import { Client } from '@modelcontextprotocol/client'
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { listField } from '../fixtures/field.ts'
 import type { Place } from '../fixtures/place.ts'
 import { makePlace } from '../fixtures/place.ts'
-import { CLI, kiwi } from './temp-server.ts'
+import { stdioClient } from '../fixtures/stdio-client.ts'
+import { kiwi } from './temp-server.ts'
 
 let place: Place
 beforeAll(() => {
@@ -17,14 +16,7 @@ const learned = async (): Promise<readonly unknown[]> =>
 
 /** An agent over a process of its own that searches, and runs what it found. */
 async function useAndDie(query: string, item_id: string, before: () => Promise<void>): Promise<void> {
-  const client = new Client({ name: 'test', version: '1' }, { capabilities: {} })
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: [CLI],
-    cwd: place.project,
-    env: { ...place.env },
-  })
-  await client.connect(transport)
+  const { client, transport } = await stdioClient(place)
   await client.callTool({ name: 'search', arguments: { query } })
   const run = { item_type: 'tool', action: 'run', item_id, parameters: {} }
   expect((await client.callTool({ name: 'execute', arguments: run })).isError).toBe(false)

@@ -23,7 +23,6 @@ beforeEach(async () => {
   server = await openRemoteServer('http', issuer.admit)
   const user = join(place.folder, 'user')
   mkdirSync(join(user, 'config'), { recursive: true })
-  writeFileSync(join(user, 'kiwi.json'), JSON.stringify({ allow_hosts: [issuer.host, server.host] }))
   writeFileSync(join(user, 'config/mcp_registry.yaml'), `mcps:\n  acme: {url: "${server.url}"}\n`)
 })
 afterEach(async () => {

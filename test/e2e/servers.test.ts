@@ -9,6 +9,7 @@ import { kiwi } from './temp-server.ts'
 const MEMORY = fileURLToPath(
   new URL('../../node_modules/@modelcontextprotocol/server-memory/dist/index.js', import.meta.url),
 )
+const EVERYTHING = MEMORY.replace('server-memory', 'server-everything')
 const CANARY = 'kiwi-canary-0123456789'
 const PATIENCE = 120_000
 
@@ -45,6 +46,19 @@ describe('M1: servers at the command line', { timeout: PATIENCE }, () => {
     expect(await run('run', 'memory.read_graph')).toContain('entities')
     expect(await run('remove', 'memory')).toBe(`Removed "memory" from ${path}\n`)
     expect(await run('servers')).toContain('No server yet')
+  })
+
+  test('M4, X10: the very first call knows the schema, and what an override names in vain is shown', async () => {
+    await run('add', 'sums', '--', 'node', EVERYTHING, 'stdio')
+    writeFileSync(
+      join(place.folder, 'user/config/mcp_registry.yaml'),
+      `${file()}    tools: {overrides: {nosuch: {name: other}, echo: {arguments: {nowhere: {default: 1}}}}}\n`,
+    )
+    expect(await run('servers')).not.toContain('nosuch')
+    expect(await run('run', 'sums.get-sum', 'a=1', 'b=2')).toContain('The sum of 1 and 2 is 3')
+    const shown = await run('servers')
+    expect(shown).toMatch(/sums: .*nosuch/)
+    expect(shown).toMatch(/sums: .*nowhere/)
   })
 
   test('M8: what is added again as it was is left, and one that could not be asked is not called ready', async () => {

@@ -1,14 +1,13 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { Client } from '@modelcontextprotocol/client'
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { field, listField, textField } from '../fixtures/field.ts'
 import type { LoopbackServer } from '../fixtures/loopback-server.ts'
 import { openLoopbackServer, reply } from '../fixtures/loopback-server.ts'
 import type { Place } from '../fixtures/place.ts'
 import { makePlace } from '../fixtures/place.ts'
-import { CLI } from './temp-server.ts'
+import { stdioClient } from '../fixtures/stdio-client.ts'
 
 let place: Place
 let web: LoopbackServer
@@ -51,15 +50,7 @@ beforeAll(async () => {
   mkdirSync(join(place.folder, 'user/config'), { recursive: true })
   // JSON is YAML.
   writeFileSync(join(place.folder, 'user/config/mcp_registry.yaml'), JSON.stringify({ mcps }))
-  client = new Client({ name: 'test', version: '1' }, { capabilities: {} })
-  await client.connect(
-    new StdioClientTransport({
-      command: process.execPath,
-      args: [CLI],
-      cwd: place.project,
-      env: { ...place.env },
-    }),
-  )
+  ;({ client } = await stdioClient(place))
 }, 120_000)
 afterAll(async () => {
   await client.close()

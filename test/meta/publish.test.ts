@@ -44,7 +44,8 @@ describe('S8, T10: publish', () => {
     writeFileSync(join(temp.project, '.ai/tools/twice/main.sh'), '#!/bin/bash\necho two')
     expect((await publish('twice')).error).toMatchObject({
       code: 'CONTENT_MODIFIED',
-      fix: { call: 'execute' },
+      fix: { call: 'help' },
+      hint: expect.stringMatching(/^Ask the person .*kiwi sign twice$/),
     })
     await act('sign', 'twice')
     const { error } = await publish('twice')

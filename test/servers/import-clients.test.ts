@@ -1,45 +1,26 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Wish } from '../../src/kernel/call.ts'
 import type { Reply } from '../../src/shared/reply.ts'
-import { parseDocument } from '../../src/spaces/parse-document.ts'
 import { field } from '../fixtures/field.ts'
+import type { TempServers } from '../fixtures/temp-servers.ts'
+import { openTempServers } from '../fixtures/temp-servers.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
-import { openTempKiwi } from '../temp-kiwi.ts'
 
+let bed: TempServers
 let temp: TempKiwi
 beforeEach(async () => {
-  temp = await openTempKiwi()
+  bed = await openTempServers()
+  temp = bed.temp
 })
 afterEach(() => temp.close())
 
-const person = (wish: Wish): Promise<Reply> =>
-  temp.kiwi.act(
-    { wish: () => wish, operation: 'import', subject: 'mcp' },
-    {
-      principal: 'user:ada',
-      session: 's',
-      kind: 'person',
-      defaultProject: () => Promise.resolve(temp.project),
-    },
-  )
-const take = (...files: readonly string[]): Promise<Reply> =>
-  person({ kind: 'import_servers', files, to: 'user' })
-const put = (path: string, content: unknown): string => {
-  const target = join(temp.folder, path)
-  mkdirSync(dirname(target), { recursive: true })
-  writeFileSync(target, typeof content === 'string' ? content : JSON.stringify(content))
-  return target
-}
-const file = (): string => join(temp.config.userSpace, 'config', 'mcp_registry.yaml')
-const servers = async (): Promise<unknown> =>
-  existsSync(file()) ? (await parseDocument(readFileSync(file(), 'utf8'), 'x'))['mcps'] : {}
+const take = (...files: readonly string[]): Promise<Reply> => bed.take(files)
 const TOKEN = 'a-long-token-1'
 
 describe('M1: what clients mean by their configs', () => {
   test('M1: servers that Claude Code keeps for this project alone are read, and before the others', async () => {
-    put('.claude.json', {
+    bed.put('.claude.json', {
       mcpServers: { all: { command: 'a' }, both: { command: 'far' } },
       projects: {
         [temp.project]: { mcpServers: { near: { command: 'b', cwd: 'sub' }, both: { command: 'near' } } },
@@ -48,7 +29,7 @@ describe('M1: what clients mean by their configs', () => {
     })
     const reply = await take()
     expect(reply.data).toMatchObject({ not_imported: [] })
-    expect(await servers()).toEqual({
+    expect(await bed.servers()).toEqual({
       near: { command: 'b', args: [], cwd: join(temp.project, 'sub') },
       both: { command: 'near', args: [] },
       all: { command: 'a', args: [] },
@@ -57,7 +38,7 @@ describe('M1: what clients mean by their configs', () => {
 
   test('M1: only inputs with a password become secrets; a default is kept', async () => {
     const reply = await take(
-      put('.vscode/mcp.json', {
+      bed.put('.vscode/mcp.json', {
         inputs: [
           { type: 'promptString', id: 'key', password: true },
           { type: 'promptString', id: 'region', default: 'eu-1' },
@@ -70,7 +51,7 @@ describe('M1: what clients mean by their configs', () => {
         },
       }),
     )
-    expect(await servers()).toEqual({
+    expect(await bed.servers()).toEqual({
       a: { command: 'node', args: ['eu-1', '--mode=b', '${KEY}'] },
       b: { command: 'node', args: [], env: { TEAM: '${TEAM:-}', ROOT: '${DIR:-/x}' } },
     })
@@ -132,36 +113,38 @@ describe('M1: what clients mean by their configs', () => {
       },
     ],
   ])('M1: %s', async (_, path, content, expected) => {
-    expect((await take(put(path, content))).error).toBeNull()
-    expect(await servers()).toEqual(expected)
+    expect((await take(bed.put(path, content))).error).toBeNull()
+    expect(await bed.servers()).toEqual(expected)
   })
 
   test('M1: relative paths mean the folder that the config is for', async () => {
-    await take(put('work/.cursor/mcp.json', { mcpServers: { a: { command: './run', cwd: 'srv' } } }))
+    await take(bed.put('work/.cursor/mcp.json', { mcpServers: { a: { command: './run', cwd: 'srv' } } }))
     const cwd = join(temp.folder, 'work/srv')
-    expect(await servers()).toEqual({ a: { command: join(cwd, 'run'), args: [], cwd } })
+    expect(await bed.servers()).toEqual({ a: { command: join(cwd, 'run'), args: [], cwd } })
   })
 
   test('M1, N1: a server that could not be used is left out, and no password of it is written', async () => {
     const reply = await take(
-      put('.mcp.json', { mcpServers: { a: { url: `https://me:${TOKEN}@x.example` }, b: { command: 'b' } } }),
+      bed.put('.mcp.json', {
+        mcpServers: { a: { url: `https://me:${TOKEN}@x.example` }, b: { command: 'b' } },
+      }),
     )
     expect(reply.data).toMatchObject({
       servers: [{ name: 'a', state: 'skipped', reason: expect.stringContaining('holds credentials') }, {}],
     })
-    expect(readFileSync(file(), 'utf8')).not.toContain(TOKEN)
+    expect(readFileSync(bed.file, 'utf8')).not.toContain(TOKEN)
   })
 
   test('N1: two servers with a variable of one name keep each its own value', async () => {
     await take(
-      put('.mcp.json', {
+      bed.put('.mcp.json', {
         mcpServers: {
           a: { command: 'a', env: { API_KEY: TOKEN } },
           b: { command: 'b', env: { API_KEY: 'another-token-2' } },
         },
       }),
     )
-    expect(await servers()).toMatchObject({
+    expect(await bed.servers()).toMatchObject({
       a: { env: { API_KEY: '${API_KEY}' } },
       b: { env: { API_KEY: '${B_API_KEY}' } },
     })
@@ -178,7 +161,7 @@ describe('M1: what clients mean by their configs', () => {
 describe('N1: an import of servers is taken back', () => {
   const bring = (): Promise<Reply> =>
     take(
-      put('.mcp.json', {
+      bed.put('.mcp.json', {
         mcpServers: {
           a: { command: 'a', env: { A_TOKEN: TOKEN } },
           b: { command: 'b', env: { B_TOKEN: 'another-token-2' } },
@@ -186,7 +169,7 @@ describe('N1: an import of servers is taken back', () => {
       }),
     )
   const undo = (done: Reply): Promise<Reply> =>
-    person({ kind: 'undo_import', batch: String(field(done.data, 'batch')) })
+    bed.person({ kind: 'undo_import', batch: String(field(done.data, 'batch')) })
   const names = async (): Promise<readonly string[]> =>
     (await temp.kiwi.secrets()).secrets.map(({ name }) => name)
 
@@ -198,10 +181,10 @@ describe('N1: an import of servers is taken back', () => {
   })
 
   test('N1: a secret that was there before, or was changed since, stays', async () => {
-    await person({ kind: 'secret', name: 'A_TOKEN', value: TOKEN })
+    await bed.person({ kind: 'secret', name: 'A_TOKEN', value: TOKEN })
     const done = await bring()
     await new Promise((resolve) => setTimeout(resolve, 5))
-    await person({ kind: 'secret', name: 'B_TOKEN', value: 'a-newer-token-3' })
+    await bed.person({ kind: 'secret', name: 'B_TOKEN', value: 'a-newer-token-3' })
     const { data } = await undo(done)
     expect(data).toMatchObject({ totals: { conflict: 1 } })
     expect(await names()).toEqual(['A_TOKEN', 'B_TOKEN'])
@@ -210,7 +193,7 @@ describe('N1: an import of servers is taken back', () => {
 
   test('N1: where the servers stay because the file was changed, so does what they need', async () => {
     const done = await bring()
-    writeFileSync(file(), `# mine\n${readFileSync(file(), 'utf8')}`)
+    writeFileSync(bed.file, `# mine\n${readFileSync(bed.file, 'utf8')}`)
     expect((await undo(done)).data).toMatchObject({ totals: { conflict: 1, removed: 0 } })
     expect(await names()).toEqual(['A_TOKEN', 'B_TOKEN'])
     expect(await temp.kiwi.store.grants()).toHaveLength(2)

@@ -1,42 +1,22 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Wish } from '../../src/kernel/call.ts'
 import type { Reply } from '../../src/shared/reply.ts'
 import { isJsonObject } from '../../src/shared/json.ts'
 import { textOf } from '../../src/shared/template.ts'
-import { parseDocument } from '../../src/spaces/parse-document.ts'
 import { field, listField } from '../fixtures/field.ts'
+import type { TempServers } from '../fixtures/temp-servers.ts'
+import { openTempServers } from '../fixtures/temp-servers.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
-import { openTempKiwi } from '../temp-kiwi.ts'
 
+let bed: TempServers
 let temp: TempKiwi
 beforeEach(async () => {
-  temp = await openTempKiwi()
+  bed = await openTempServers()
+  temp = bed.temp
 })
 afterEach(() => temp.close())
 
-const person = (wish: Wish, isDryRun = false): Promise<Reply> =>
-  temp.kiwi.act(
-    { wish: () => wish, operation: 'import', subject: 'mcp', isDryRun },
-    {
-      principal: 'user:ada',
-      session: 's',
-      kind: 'person',
-      defaultProject: () => Promise.resolve(temp.project),
-    },
-  )
-const take = (files: readonly string[], isDryRun = false): Promise<Reply> =>
-  person({ kind: 'import_servers', files, to: 'user' }, isDryRun)
-const put = (path: string, content: unknown): string => {
-  const target = join(temp.folder, path)
-  mkdirSync(dirname(target), { recursive: true })
-  writeFileSync(target, typeof content === 'string' ? content : JSON.stringify(content))
-  return target
-}
-const file = (): string => join(temp.config.userSpace, 'config', 'mcp_registry.yaml')
-const servers = async (): Promise<unknown> =>
-  existsSync(file()) ? (await parseDocument(readFileSync(file(), 'utf8'), 'x'))['mcps'] : {}
 const lines = ({ data }: Reply): readonly string[] =>
   listField(data, 'servers').map((line) =>
     isJsonObject(line)
@@ -136,24 +116,24 @@ describe('M1: configs of other clients', () => {
       { a: { command: 'a', args: [] } },
     ],
   ])('M1: %s is read', async (path, content, expected) => {
-    const reply = await take([put(path, content)])
+    const reply = await bed.take([bed.put(path, content)])
     expect(reply.error).toBeNull()
-    expect(await servers()).toEqual(expected)
+    expect(await bed.servers()).toEqual(expected)
   })
 
   test('N1: credentials go to the vault and are granted to their server, and are shown nowhere', async () => {
-    const reply = await take([
-      put('.mcp.json', { mcpServers: { a: { command: 'node', env: { API_KEY: TOKEN } } } }),
+    const reply = await bed.take([
+      bed.put('.mcp.json', { mcpServers: { a: { command: 'node', env: { API_KEY: TOKEN } } } }),
     ])
     expect(reply.data).toMatchObject({ servers: [{ name: 'a', state: 'imported', kept: ['API_KEY'] }] })
-    const seen = [reply, readFileSync(file(), 'utf8'), await temp.kiwi.store.records({ limit: 20 })]
+    const seen = [reply, readFileSync(bed.file, 'utf8'), await temp.kiwi.store.records({ limit: 20 })]
     expect(JSON.stringify(seen)).not.toContain(TOKEN)
     expect((await temp.kiwi.secrets()).secrets).toMatchObject([{ name: 'API_KEY' }])
     expect(await temp.kiwi.store.grants()).toMatchObject([{ tool: 'mcp_a', secret: 'API_KEY' }])
   })
 
   test('M1: Kiwi itself is left out, equal ones become one, another of the same name is left to the person', async () => {
-    const one = put('.mcp.json', {
+    const one = bed.put('.mcp.json', {
       mcpServers: {
         kiwi: { command: 'npx', args: ['-y', 'kiwi-mcp'] },
         other: { command: 'node', args: ['/x/kiwi-mcp/dist/cli.js'] },
@@ -162,10 +142,10 @@ describe('M1: configs of other clients', () => {
         bad: { args: ['x'] },
       },
     })
-    const two = put('.cursor/mcp.json', {
+    const two = bed.put('.cursor/mcp.json', {
       mcpServers: { a: { command: 'a' }, 'my-server': { command: 'c' } },
     })
-    expect(lines(await take([one, two]))).toEqual([
+    expect(lines(await bed.take([one, two]))).toEqual([
       'kiwi skipped it is Kiwi itself',
       'other skipped it is Kiwi itself',
       'a imported',
@@ -174,46 +154,45 @@ describe('M1: configs of other clients', () => {
       'a unchanged',
       'my-server conflict another server "my-server" is there: kiwi remove my-server, or rename one of them',
     ])
-    expect(lines(await take([two]))[0]).toBe('a unchanged')
+    expect(lines(await bed.take([two]))[0]).toBe('a unchanged')
   })
 
   test('M1: a dry run writes nothing, and an import is taken back whole', async () => {
-    mkdirSync(dirname(file()), { recursive: true })
+    mkdirSync(dirname(bed.file), { recursive: true })
     const before = '# mine\nmcps:\n  own: {command: x}   # kept\n'
-    writeFileSync(file(), before)
-    const config = put('.mcp.json', { mcpServers: { a: { command: 'a' } } })
-    expect(await take([config], true)).toMatchObject({
+    writeFileSync(bed.file, before)
+    const config = bed.put('.mcp.json', { mcpServers: { a: { command: 'a' } } })
+    expect(await bed.take([config], true)).toMatchObject({
       status: 'dry_run',
       data: { servers: [{ state: 'imported' }] },
     })
-    expect(readFileSync(file(), 'utf8')).toBe(before)
-    const done = await take([config])
-    expect(await servers()).toMatchObject({ own: { command: 'x' }, a: { command: 'a' } })
+    expect(readFileSync(bed.file, 'utf8')).toBe(before)
+    const done = await bed.take([config])
+    expect(await bed.servers()).toMatchObject({ own: { command: 'x' }, a: { command: 'a' } })
     const batch = String(field(done.data, 'batch'))
-    expect(await person({ kind: 'undo_import', batch })).toMatchObject({ error: null })
-    expect(readFileSync(file(), 'utf8')).toBe(before)
+    expect(await bed.person({ kind: 'undo_import', batch })).toMatchObject({ error: null })
+    expect(readFileSync(bed.file, 'utf8')).toBe(before)
   })
 
   test('N17: without a file, home and a trusted project are looked at, a strange project is not', async () => {
-    put('.cursor/mcp.json', { mcpServers: { mine: { command: 'a' } } })
-    put('project/.mcp.json', { mcpServers: { theirs: { command: 'b' } } })
-    expect(lines(await take([])).toSorted()).toEqual(['mine imported', 'theirs imported'])
-    const strange = await openTempKiwi({ isTrusted: false })
-    const trusted = temp
+    bed.put('.cursor/mcp.json', { mcpServers: { mine: { command: 'a' } } })
+    bed.put('project/.mcp.json', { mcpServers: { theirs: { command: 'b' } } })
+    expect(lines(await bed.take([])).toSorted()).toEqual(['mine imported', 'theirs imported'])
+    const strange = await openTempServers({ isTrusted: false })
     try {
-      temp = strange
-      put('project/.mcp.json', { mcpServers: { theirs: { command: 'b' } } })
-      const reply = await take([])
+      strange.put('project/.mcp.json', { mcpServers: { theirs: { command: 'b' } } })
+      const reply = await strange.take([])
       expect(lines(reply)).toEqual([])
       expect(reply.data).toMatchObject({ not_imported: [{ reason: expect.stringContaining('trusted') }] })
     } finally {
-      temp = trusted
-      await strange.close()
+      await strange.temp.close()
     }
   })
 
   test('M1: a file without servers is an error, and so is an agent that asks', async () => {
-    expect((await take([put('a.json', { x: 1 })])).error).toMatchObject({ code: 'INVALID_PARAMETERS' })
-    expect((await take([join(temp.folder, 'none.json')])).error).not.toBeNull()
+    expect((await bed.take([bed.put('a.json', { x: 1 })])).error).toMatchObject({
+      code: 'INVALID_PARAMETERS',
+    })
+    expect((await bed.take([join(temp.folder, 'none.json')])).error).not.toBeNull()
   })
 })

@@ -106,15 +106,16 @@ describe('sign', () => {
 })
 
 describe('what was signed and is something else now', () => {
-  test('L4, R40: one byte more is refused, the hint names sign and update, and sign mends it', async () => {
+  test('L4, R40: one byte more is refused, the person is to be asked for sign or update, and sign mends it', async () => {
     const path = bashTool(temp, 'touched', 'echo a')
     await signAs(temp, 'agent', 'touched')
     writeFileSync(path, `${readFileSync(path, 'utf8')}\n`)
     const reply = await temp.run('touched')
     await expectRefusal(temp, reply, 'CONTENT_MODIFIED')
-    expect(reply.error?.hint).toMatch(/kiwi sign touched.*"update"/)
-    const fix = reply.error?.fix
-    expect((await temp.call(fix?.call ?? '', fix?.arguments)).data).toMatchObject({ status: 'signed' })
+    expect(reply.error?.hint).toMatch(/^Ask the person to .*kiwi sign touched.*"update"/)
+    // A ready call would be the way round the signature.
+    expect(reply.error?.fix).toMatchObject({ call: 'help' })
+    expect((await signAs(temp, 'person', 'touched')).data).toMatchObject({ status: 'signed' })
     expect(await temp.run('touched')).toMatchObject({ data: { output: 'a\n' } })
   })
 

@@ -61,7 +61,7 @@ const bed = async (auth: JsonObject | null = { type: 'oauth' }): Promise<Bed> =>
     clock,
     store: { exclusively: async (work) => work() },
   })
-  const oauth = openOauth({ logins: secrets.logins, httpClient, clock })
+  const oauth = openOauth({ logins: secrets.logins, reaching: () => httpClient, clock })
   const target = { id: 'acme', url: server.url, principal: '*', terms: readTerms('acme', auth) }
   return {
     issuer,
@@ -216,7 +216,7 @@ describe('what is not as it must be', () => {
     const host = `127.0.0.1:${String(field(plain.address(), 'port'))}`
     const httpClient = openHttpClient({ allowHosts: [host], clock: systemClock })
     const { secrets } = await bed()
-    const oauth = openOauth({ logins: secrets.logins, httpClient, clock: systemClock })
+    const oauth = openOauth({ logins: secrets.logins, reaching: () => httpClient, clock: systemClock })
     const url = `http://${host}/mcp`
     const target = { id: 'mcp_acme', url, principal: '*', terms: readTerms('mcp_acme', null) }
     await expect(oauth.logIn(target, { show() {} })).rejects.toMatchObject({
@@ -295,10 +295,13 @@ describe('what is not as it must be', () => {
         end: async () => {},
         forget: async () => false,
       },
-      httpClient: narrow,
+      reaching: () => narrow,
       clock: systemClock,
     })
-    await expect(guarded.logIn(target, { show() {} })).rejects.toMatchObject({ code: 'EGRESS_DENIED' })
+    await expect(guarded.logIn(target, { show() {} })).rejects.toMatchObject({
+      code: 'EGRESS_DENIED',
+      hint: expect.stringContaining(`"allow_hosts": ["${issuer.host}"]`),
+    })
     expect(issuer.log).toEqual([])
     expect(oauth).toBeDefined()
   })

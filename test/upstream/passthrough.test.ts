@@ -1,10 +1,10 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { TempServer } from '../e2e/temp-server.ts'
-import { CLI, kiwi, startServer } from '../e2e/temp-server.ts'
+import { kiwi, startServer } from '../e2e/temp-server.ts'
 import { field } from '../fixtures/field.ts'
 import type { Place } from '../fixtures/place.ts'
+import { overStdio } from '../fixtures/stdio-client.ts'
 import { makeTalkingPlace } from '../fixtures/talking-place.ts'
 
 type Era = 'legacy' | 'modern'
@@ -40,15 +40,9 @@ async function connect(upstream: string, era: Era, way: 'stdio' | 'http'): Promi
   }))
   client.setRequestHandler('roots/list', () => ({ roots: [{ uri: 'file:///tmp' }] }))
   const { url = '', token = '' } = servers.get(upstream) ?? {}
-  const args = [CLI, 'stdio', '--passthrough', upstream]
   await client.connect(
     way === 'stdio'
-      ? new StdioClientTransport({
-          command: process.execPath,
-          args,
-          cwd: place.project,
-          env: { ...place.env },
-        })
+      ? overStdio(place, ['stdio', '--passthrough', upstream])
       : new StreamableHTTPClientTransport(new URL(url), {
           requestInit: { headers: { Authorization: `Bearer ${token}` } },
         }),

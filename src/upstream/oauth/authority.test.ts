@@ -64,7 +64,7 @@ test('OAU-02: nor is the issuer itself', async () => {
     String(url).includes('oauth-protected-resource')
       ? Response.json({ resource: FAR.url, authorization_servers: [issuer] })
       : Response.json({ ...METADATA, issuer })
-  await expect(findAuthority(sdk, FAR, { metadataUrl: null }, fetch)).rejects.toMatchObject({
+  await expect(findAuthority(sdk, FAR, { metadataUrl: null }, () => fetch)).rejects.toMatchObject({
     code: 'OAUTH_MISMATCH',
   })
 })

@@ -4,6 +4,7 @@ import { KiwiError } from '../../shared/errors.ts'
 import type { Fetch } from './fetch-over.ts'
 import { mismatch, noLogins, sdkFailure } from './failures.ts'
 import { isLocalAddress } from '../../primitives/http/local-address.ts'
+import { LOOPBACK } from './login-hosts.ts'
 import type { LoginTarget } from './terms.ts'
 
 /** Who gives logins to a server, as it and they themselves say. */
@@ -41,10 +42,10 @@ export async function findAuthority(
   sdk: Sdk,
   target: LoginTarget,
   { metadataUrl }: Pick<Challenge, 'metadataUrl'>,
-  fetch: Fetch,
+  fetchFor: (issuer: string | null) => Fetch,
 ): Promise<Authority> {
   const { id, url } = target
-  const described = await describeResource(sdk, target, metadataUrl, fetch)
+  const described = await describeResource(sdk, target, metadataUrl, fetchFor(null))
   if (
     described !== null &&
     !sdk.checkResourceAllowed({ requestedResource: url, configuredResource: described.resource })
@@ -53,7 +54,7 @@ export async function findAuthority(
   }
   const issuer = issuerOf(target, described?.authorization_servers ?? [new URL('/', url).href])
   const isNamed = described !== null || target.terms.isSaid
-  const said = await metadataAt(sdk, target, issuer, fetch)
+  const said = await metadataAt(sdk, target, issuer, fetchFor(issuer))
   if (said === undefined && !isNamed) throw noLogins(id)
   const metadata = checked(target, issuer, said)
   return {
@@ -121,8 +122,6 @@ export function isSafe(address: string): boolean {
   const { protocol, hostname } = new URL(address)
   return protocol === 'https:' || (protocol === 'http:' && LOOPBACK.test(hostname))
 }
-
-const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])$/
 
 type Described = Awaited<ReturnType<Sdk['discoverOAuthProtectedResourceMetadata']>>
 

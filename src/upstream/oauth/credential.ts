@@ -12,7 +12,8 @@ import type { LoginTarget } from './terms.ts'
 
 interface CredentialMeans {
   readonly logins: Logins
-  readonly httpClient: HttpClient
+  /** The way to an issuer. */
+  readonly clientFor: (issuer: string) => HttpClient
   readonly now: () => number
   /** Remembers what the server said when it refused. */
   readonly hear: (challenge: string) => void
@@ -105,10 +106,10 @@ const LOOK_MS = 250
 async function refresh(
   login: Login,
   target: LoginTarget,
-  { logins, httpClient, now }: CredentialMeans,
+  { logins, clientFor, now }: CredentialMeans,
 ): Promise<Login> {
   const { server, issuer, client, resource, refresh_token: refreshToken } = login
-  const fetchFn = fetchOver(httpClient)
+  const fetchFn = fetchOver(clientFor(issuer))
   try {
     const sdk = await loadSdk()
     const metadata = await authorityAt(sdk, target, issuer, fetchFn)

@@ -1,4 +1,6 @@
+import { destinationOf } from '../../primitives/http/egress-guard.ts'
 import type { HttpClient } from '../../primitives/http/http-client.ts'
+import type { Problem } from '../../primitives/http/result.ts'
 import { errorOf } from '../../primitives/http/result.ts'
 import { KiwiError } from '../../shared/errors.ts'
 import { textOf } from '../../shared/template.ts'
@@ -34,7 +36,7 @@ export function fetchOver(httpClient: HttpClient, signal?: AbortSignal): Fetch {
     if (!success && failure !== 'status' && failure !== 'redirect') {
       // Whether a code was used up can be told by nobody: in any case it is asked for anew.
       const reason = failure === 'outcome_unknown' ? 'connection' : (failure ?? 'protocol')
-      throw errorOf({ failure: reason, error: error ?? '' })
+      throw refused(new URL(url), { failure: reason, error: error ?? '' })
     }
     const isEmpty = status_code === 204 || status_code === 304
     return new Response(isEmpty ? null : textOf(result.body), {
@@ -42,6 +44,15 @@ export function fetchOver(httpClient: HttpClient, signal?: AbortSignal): Fetch {
       headers: plain(headers),
     })
   }
+}
+
+/** Who gives logins is said by the server: only a person can say that it may be there. */
+function refused(url: URL, { failure, error }: Problem): KiwiError {
+  if (failure !== 'egress_denied') return errorOf({ failure, error })
+  const { host, port } = destinationOf(url)
+  return new KiwiError('EGRESS_DENIED', error, {
+    hint: `If the login may be given there, the person writes "allow_hosts": ["${host}:${port}"] into their kiwi.json`,
+  })
 }
 
 function bodyText(body: NonNullable<RequestInit['body']>): string {

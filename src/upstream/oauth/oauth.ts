@@ -19,6 +19,7 @@ import { fetchOver } from './fetch-over.ts'
 import type { Guide } from './log-in.ts'
 import { logInAlone, logInAtPage } from './log-in.ts'
 import { readRefusal } from './read-refusal.ts'
+import { loginHosts } from './login-hosts.ts'
 import { joinScopes } from './scopes.ts'
 import type { LoginTarget, OauthTerms } from './terms.ts'
 
@@ -33,35 +34,42 @@ export interface Oauth {
 
 interface OauthMeans {
   readonly logins: Logins
-  readonly httpClient: HttpClient
+  /** The way out that leads to these hosts too, be they public or not. */
+  readonly reaching: (hosts: readonly string[]) => HttpClient
   readonly clock: Clock
 }
 
-export function openOauth({ logins, httpClient, clock }: OauthMeans): Oauth {
+export function openOauth({ logins, reaching, clock }: OauthMeans): Oauth {
   /** What a server said last when it refused, by its address. */
   const heard = new Map<string, string>()
   const flights = new Map<string, Promise<Login>>()
   const now = (): number => clock.now()
+  const clientFor = (target: LoginTarget, issuer: string | null): HttpClient =>
+    reaching(loginHosts(target, issuer))
   const once = (key: string, work: () => Promise<Login>): Promise<Login> => {
     const flight = flights.get(key) ?? work().finally(() => flights.delete(key))
     flights.set(key, flight)
     return flight
   }
 
-  const challengeOf = async (sdk: Sdk, { url }: LoginTarget, signal?: AbortSignal): Promise<Challenge> =>
-    readChallenge(sdk, heard.get(url) ?? (await readRefusal(url, httpClient, signal)))
+  const challengeOf = async (sdk: Sdk, target: LoginTarget, signal?: AbortSignal): Promise<Challenge> => {
+    const { url } = target
+    return readChallenge(sdk, heard.get(url) ?? (await readRefusal(url, clientFor(target, null), signal)))
+  }
 
   const logIn = async (target: LoginTarget, guide: Guide | null): Promise<Login> => {
     const sdk = await loadSdk()
     const signal = guide?.signal
-    const fetch = fetchOver(httpClient, signal)
     const before = await ownLogin(target)
     const stepUps = before === null || before.wanted === null ? 0 : before.step_ups + 1
     const challenge = await challengeOf(sdk, target, signal)
-    const authority = await findAuthority(sdk, target, challenge, fetch)
+    const authority = await findAuthority(sdk, target, challenge, (issuer) =>
+      fetchOver(clientFor(target, issuer), signal),
+    )
+    const httpClient = clientFor(target, authority.issuer)
     await assertIssuer(target, authority, guide, { logins, httpClient })
     const asked = { authority, scope: scopeFor(target.terms, authority, challenge, before) }
-    const means = { sdk, fetch, now }
+    const means = { sdk, fetch: fetchOver(httpClient, signal), now }
     const login =
       guide === null || target.terms.isOwn
         ? await logInAlone(target, asked, means)
@@ -82,7 +90,7 @@ export function openOauth({ logins, httpClient, clock }: OauthMeans): Oauth {
     credential: (target) =>
       openCredential(target, {
         logins,
-        httpClient,
+        clientFor: (issuer) => clientFor(target, issuer),
         now,
         once,
         hear: (challenge) => void heard.set(target.url, challenge),
@@ -90,7 +98,7 @@ export function openOauth({ logins, httpClient, clock }: OauthMeans): Oauth {
       }),
     async logOut(target) {
       const login = await ownLogin(target)
-      if (login !== null) await giveBack(login, target, httpClient)
+      if (login !== null) await giveBack(login, target, clientFor(target, login.issuer))
       return logins.forget(target)
     },
   }
@@ -101,7 +109,7 @@ async function assertIssuer(
   target: LoginTarget,
   { issuer, metadata }: Authority,
   guide: Guide | null,
-  { logins, httpClient }: Pick<OauthMeans, 'logins' | 'httpClient'>,
+  { logins, httpClient }: { readonly logins: Logins; readonly httpClient: HttpClient },
 ): Promise<void> {
   const { id, terms } = target
   const before = await logins.issuerOf(target)

@@ -23,6 +23,8 @@ export interface LoginTarget {
   readonly url: string
   readonly principal: string
   readonly terms: OauthTerms
+  /** The `host:port` of its address where a person wrote that themselves. */
+  readonly named?: string | null
 }
 
 const Auth = z.looseObject({
