@@ -5,6 +5,7 @@ import type { Reply } from '../src/shared/reply.ts'
 import { textField } from './fixtures/field.ts'
 import type { TempKiwi } from './temp-kiwi.ts'
 import { BASH, openTempKiwi } from './temp-kiwi.ts'
+import { person } from './trust/callers.ts'
 
 // A host without bubblewrap fails here, and says so: a skip would hide that nothing was proven.
 let temp: TempKiwi
@@ -66,6 +67,29 @@ cat ${user}/kiwi.json; echo done`)
       [`${user}2`, join(temp.folder, 'other'), join(temp.config.cache, 'made')].filter(existsSync),
     ).toEqual([])
   })
+
+  test.each(['part', '../other'])(
+    'N6: what decides about a call in %j is not changed by it',
+    async (named) => {
+      const policy = temp.write('config/agent_harness.yaml', 'mode: direct\nirreversible: allow\n')
+      const workplace = join(temp.project, named)
+      mkdirSync(workplace)
+      expect((await temp.kiwi.trust(workplace, false, person(temp))).error).toBeNull()
+      const file = JSON.stringify(policy)
+      const attempt = `const { writeFileSync, rmSync } = require('fs')
+for (const change of [() => writeFileSync(${file}, ''), () => rmSync(${file}), () => writeFileSync(${file}.replace('agent_harness', 'mcp_registry'), '')])
+  try { change(); console.log('changed') } catch (error) { console.log(error.code) }`
+      const reply = await temp.call('execute', {
+        item_type: 'tool',
+        action: 'run',
+        item_id: 'shell.run',
+        parameters: { argv: ['node', '-e', attempt] },
+        project_path: workplace,
+      })
+      expect(outputOf(reply)).toBe('EROFS\nEROFS\nEROFS')
+      expect(readFileSync(policy, 'utf8')).toBe('mode: direct\nirreversible: allow\n')
+    },
+  )
 
   test('N6: everything else is as it is: home, temporary folder, processes, library', async () => {
     const mine = join(temp.folder, 'mine')

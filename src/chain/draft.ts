@@ -196,10 +196,10 @@ function holdFor(plan: Plan, request: Request, means: DraftMeans, isReadOnly: bo
   const wish = withFloor(sandbox, request.sandbox ?? null)
   // A line that only reads still follows links that an agent may have laid.
   const isKnown = isReadOnly && trust.level >= VOUCHED && plan.effect.kind !== 'line'
-  if (wish === null && (request.guardsOwn !== true || isKnown || !mayRunUnvouched(plan))) return null
+  const { projectPath, guardsOwn = null } = request
+  if (wish === null && (guardsOwn === null || isKnown || !mayRunUnvouched(plan))) return null
   const { sandboxHost: host, own } = means
   if (host === null) throw new TypeError('a call that is to be held came without what holds')
-  const { projectPath } = request
-  if (wish === null) return ownHold({ host, own, projectPath })
+  if (wish === null) return ownHold({ host, own, projectPath }, guardsOwn ?? [])
   return holdOf(item.id, isReadOnly ? { ...wish, write: [] } : wish, { host, own, projectPath })
 }
