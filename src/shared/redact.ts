@@ -70,9 +70,9 @@ export function createRedact(secrets: Iterable<readonly [name: string, value: st
   }
   /** A secret made of digits comes back as a number from a service that reads it so. */
   const number = (value: number): JsonValue => {
-    const written = String(value)
-    const left = whole(written)
-    return left === written ? value : left
+    const digits = String(value)
+    const left = whole(digits)
+    return left === digits ? value : left
   }
   const redact = (value: JsonValue, text: (value: string) => string): JsonValue => {
     if (typeof value === 'string') return text(value)
