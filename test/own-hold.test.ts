@@ -5,7 +5,7 @@ import type { Reply } from '../src/shared/reply.ts'
 import { textField } from './fixtures/field.ts'
 import type { TempKiwi } from './temp-kiwi.ts'
 import { BASH, openTempKiwi } from './temp-kiwi.ts'
-import { person } from './trust/callers.ts'
+import { person as asPerson } from './trust/callers.ts'
 
 // A host without bubblewrap fails here, and says so: a skip would hide that nothing was proven.
 let temp: TempKiwi
@@ -74,7 +74,7 @@ cat ${user}/kiwi.json; echo done`)
       const policy = temp.write('config/agent_harness.yaml', 'mode: direct\nirreversible: allow\n')
       const workplace = join(temp.project, named)
       mkdirSync(workplace)
-      expect((await temp.kiwi.trust(workplace, false, person(temp))).error).toBeNull()
+      expect((await temp.kiwi.trust(workplace, false, asPerson(temp))).error).toBeNull()
       const file = JSON.stringify(policy)
       const attempt = `const { writeFileSync, rmSync } = require('fs')
 for (const change of [() => writeFileSync(${file}, ''), () => rmSync(${file}), () => writeFileSync(${file}.replace('agent_harness', 'mcp_registry'), '')])

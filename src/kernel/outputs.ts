@@ -54,29 +54,20 @@ export function openOutputs({ settings: { keep, minBytes }, userSpace, clock }: 
     known.get(folder)?.end()
     known.delete(folder)
     try {
-      assertInPlace(folder)
+      inPlace.assert(folder)
       dropSurplus(folder, { keep, now: clock.now() })
     } catch {
       // What is too much now is so at the next run too, and goes then.
     }
   }
-  /** The folders that lie in a project, with it. */
-  const projects = new Map<string, string>()
-  const assertInPlace = (folder: string): void => {
-    const project = projects.get(folder)
-    if (project !== undefined) assertWithin(folder, project)
-  }
+  const inPlace = createInPlace()
   /** Looked for while the program runs, and believed as long as a list is. */
   const places = new Map<string, { readonly at: number; readonly folders: Promise<readonly string[]> }>()
   const placesOf = (toolId: string, projectPath: string | null): Promise<readonly string[]> => {
     const key = `${projectPath ?? ''}\n${toolId}`
     const before = places.get(key)
     if (before !== undefined && clock.now() - before.at < LISTED_MS) return before.folders
-    const folders = turn().then(() => {
-      const found = foldersOf(toolId, projectPath, userSpace)
-      if (found.length > 1 && projectPath !== null) projects.set(found[0] ?? '', projectPath)
-      return found
-    })
+    const folders = turn().then(() => inPlace.keep(foldersOf(toolId, projectPath, userSpace), projectPath))
     if (places.size >= MOST_PLACES) places.clear()
     places.set(key, { at: clock.now(), folders })
     return folders
@@ -88,7 +79,7 @@ export function openOutputs({ settings: { keep, minBytes }, userSpace, clock }: 
     for (const folder of isWanted(record) ? folders : []) {
       try {
         // What has just run may have laid a link since the place was found.
-        assertInPlace(folder)
+        inPlace.assert(folder)
         saveIn(folder, JSON.stringify(record), listed(folder), { keep, now: clock.now() })
         sound.add(folder)
         return []
@@ -162,6 +153,25 @@ function foldersOf(toolId: string, projectPath: string | null, userSpace: string
     return [folder, own]
   } catch {
     return [own]
+  }
+}
+
+/** Folders that lie in a project, each with it: what runs there may lay a link in their place at any time. */
+function createInPlace(): {
+  keep(folders: readonly string[], project: string | null): readonly string[]
+  assert(folder: string): void
+} {
+  const projects = new Map<string, string>()
+  return {
+    keep(folders, project) {
+      const inside = project === null ? [] : folders.filter((folder) => folder.startsWith(`${project}/`))
+      for (const folder of inside) projects.set(folder, project ?? '')
+      return folders
+    },
+    assert(folder) {
+      const project = projects.get(folder)
+      if (project !== undefined) assertWithin(folder, project)
+    },
   }
 }
 

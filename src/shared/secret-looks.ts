@@ -45,7 +45,7 @@ export const LINE_END = /\r?\n[ \t]*/g
 
 /** An encoded value that is wrapped into lines, as `base64`, `xxd -p` and mail do. */
 export function broken(look: string): RegExp {
-  return new RegExp([...look].map(literal).join(`(?:${LINE_END.source})?`), 'g')
+  return new RegExp(Array.from(look, literal).join(`(?:${LINE_END.source})?`), 'g')
 }
 
 /**
