@@ -91,6 +91,28 @@ for (const change of [() => writeFileSync(${file}, ''), () => rmSync(${file}), (
     },
   )
 
+  test('X8, N6: nor by a tool that asks for a sandbox with more to write', async () => {
+    const deep = await openTempKiwi({ project: 'place/project' })
+    try {
+      const policy = deep.write('config/agent_harness.yaml', 'mode: direct\n')
+      const part = join(deep.project, 'part')
+      mkdirSync(part)
+      const inPart = (action: string, parameters: object): Promise<Reply> =>
+        deep.call('execute', { item_type: 'tool', action, item_id: 'wide', parameters, project_path: part })
+      const manifest = { ...BASH, sandbox: { level: 'fs', write: [join(deep.folder, 'place')] } }
+      const lines = `#!/usr/bin/env bash
+{ echo x >${policy}; rm -r ${deep.project}/.ai; mv ${deep.project}/.ai ${deep.project}/old; } 2>/dev/null
+echo y >${deep.project}/made; echo done`
+      const made = await inPart('create', { manifest, files: { 'main.sh': lines }, location: 'project' })
+      expect(made.error).toBeNull()
+      expect(outputOf(await inPart('run', {}))).toBe('done')
+      expect(readFileSync(policy, 'utf8')).toBe('mode: direct\n')
+      expect(existsSync(join(deep.project, 'made'))).toBe(true)
+    } finally {
+      await deep.close()
+    }
+  })
+
   test('N6: everything else is as it is: home, temporary folder, processes, library', async () => {
     const mine = join(temp.folder, 'mine')
     const reply =

@@ -8,7 +8,7 @@ import { draftCommand, findProgram } from './draft-command.ts'
 import type { DraftMeans, Request } from './draft-means.ts'
 import type { Hold } from './hold.ts'
 import { holdOf } from './hold.ts'
-import { mayRunUnvouched, ownHold } from './own-hold.ts'
+import { mayRunUnvouched, ownHold, policyFolders } from './own-hold.ts'
 import { grantDigest } from './library.ts'
 import { checkParameters } from './parameters.ts'
 import type { Effect, Plan } from './plan.ts'
@@ -200,6 +200,7 @@ function holdFor(plan: Plan, request: Request, means: DraftMeans, isReadOnly: bo
   if (wish === null && (guardsOwn === null || isKnown || !mayRunUnvouched(plan))) return null
   const { sandboxHost: host, own } = means
   if (host === null) throw new TypeError('a call that is to be held came without what holds')
-  if (wish === null) return ownHold({ host, own, projectPath }, guardsOwn ?? [])
-  return holdOf(item.id, isReadOnly ? { ...wish, write: [] } : wish, { host, own, projectPath })
+  const policies = [...(guardsOwn ?? []), ...policyFolders(projectPath)]
+  const held = { host, own, projectPath, policies }
+  return wish === null ? ownHold(held) : holdOf(item.id, isReadOnly ? { ...wish, write: [] } : wish, held)
 }

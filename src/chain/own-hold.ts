@@ -19,9 +19,8 @@ export function mayRunUnvouched({ trust, effect }: Plan): boolean {
 }
 
 /** Keeps a program from what is Kiwi's own, and leaves everything else as it is; null where that cannot be had. */
-export function ownHold({ host, own, projectPath }: HoldMeans, deciding: readonly string[]): Hold | null {
+export function ownHold({ host, own, policies }: HoldMeans): Hold | null {
   if (host.missing.own !== null) return null
-  const policies = [...deciding, ...(projectPath === null ? [] : foldersTo(real(projectPath)).map(policyOf))]
   let confinement: Confinement | null = null
   return {
     shown: { level: 'own', mechanism: host.mechanism },
@@ -89,9 +88,10 @@ function entriesOf(folder: string): readonly Dirent[] {
   }
 }
 
-/** What is decided about a folder lies here. */
-function policyOf(folder: string): string {
-  return join(folder, '.ai', 'config')
+/** Where something is decided about a project: in it and all above it, whether there is a file by now or not. */
+export function policyFolders(projectPath: string | null): readonly string[] {
+  if (projectPath === null) return []
+  return foldersTo(real(projectPath)).map((folder) => join(folder, '.ai', 'config'))
 }
 
 /** The whole folder, since a file that somebody replaces meanwhile is no longer covered; and what files in it lead to. */
