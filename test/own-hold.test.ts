@@ -103,8 +103,8 @@ for (const change of [() => writeFileSync(${file}, ''), () => rmSync(${file}), (
       const lines = `#!/usr/bin/env bash
 { echo x >${policy}; rm -r ${deep.project}/.ai; mv ${deep.project}/.ai ${deep.project}/old; } 2>/dev/null
 echo y >${deep.project}/made; echo done`
-      const made = await inPart('create', { manifest, files: { 'main.sh': lines }, location: 'project' })
-      expect(made.error).toBeNull()
+      const created = await inPart('create', { manifest, files: { 'main.sh': lines }, location: 'project' })
+      expect(created.error).toBeNull()
       expect(outputOf(await inPart('run', {}))).toBe('done')
       expect(readFileSync(policy, 'utf8')).toBe('mode: direct\n')
       expect(existsSync(join(deep.project, 'made'))).toBe(true)
