@@ -26,6 +26,7 @@ export interface Held {
   readonly read: readonly string[]
   readonly write: readonly string[]
   readonly projectPath: string | null
+  readonly policies: readonly string[]
 }
 
 /** What one program is held to; `folders` are those that Kiwi put there for it. */
@@ -55,7 +56,7 @@ export function confinementOf(
     empty: isHidden(home) && !hidden.includes(home) ? [home] : [],
     read: read.filter((path) => isHidden(path) && !isBelowAny(path, write)),
     write: sorted(write),
-    guarded: guardedPlaces(write, held.projectPath, own.cache),
+    guarded: guardedPlaces(held, own.cache),
     masked: outermost(
       [userSpace, ...own.secret.map(real)].filter((path) => existsSync(path) && isSeen(path)),
     ),
@@ -71,18 +72,17 @@ function hiddenPlaces(level: SandboxLevel, home: string): readonly string[] {
 }
 
 /** Repositories and spaces keep their own order: git and the gate write there, no program. */
-function guardedPlaces(
-  write: readonly string[],
-  projectPath: string | null,
-  cache: string,
-): readonly string[] {
+function guardedPlaces({ write, projectPath, policies }: Held, cache: string): readonly string[] {
   const project = projectPath === null ? [] : [real(projectPath)].filter((path) => isBelowAny(path, write))
   // Whoever lists one of them itself means it.
   const kept = [...write, ...project]
     .flatMap((root) => [join(root, '.git'), join(root, '.ai')])
     .concat(project.flatMap(nestedRepositories))
     .filter((path) => !write.includes(path))
-  return sorted([...kept, ...[real(cache)].filter((path) => isBelowAny(path, write))].filter(existsSync))
+  // With the space around it, which could be renamed with all that is mounted in it.
+  const deciding = policies.filter(existsSync).flatMap((folder) => [dirname(real(folder)), real(folder)])
+  const others = [real(cache), ...deciding].filter((path) => isBelowAny(path, write))
+  return sorted([...kept, ...others].filter(existsSync))
 }
 
 /** What a program is made of: itself, and what was installed along with it, as far as that is no home. */

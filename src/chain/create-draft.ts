@@ -50,7 +50,7 @@ export function createDraft(finders: Finders): (plan: Plan, request: Request) =>
     }
     const isHeld =
       withFloor(plan.sandbox, request.sandbox ?? null) !== null ||
-      (request.guardsOwn === true && mayRunUnvouched(plan))
+      ((request.guardsOwn ?? null) !== null && mayRunUnvouched(plan))
     const host = isHeld ? subprocess.sandbox() : null
     const library = findLibrary(plan.items, request.spaceRoot)
     const argv = needsArgv(plan) ? argvPolicies() : NO_POLICIES

@@ -45,8 +45,8 @@ export interface Request {
   readonly sandbox?: SandboxFloor | null
   /** What a refused line is told of scripts: nothing where they are refused as well. */
   readonly rawOffer?: () => string
-  /** Whether programs that nobody vouches for are kept from what is Kiwi's own. */
-  readonly guardsOwn?: boolean
+  /** Programs that nobody vouches for are kept from what is Kiwi's own and from these folders; null for not at all. */
+  readonly guardsOwn?: readonly string[] | null
   /** The connection of the client, for servers that remember what each of them said. */
   readonly session?: string
   /** The server is spoken to in the older era, over a connection of this session alone. */

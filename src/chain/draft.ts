@@ -8,7 +8,7 @@ import { draftCommand, findProgram } from './draft-command.ts'
 import type { DraftMeans, Request } from './draft-means.ts'
 import type { Hold } from './hold.ts'
 import { holdOf } from './hold.ts'
-import { mayRunUnvouched, ownHold } from './own-hold.ts'
+import { mayRunUnvouched, ownHold, policyFolders } from './own-hold.ts'
 import { grantDigest } from './library.ts'
 import { checkParameters } from './parameters.ts'
 import type { Effect, Plan } from './plan.ts'
@@ -196,10 +196,11 @@ function holdFor(plan: Plan, request: Request, means: DraftMeans, isReadOnly: bo
   const wish = withFloor(sandbox, request.sandbox ?? null)
   // A line that only reads still follows links that an agent may have laid.
   const isKnown = isReadOnly && trust.level >= VOUCHED && plan.effect.kind !== 'line'
-  if (wish === null && (request.guardsOwn !== true || isKnown || !mayRunUnvouched(plan))) return null
+  const { projectPath, guardsOwn = null } = request
+  if (wish === null && (guardsOwn === null || isKnown || !mayRunUnvouched(plan))) return null
   const { sandboxHost: host, own } = means
   if (host === null) throw new TypeError('a call that is to be held came without what holds')
-  const { projectPath } = request
-  if (wish === null) return ownHold({ host, own, projectPath })
-  return holdOf(item.id, isReadOnly ? { ...wish, write: [] } : wish, { host, own, projectPath })
+  const policies = [...(guardsOwn ?? []), ...policyFolders(projectPath)]
+  const held = { host, own, projectPath, policies }
+  return wish === null ? ownHold(held) : holdOf(item.id, isReadOnly ? { ...wish, write: [] } : wish, held)
 }

@@ -26,6 +26,8 @@ export interface HoldMeans {
   readonly host: SandboxHost
   readonly own: OwnPlaces
   readonly projectPath: string | null
+  /** The folders whose files decide about the call. */
+  readonly policies: readonly string[]
 }
 
 export function holdOf(tool: string, wish: SandboxWish, means: HoldMeans): Hold {
@@ -50,6 +52,7 @@ export function holdOf(tool: string, wish: SandboxWish, means: HoldMeans): Hold 
     read: paths.read.found,
     write: paths.write.found,
     projectPath: means.projectPath,
+    policies: means.policies,
   }
   return {
     shown: { level, mechanism: host.mechanism, net, ...(isWeaker ? { asked: wish.level } : {}) },

@@ -8,6 +8,7 @@ import type { Hold, HoldMeans } from './hold.ts'
 import { heldBy } from './hold.ts'
 import type { Plan } from './plan.ts'
 import { VOUCHED } from './trust.ts'
+import { foldersTo } from '../spaces/harness.ts'
 
 /** Whether it may start code that nobody vouches for: that of its chain, or what its arguments and a project say. */
 export function mayRunUnvouched({ trust, effect }: Plan): boolean {
@@ -18,7 +19,7 @@ export function mayRunUnvouched({ trust, effect }: Plan): boolean {
 }
 
 /** Keeps a program from what is Kiwi's own, and leaves everything else as it is; null where that cannot be had. */
-export function ownHold({ host, own, projectPath }: HoldMeans): Hold | null {
+export function ownHold({ host, own, policies }: HoldMeans): Hold | null {
   if (host.missing.own !== null) return null
   let confinement: Confinement | null = null
   return {
@@ -26,17 +27,17 @@ export function ownHold({ host, own, projectPath }: HoldMeans): Hold | null {
     isAsked: false,
     read: [],
     write: [],
-    confine: (program) => heldBy(program, (confinement ??= ownConfinement(host.program, own, projectPath))),
+    confine: (program) => heldBy(program, (confinement ??= ownConfinement(host.program, own, policies))),
     warnings: [],
   }
 }
 
-function ownConfinement(program: string, own: OwnPlaces, projectPath: string | null): Confinement {
+function ownConfinement(program: string, own: OwnPlaces, policies: readonly string[]): Confinement {
   // What is not there cannot be covered, and would be made by whoever comes first.
   if (!existsSync(own.cache)) mkdirSync(own.cache, { recursive: true, mode: 0o700 })
   const [home, userSpace, cache] = [real(own.home), real(own.userSpace), real(own.cache)]
   const secret = own.secret.map(real)
-  const harness = harnessOf(projectPath)
+  const decided = policies.filter(existsSync)
   const { folders, links } = givenBack(userSpace, secret)
   return {
     program,
@@ -45,8 +46,14 @@ function ownConfinement(program: string, own: OwnPlaces, projectPath: string | n
     hidden: [],
     empty: [],
     read: [],
-    write: sorted([...above(userSpace, home), ...above(cache, home), ...harness.folders]),
-    guarded: sorted([cache, real(own.machineHarness), ...harness.files].filter(existsSync)),
+    write: sorted([
+      ...above(userSpace, home),
+      ...above(cache, home),
+      ...decided.map((path) => dirname(real(path))),
+    ]),
+    guarded: sorted(
+      [cache, ...[own.machineHarness, ...decided.flatMap(withFiles)].map(real)].filter(existsSync),
+    ),
     masked: [
       ...[userSpace].filter(existsSync),
       ...sorted(secret).filter((path) => existsSync(path) && !isBelowAny(path, [userSpace])),
@@ -81,14 +88,15 @@ function entriesOf(folder: string): readonly Dirent[] {
   }
 }
 
-/** What a project decides about its tools, and the folders that would take it along to another name. */
-function harnessOf(projectPath: string | null): Readonly<Record<'folders' | 'files', readonly string[]>> {
-  if (projectPath === null) return { folders: [], files: [] }
-  const folder = join(projectPath, '.ai', 'config')
-  const files = ['agent_harness.yaml', 'mcp_registry.yaml']
-    .map((name) => real(join(folder, name)))
-    .filter(existsSync)
-  return { folders: files.flatMap((file) => above(file, real(projectPath))), files }
+/** Where something is decided about a project: in it and all above it, whether there is a file by now or not. */
+export function policyFolders(projectPath: string | null): readonly string[] {
+  if (projectPath === null) return []
+  return foldersTo(real(projectPath)).map((folder) => join(folder, '.ai', 'config'))
+}
+
+/** The whole folder, since a file that somebody replaces meanwhile is no longer covered; and what files in it lead to. */
+function withFiles(folder: string): readonly string[] {
+  return [folder, join(folder, 'agent_harness.yaml'), join(folder, 'mcp_registry.yaml')]
 }
 
 /** The folders between two: each is mounted on itself, since what is mounted cannot be renamed. */

@@ -53,7 +53,8 @@ export async function perform(draft: Draft, means: PerformMeans, watch: Watch = 
       return { data, warnings: [...warnings, ...found] }
     }
     case 'http_client': {
-      const result = await means.httpClient.request(effect.request, watch.signal)
+      const request = { ...effect.request, mayReach: watch.mayReach }
+      const result = await means.httpClient.request(request, watch.signal)
       const host = redact(new URL(effect.request.url).host)
       const isCut = result.failure === 'too_large'
       return checked(plan, await readResponse(plan, host, redacted(result, redact, isCut)))

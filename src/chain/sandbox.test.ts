@@ -157,7 +157,7 @@ describe('X8: on a host that has less', () => {
   const wish: SandboxWish = { level: 'strict', net: 'none', read: [], write: [], isRequired: false }
   const required = { ...wish, isRequired: true }
   const hold = (given: SandboxWish, here: SandboxHost) =>
-    holdOf('scrape', given, { host: here, own, projectPath: null })
+    holdOf('scrape', given, { host: here, own, projectPath: null, policies: [] })
 
   test('X8: required refuses before anything runs, and says what this host lacks', () => {
     for (const here of [

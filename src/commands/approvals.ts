@@ -16,18 +16,19 @@ interface ApprovalsOptions extends CommonOptions {
 }
 
 const MOST = 200
+const AT_A_TERMINAL = 'Run it in a terminal of your own'
 
 /** `kiwi approvals`: what waits, newest first. */
 export function approvalsCommand(id: string | undefined, options: ApprovalsOptions): Promise<number> {
   return withKiwi(options, async ({ kiwi }) => {
     const terminal = openTerminal()
     if (options.noticeSecret === true) {
-      assertAnswering('show the secret of', 'notices')
+      assertAnswering('show the secret of', 'notices', AT_A_TERMINAL)
       terminal.out(await kiwi.questions.noticeSecret())
       return 0
     }
     if (options.link === true) {
-      assertAnswering('make a link for', 'the console')
+      assertAnswering('make a link for', 'the console', AT_A_TERMINAL)
       const port = options.port ?? kiwi.config.port
       terminal.out(`http://127.0.0.1:${port}/console#${await kiwi.questions.makeCode()}`)
       terminal.note('Open it within five minutes, once, while "kiwi serve" runs.')

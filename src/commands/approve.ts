@@ -83,7 +83,11 @@ async function channelOf(
   { questions }: Kiwi,
 ): Promise<Answer['channel']> {
   if (key === undefined) {
-    assertAnswering(action, id)
+    assertAnswering(
+      action,
+      id,
+      'Run it in a terminal of your own, or give --key with the file of the approver key',
+    )
     return 'terminal'
   }
   if (await questions.isKey(readKey(key))) return 'key'
@@ -97,13 +101,13 @@ async function channelOf(
 }
 
 /** Whoever answers is a person at a terminal: a program started by an agent has none. */
-export function assertAnswering(action: string, subject: string): void {
+export function assertAnswering(action: string, subject: string, hint: string): void {
   if (canAsk()) return
   throw new KiwiError(
     'PERMISSION_DENIED',
     `Cannot ${action} "${subject}": there is no terminal to answer at`,
     {
-      hint: 'Run it in a terminal of your own, or give --key with the file of the approver key',
+      hint,
       details: { layer: 'machine', rule: 'person-only', op: 'tool', resource: action },
     },
   )

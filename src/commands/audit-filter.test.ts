@@ -30,3 +30,11 @@ test('H7: only what was asked for filters', () => {
     session: 's',
   })
 })
+
+test('H7: a status that no record has is refused, with those that there are', () => {
+  for (const status of ['deny', 'denied', 'parked', 'unknown'])
+    expect(filterOf({ status }, NOW)).toEqual({ status })
+  expect(() => filterOf({ status: 'refused' }, NOW)).toThrow(
+    expect.objectContaining({ code: 'INVALID_PARAMETERS', hint: expect.stringContaining('denied') }),
+  )
+})

@@ -20,11 +20,18 @@ type Filter = Omit<JournalFilter, 'limit' | 'after'>
 
 export function filterOf(options: FilterOptions, now: number): Filter {
   const { tool, run, session = run, call: call_id, status, principal, operation, denied: isDenied } = options
+  if (status !== undefined && !STATUSES.includes(status))
+    throw new KiwiError('INVALID_PARAMETERS', `Cannot read --status "${status}": no record has it`, {
+      hint: `Give one of ${STATUSES.join(', ')}`,
+    })
   const since = timeOf('--since', options.since, now)
   const until = timeOf('--until', options.until, now)
   const asked = { tool, session, call_id, status, principal, operation, since, until, isDenied }
   return Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined))
 }
+
+/** Of decisions, then of outcomes. */
+const STATUSES = 'allow deny ask success error denied rejected parked timeout cancelled unknown'.split(' ')
 
 const UNIT_MS: Readonly<Record<string, number>> = {
   s: 1000,

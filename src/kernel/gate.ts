@@ -12,6 +12,7 @@ import { holderOf } from './holder.ts'
 import type { Means } from './means.ts'
 import { permission } from './permission.ts'
 import { decide } from './policy/decide.ts'
+import type { Demand } from './policy/rule.ts'
 import { rate } from './rate.ts'
 
 /** One step of the gate: it may refuse, and what it lets through goes on to the next. */
@@ -42,12 +43,12 @@ async function performWork(call: Call, means: Means): Promise<Outcome> {
   const { work, ticket, warnings, seen, policy } = call
   if (work === null) throw new TypeError('a call without work came through the gate')
   /** By the same layers that judged the call: nobody is asked once it runs. */
-  const mayRead = (path: string): boolean =>
-    decide(policy?.layers ?? [], [{ op: 'read', path, isChosen: true }], null).effect === 'allow'
+  const may = (demand: Demand): boolean => decide(policy?.layers ?? [], [demand], null).effect === 'allow'
   const { data, warnings: found } = await work.perform({
     session: holderOf(call),
     seen,
-    mayRead,
+    mayRead: (path) => may({ op: 'read', path, isChosen: true }),
+    mayReach: (host, method) => may({ op: 'net', host, method, isChosen: true }),
     ...ticket,
     ...guardTalk(call, means),
   })

@@ -32,7 +32,7 @@ export async function listWork(
     projectPath: lookup.projectPath,
     spaceRoot,
     sandbox: policy.sandbox,
-    guardsOwn: policy.guardsOwn && ticket.caller.kind === 'agent',
+    guardsOwn: ticket.caller.kind === 'agent' ? policy.guardsOwn : null,
     isServerMeant: true,
   })
   const draft = { ...drafted, redact: redactBoth(drafted.redact, means.secrets.redact) }

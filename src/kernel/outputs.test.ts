@@ -185,6 +185,21 @@ describe('L6: where they go', () => {
     if (existsSync(join(folder, 'outside'))) expect(readdirSync(join(folder, 'outside'))).toEqual([])
   })
 
+  test.each(['outputs', 'outputs/tools'])(
+    'FS-03: not through a link that the run itself has laid in place of %s',
+    async (name) => {
+      const outputs = open()
+      await save(outputs, 'before')
+      const pending = outputs.begin('tool', project)
+      mkdirSync(join(folder, 'outside'))
+      rmSync(join(project, '.ai', name), { recursive: true })
+      symlinkSync(join(folder, 'outside'), join(project, '.ai', name))
+      await pending.save(() => ({ output: 'x' }))
+      outputs.close()
+      expect(readdirSync(join(folder, 'outside'))).toEqual([])
+    },
+  )
+
   test('nowhere at all is a warning', async () => {
     writeFileSync(join(folder, 'user'), 'a file')
     expect(await save(open(), 'x', null)).toEqual([

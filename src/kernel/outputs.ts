@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { closeSync, constants, fstatSync, ftruncateSync, linkSync, openSync, readdirSync } from 'node:fs'
 import { renameSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { OutputSettings } from '../config/config.ts'
 import type { Clock } from '../shared/clock.ts'
@@ -10,6 +10,7 @@ import type { JsonObject } from '../shared/json.ts'
 import { makeFolder } from '../shared/make-folder.ts'
 import { textOf } from '../shared/template.ts'
 import { leadsOutTo, statOf } from '../spaces/disk.ts'
+import { foldersTo } from '../spaces/harness.ts'
 
 /** The results of runs as files, the newest of each tool. */
 export interface Outputs {
@@ -52,15 +53,21 @@ export function openOutputs({ settings: { keep, minBytes }, userSpace, clock }: 
   const trim = (folder: string): void => {
     known.get(folder)?.end()
     known.delete(folder)
-    dropSurplus(folder, { keep, now: clock.now() })
+    try {
+      inPlace.assert(folder)
+      dropSurplus(folder, { keep, now: clock.now() })
+    } catch {
+      // What is too much now is so at the next run too, and goes then.
+    }
   }
+  const inPlace = createInPlace()
   /** Looked for while the program runs, and believed as long as a list is. */
   const places = new Map<string, { readonly at: number; readonly folders: Promise<readonly string[]> }>()
   const placesOf = (toolId: string, projectPath: string | null): Promise<readonly string[]> => {
     const key = `${projectPath ?? ''}\n${toolId}`
     const before = places.get(key)
     if (before !== undefined && clock.now() - before.at < LISTED_MS) return before.folders
-    const folders = turn().then(() => foldersOf(toolId, projectPath, userSpace))
+    const folders = turn().then(() => inPlace.keep(foldersOf(toolId, projectPath, userSpace), projectPath))
     if (places.size >= MOST_PLACES) places.clear()
     places.set(key, { at: clock.now(), folders })
     return folders
@@ -71,6 +78,8 @@ export function openOutputs({ settings: { keep, minBytes }, userSpace, clock }: 
     let reason = ''
     for (const folder of isWanted(record) ? folders : []) {
       try {
+        // What has just run may have laid a link since the place was found.
+        inPlace.assert(folder)
         saveIn(folder, JSON.stringify(record), listed(folder), { keep, now: clock.now() })
         sound.add(folder)
         return []
@@ -139,11 +148,38 @@ function foldersOf(toolId: string, projectPath: string | null, userSpace: string
   const space = join(projectPath, '.ai')
   const folder = join(space, 'outputs/tools', toolId)
   try {
-    const nearest = [folder, dirname(folder), join(space, 'outputs'), space].find((at) => statOf(at) !== null)
-    return nearest !== undefined && leadsOutTo(nearest, projectPath) === null ? [folder, own] : [own]
+    if (statOf(space) === null) return [own]
+    assertWithin(folder, projectPath)
+    return [folder, own]
   } catch {
     return [own]
   }
+}
+
+/** Folders that lie in a project, each with it: what runs there may lay a link in their place at any time. */
+function createInPlace(): {
+  keep(folders: readonly string[], project: string | null): readonly string[]
+  assert(folder: string): void
+} {
+  const projects = new Map<string, string>()
+  return {
+    keep(folders, project) {
+      const inside = project === null ? [] : folders.filter((folder) => folder.startsWith(`${project}/`))
+      for (const folder of inside) projects.set(folder, project ?? '')
+      return folders
+    },
+    assert(folder) {
+      const project = projects.get(folder)
+      if (project !== undefined) assertWithin(folder, project)
+    },
+  }
+}
+
+/** As much of a path as is there leads to no other place than it says. */
+function assertWithin(folder: string, project: string): void {
+  const nearest = foldersTo(folder).findLast((at) => statOf(at) !== null) ?? folder
+  const outside = leadsOutTo(nearest, project)
+  if (outside !== null) throw new Error(`a link leads out of the project to "${outside}"`)
 }
 
 interface Bounds {
@@ -222,13 +258,9 @@ function drop(path: string): void {
 
 /** The oldest that are more than are kept, and what a process that was killed has left beside them. */
 function dropSurplus(folder: string, { keep, now }: Bounds): void {
-  try {
-    const names = namesIn(folder)
-    for (const { name } of savedAmong(names).slice(0, -keep)) rmSync(join(folder, name), { force: true })
-    dropLeftOver(folder, names, now)
-  } catch {
-    // What is too much now is so at the next run too, and goes then.
-  }
+  const names = namesIn(folder)
+  for (const { name } of savedAmong(names).slice(0, -keep)) rmSync(join(folder, name), { force: true })
+  dropLeftOver(folder, names, now)
 }
 
 /** Of plain files: nothing else was put there by us. */

@@ -108,6 +108,21 @@ describe('FS-01: a path is judged by where it leads, not by its text', () => {
     },
   )
 
+  test.each(['~', '~/.ssh/id', '~root/x', 'file:///etc/passwd', 'https://a.b/c', 'C:\\x', '\\\\host\\share'])(
+    'FS-01: %j is a form of elsewhere, and no name',
+    (path) => {
+      for (const tool of ['read', 'write'])
+        expect(() => judged(tool, { path })).toThrow(expect.objectContaining({ code: 'INVALID_PARAMETERS' }))
+    },
+  )
+
+  test.each(['./~', 'a~', 'src/~/x', '~$doc.odt', 'a:b', 'a\\b', '%2e%2e/x', './file:'])(
+    'BEN-01: %j is a name like any other',
+    (path) => {
+      expect(verdict('read', { path })).toBe('allow')
+    },
+  )
+
   test('FS-01: a relative path needs a project', () => {
     expect(() => judged('read', { path: 'a' }, null)).toThrow(
       expect.objectContaining({ code: 'PROJECT_PATH_REQUIRED' }),

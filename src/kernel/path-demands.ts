@@ -86,12 +86,22 @@ function filled(source: string, manifest: Manifest, { parameters, projectPath }:
 }
 
 const CONTROL = /\p{Cc}/u
+/** `~/x` and `~ada`, `file://`, `C:\\x` and `\\\\host`. */
+const FOREIGN = /^(?:~[\w-]*(?:\/|$)|[a-z][\w+.-]*:\/\/|[a-z]:\\|\\\\)/i
 
 function locate(given: string, projectPath: string | null, isEntry: boolean): Named {
   if (CONTROL.test(given)) {
     throw new KiwiError(
       'INVALID_PARAMETERS',
       `Cannot use path ${JSON.stringify(given)}: it holds a control character`,
+    )
+  }
+  // As a name, it would be a folder in the project that is called so, and is taken for a home by the next person.
+  if (FOREIGN.test(given)) {
+    throw new KiwiError(
+      'INVALID_PARAMETERS',
+      `Cannot use path "${given}": a home, an address or a path of another system is not read as one`,
+      { hint: 'Give the whole path, or one below the project: ./ in front makes a name of it' },
     )
   }
   if (projectPath === null && !isAbsolute(given)) {

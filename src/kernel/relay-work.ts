@@ -51,7 +51,7 @@ export async function relayWork(
     projectPath,
     spaceRoot,
     sandbox: policy.sandbox,
-    guardsOwn: policy.guardsOwn && ticket.caller.kind === 'agent',
+    guardsOwn: ticket.caller.kind === 'agent' ? policy.guardsOwn : null,
     isServerMeant: called === null,
     isOlder: order.isOlder,
   })

@@ -45,7 +45,7 @@ export async function runWork(
     spaceRoot,
     sandbox: policy.sandbox,
     rawOffer: () => rawOffer(policy.layers),
-    guardsOwn: policy.guardsOwn && ticket.caller.kind === 'agent',
+    guardsOwn: ticket.caller.kind === 'agent' ? policy.guardsOwn : null,
   })
   // What another call was given may come back by this one.
   const draft = { ...drafted, redact: redactBoth(drafted.redact, means.secrets.redact) }

@@ -35,7 +35,11 @@ export interface Watch extends Talk {
   readonly relist?: (() => Promise<void>) | undefined
   /** Whether something that a look into a folder finds may be read as well. */
   readonly mayRead?: (path: string) => boolean
+  /** Whether a host that an answer leads to may be reached as well. */
+  readonly mayReach?: MayReach
 }
+
+export type MayReach = (host: string, method: string) => boolean
 
 /** `elicitation/create`, `sampling/createMessage` or `roots/list`, as the upstream named `from` sent it. */
 export interface AskedOfClient {

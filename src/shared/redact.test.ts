@@ -117,6 +117,51 @@ describe('X7, RED-01: a secret is taken out', () => {
   })
 })
 
+/** What other encoders make of it: they spare other characters, and what is escaped is escaped again. */
+const OTHERS: Readonly<Record<string, (text: string) => string>> = {
+  'URL-encoded as curl, Go and Python do': (text) =>
+    encodeURIComponent(text).replaceAll(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`),
+  'form-encoded as Go and Python do': (text) =>
+    encodeURIComponent(text)
+      .replaceAll('%20', '+')
+      .replaceAll(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`),
+  'JSON in JSON': (text) => JSON.stringify(JSON.stringify(text)).slice(3, -3),
+  'JSON in JSON in JSON': (text) => JSON.stringify(JSON.stringify(JSON.stringify(text))).slice(7, -7),
+  'JSON for pages': (text) =>
+    JSON.stringify(text)
+      .slice(1, -1)
+      .replaceAll(/[<>&']/g, (sign) => `\\u00${sign.charCodeAt(0).toString(16)}`),
+  'URL-encoded in JSON': (text) => JSON.stringify(encodeURIComponent(text)).slice(1, -1),
+  HTML: (text) =>
+    text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;'),
+  'base64 in lines': (text) => wrapped(Buffer.from(`user:${text}`).toString('base64'), 7, '\n'),
+  'base64 in lines of mail': (text) => wrapped(Buffer.from(text).toString('base64'), 10, '\r\n  '),
+  'hex in lines': (text) => wrapped(Buffer.from(text).toString('hex'), 12, '\n'),
+}
+const wrapped = (text: string, width: number, end: string): string =>
+  text.replaceAll(new RegExp(`.{${width}}`, 'g'), `$&${end}`)
+
+describe('X7, RED-01: a secret is taken out, whoever has encoded it', () => {
+  const secrets = [SECRET, `p(ss) w*rd!'~<é>\\\\"/`, 'line one\nline\ttwo 😀', 'plain-canary-0123456789']
+  test.each(Object.entries(OTHERS))('%s', (_, encode) => {
+    for (const secret of secrets) {
+      const text = textOf(createRedact(new Map([['TOKEN', secret]]))(`before ${encode(secret)} after`))
+      expect(text).toMatch(/^before \S{0,8}\s*\S{0,2}\[REDACTED:TOKEN\][\s=]*\w?[\s=]* after$/)
+    }
+  })
+
+  test('a row of backslashes takes no longer than any other text', () => {
+    const take = createRedact(new Map([['S', `${'\\'.repeat(40)}x${'\\"'.repeat(20)}`]]))
+    const text = `${'\\'.repeat(20_000)}y${'\\"'.repeat(5000)}`
+    expect(take(text)).toBe(text)
+  })
+
+  test('text beside it keeps its lines and its colons', () => {
+    const text = `a: 1\nb: 2\n${SECRET}\n\nc: 3`
+    expect(redact(text)).toBe('a: 1\nb: 2\n[REDACTED:TOKEN]\n\nc: 3')
+  })
+})
+
 describe('X7: a text that was cut in the middle of a secret', () => {
   test.each(Object.entries(ENCODINGS))(
     '%s: wherever it was cut, eight characters of it are not shown',

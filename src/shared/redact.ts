@@ -1,5 +1,14 @@
 import type { JsonValue } from './json.ts'
 import { isObject } from './json.ts'
+import {
+  LINE_END,
+  broken,
+  encodedCores,
+  encodedLooks,
+  longestPlain,
+  spelling,
+  writtenLooks,
+} from './secret-looks.ts'
 
 /**
  * Takes live secrets out of whatever leaves a call, by value and in the common encodings. What was cut off may end in
@@ -21,23 +30,49 @@ export const SHORTEST_SECRET = 8
 /** Lines of a long value may be ordinary text, such as its first one; a marked one does little harm, but must be rare. */
 const SHORTEST_LINE = 16
 
+/** What is looked for, and what stands in its place. */
+type Mark = readonly [look: string, mark: string]
+
+/** A value however it is written, by its length: the longest is looked for first. */
+interface Spelled {
+  readonly look: string | RegExp
+  /** What is in every text that it is in: found faster. */
+  readonly holds: string
+  readonly length: number
+  readonly mark: string
+}
+
 /** A secret inside a larger text looks different in each encoding; each look is replaced by `[REDACTED:name]`. */
 export function createRedact(secrets: Iterable<readonly [name: string, value: string]>): Redact {
-  const marks: (readonly [string, string])[] = []
+  const written: Mark[] = []
+  const spelled: Spelled[] = []
+  const encoded: Mark[] = []
+  const cores: Mark[] = []
   for (const [name, value] of secrets) {
+    const mark = `[REDACTED:${name}]`
     for (const part of partsOf(value)) {
-      for (const look of looksOf(part)) marks.push([look, `[REDACTED:${name}]`])
+      spelled.push({ look: spelling(part) ?? part, holds: longestPlain(part), length: part.length, mark })
+      for (const look of writtenLooks(part)) written.push([look, mark])
+      for (const look of encodedLooks(part)) encoded.push([look, mark])
+      for (const look of encodedCores(part)) cores.push([look, mark])
     }
   }
-  if (marks.length === 0) return keepAll
-  const ordered = marks.toSorted(([a], [b]) => b.length - a.length)
-  const whole = (value: string): string =>
-    ordered.reduce((left, [look, mark]) => left.replaceAll(look, mark), value)
+  if (written.length === 0) return keepAll
+  const parts = encoded.map(([look, mark]) => ({ look, holds: '', length: look.length, mark }))
+  const ordered = [...spelled, ...parts].toSorted((a, b) => b.length - a.length)
+  const beginnings = [...written, ...encoded].toSorted(([a], [b]) => b.length - a.length)
+  const whole = (value: string): string => {
+    const left = ordered.reduce(
+      (text, { look, holds, mark }) => (text.includes(holds) ? text.replaceAll(look, mark) : text),
+      value,
+    )
+    return withoutBroken(left, cores)
+  }
   /** A secret made of digits comes back as a number from a service that reads it so. */
   const number = (value: number): JsonValue => {
-    const written = String(value)
-    const left = whole(written)
-    return left === written ? value : left
+    const digits = String(value)
+    const left = whole(digits)
+    return left === digits ? value : left
   }
   const redact = (value: JsonValue, text: (value: string) => string): JsonValue => {
     if (typeof value === 'string') return text(value)
@@ -47,12 +82,22 @@ export function createRedact(secrets: Iterable<readonly [name: string, value: st
       return Object.fromEntries(Object.entries(value).map(([key, item]) => [whole(key), redact(item, text)]))
     return value
   }
-  const cut = (value: string): string => withoutBeginning(whole(value), ordered)
+  const cut = (value: string): string => withoutBeginning(whole(value), beginnings)
   return (value, isCut = false) => redact(value, isCut ? cut : whole)
 }
 
+/** What is encoded comes in lines: looked for only where it is there once they are joined. */
+function withoutBroken(text: string, encoded: readonly Mark[]): string {
+  if (!text.includes('\n')) return text
+  const joined = text.replaceAll(LINE_END, '')
+  return encoded.reduce(
+    (left, [look, mark]) => (joined.includes(look) ? left.replaceAll(broken(look), mark) : left),
+    text,
+  )
+}
+
 /** As much of a secret as a text ends in when it was cut in the middle of it. */
-function withoutBeginning(text: string, marks: readonly (readonly [string, string])[]): string {
+function withoutBeginning(text: string, marks: readonly Mark[]): string {
   for (const [look, mark] of marks) {
     const tail = text.slice(-look.length)
     for (
@@ -73,40 +118,6 @@ function withoutBeginning(text: string, marks: readonly (readonly [string, strin
 function partsOf(value: string): ReadonlySet<string> {
   const lines = value.split(/[\r\n]+/).filter((line) => line.length >= SHORTEST_LINE)
   return new Set([value, value.trim(), ...lines].filter((part) => part.length >= SHORTEST_SECRET))
-}
-
-function looksOf(value: string): ReadonlySet<string> {
-  const bytes = Buffer.from(value)
-  const json = JSON.stringify(value).slice(1, -1)
-  const url = encodeURIComponent(value)
-  return new Set([
-    value,
-    json,
-    json.replaceAll('/', '\\/'),
-    json.replaceAll(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
-    url,
-    url.replaceAll('%2F', '/'),
-    url.replaceAll(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()),
-    new URLSearchParams({ v: value }).toString().slice(2),
-    bytes.toString('hex'),
-    bytes.toString('hex').toUpperCase(),
-    ...[0, 1, 2].flatMap((shift) => base64Looks(bytes, shift)),
-  ])
-}
-
-/**
- * Base64 depends on where the value starts in its group of three, so the characters that it alone decides are taken.
- * Where it is the end of what was encoded, that is the last one too, and the padding.
- */
-function base64Looks(bytes: Buffer, shift: number): readonly string[] {
-  const padded = Buffer.concat([Buffer.alloc(shift), bytes])
-  const from = Math.ceil((shift * 8) / 6)
-  const to = Math.floor((padded.length * 8) / 6)
-  const padding = '='.repeat((3 - (padded.length % 3)) % 3)
-  return (['base64', 'base64url'] as const).flatMap((encoding) => {
-    const ended = padded.toString(encoding).slice(from).replaceAll('=', '')
-    return [ended.slice(0, to - from), ended, ended + padding]
-  })
 }
 
 export const SECRET_KEY = /authorization|password|passwd|secret|token|api[_-]?key|cookie|credential/i

@@ -19,6 +19,8 @@ beforeAll(async () => {
   }
   symlinkSync(outside, join(temp.project, 'out'))
   symlinkSync(join(outside, 'secret'), join(temp.project, 'link'))
+  for (let at = 0; at < 5; at++) symlinkSync(`l${at + 1}`, join(temp.project, `l${at}`))
+  symlinkSync(outside, join(temp.project, 'l5'))
   mkdirSync(join(temp.config.userSpace, 'config'), { recursive: true })
   writeFileSync(
     join(temp.config.userSpace, 'config/agent_harness.yaml'),
@@ -47,23 +49,33 @@ test.each([
   '/etc/passwd',
   '/home/../etc/passwd',
   'inside//a.b..c/../../../outside/secret',
+  '../outside/secret/.',
+  '../outside/secret.',
+  '../outside/secret ',
+  '../outside/../outside/./secret',
+  'a//b/../../..',
+  '..',
+  ' /../../outside/secret',
 ])('FS-01: reading %j is denied, and nothing of it comes back', async (path) => {
   const reply = await use('read', { path })
   expect(reply).toMatchObject(DENIED)
   expect(JSON.stringify(reply)).not.toContain('canary')
 })
 
-test.each(['out/secret', 'link', 'out'])('FS-03: the link %j leads outside and is denied', async (path) => {
-  for (const [tool, more] of [
-    ['read', {}],
-    ['list', {}],
-    ['search', { pattern: 'a' }],
-    ['write', { content: 'x' }],
-  ] as const) {
-    expect(await use(tool, { path, ...more }), tool).toMatchObject(DENIED)
-  }
-  expect(readFileSync(join(outside, 'secret'), 'utf8')).toBe('canary')
-})
+test.each(['out/secret', 'link', 'out', 'l0', 'l0/secret', 'inside/../out/./secret'])(
+  'FS-03: the link %j leads outside and is denied',
+  async (path) => {
+    for (const [tool, more] of [
+      ['read', {}],
+      ['list', {}],
+      ['search', { pattern: 'a' }],
+      ['write', { content: 'x' }],
+    ] as const) {
+      expect(await use(tool, { path, ...more }), tool).toMatchObject(DENIED)
+    }
+    expect(readFileSync(join(outside, 'secret'), 'utf8')).toBe('canary')
+  },
+)
 
 test.each(['inside/a.b..c/file.txt', '..hidden'])('BEN-01: %j is read', async (path) => {
   expect(await use('read', { path })).toMatchObject(DONE)

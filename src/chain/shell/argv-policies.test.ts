@@ -38,7 +38,46 @@ test('H5: a policy whose example fails is not used, and the example is named', a
 test('H5: a policy that cannot be read makes its program unavailable, and says what is wrong', async () => {
   const { broken } = await loadWith({ 'a.yaml': ': [', 'b.yaml': 'program: b\nrefuse: [-x]\n' })
   expect(broken.get('a')).toMatch(/a\.yaml/)
-  expect(broken.get('b')).toMatch(/"examples" is missing.*has no key "refuse"/)
+  expect(broken.get('b')).toMatch(/b\.yaml:1:1: "examples" is missing; :2:1: it has no key "refuse"/)
+})
+
+test('H5: whatever such a file is called, what it speaks of is not started', async () => {
+  const { broken } = await loadWith({
+    'for-work.yaml':
+      'program: git\nsubcommands: {status: {}}\nexamples: {match: [[git, log]], not_match: []}\n',
+    'snakes.yaml': 'program: python\nalso:\n  - python3\n  - "pypy"\nunknown: 1\n',
+    'half.yaml': 'program: npm\nalso: [npx, pnpm]\nexamples: {match: [[\n',
+    'curl.yml': 'program: wget\nexamples: {match: [[wget]], not_match: []}\n',
+  })
+  expect([...broken.keys()].toSorted()).toEqual([
+    'curl',
+    'for-work',
+    'git',
+    'half',
+    'npm',
+    'npx',
+    'pnpm',
+    'pypy',
+    'python',
+    'python3',
+    'snakes',
+    'wget',
+  ])
+  expect(broken.get('git')).toMatch(/for-work\.yaml:3:\d+: its example \["git","log"\] is refused/)
+  expect(broken.get('wget')).toMatch(/curl\.yml: it is not read: call it \.yaml/)
+})
+
+test('H5: a folder that cannot be looked into lets nothing pass', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'kiwi-argv-'))
+  try {
+    writeFileSync(join(folder, 'file'), '')
+    await expect(openArgvPolicies(SHIPPED, join(folder, 'file'))()).rejects.toMatchObject({
+      code: 'POLICY_ERROR',
+    })
+    expect((await openArgvPolicies(SHIPPED, join(folder, 'none'))()).broken.size).toBe(0)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 })
 
 test('H5: a user adds a program and narrows a shipped one, and cannot widen it', async () => {

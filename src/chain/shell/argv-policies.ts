@@ -1,8 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { messageOf } from '../../shared/errors.ts'
-import { parseDocument } from '../../spaces/parse-document.ts'
-import type { ArgvPolicies, ArgvPolicy } from './argv-policy.ts'
+import { KiwiError, errnoOf, messageOf } from '../../shared/errors.ts'
+import { parseLocated } from '../../spaces/parse-document.ts'
+import type { ArgvPolicies, ArgvPolicy, At } from './argv-policy.ts'
 import { readArgvPolicy } from './argv-policy.ts'
 import { judgeArgv } from './judge-argv.ts'
 
@@ -33,7 +33,7 @@ async function load(folders: readonly string[]): Promise<LoadedPolicies> {
     for (const file of await filesIn(folder)) {
       const policy = await readOne(file)
       if ('wrong' in policy) {
-        broken.set(basename(file, '.yaml'), `${file}: ${policy.wrong}`)
+        for (const name of policy.of) broken.set(name, `${file}${policy.wrong}`)
         continue
       }
       for (const name of [policy.program, ...policy.also]) {
@@ -46,28 +46,56 @@ async function load(folders: readonly string[]): Promise<LoadedPolicies> {
 
 async function filesIn(folder: string): Promise<readonly string[]> {
   try {
-    const names = await readdir(folder)
-    return names.filter((name) => name.endsWith('.yaml')).map((name) => join(folder, name))
-  } catch {
-    return []
+    return (await readdir(folder)).filter((name) => ENDING.test(name)).map((name) => join(folder, name))
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return []
+    // What cannot be looked at might have refused anything.
+    throw new KiwiError('POLICY_ERROR', `Cannot read "${folder}": ${messageOf(error)}`, {
+      hint: 'A person makes the folder readable, or takes it away, and starts Kiwi again',
+      details: { layer: 'argv', rule: null },
+      cause: error,
+    })
   }
 }
 
-async function readOne(file: string): Promise<ArgvPolicy | { readonly wrong: string }> {
+const ENDING = /\.ya?ml$/
+
+/** What is wrong with a file, and the programs that it may have spoken of. */
+interface Broken {
+  readonly wrong: string
+  readonly of: ReadonlySet<string>
+}
+
+async function readOne(file: string): Promise<ArgvPolicy | Broken> {
+  const names = [basename(file).replace(ENDING, '')]
+  let text = ''
   try {
-    const policy = readArgvPolicy(await parseDocument(await readFile(file, 'utf8'), file))
-    return 'wrong' in policy ? policy : (brokenExample(policy) ?? policy)
+    text = await readFile(file, 'utf8')
+    if (!file.endsWith('.yaml')) throw new Error('it is not read: call it .yaml')
+    const { value, at } = await parseLocated(text, file)
+    const policy = readArgvPolicy(value, at)
+    if ('wrong' in policy) return { wrong: policy.wrong, of: spokenOf(names, text) }
+    const wrong = brokenExample(policy, at)
+    return wrong === null ? policy : { wrong, of: spokenOf(names, text) }
   } catch (error) {
-    return { wrong: messageOf(error) }
+    return { wrong: `: ${messageOf(error)}`, of: spokenOf(names, text) }
   }
+}
+
+/** By its name, and by what it says itself, as far as that can be told of a file that is not as it must be. */
+function spokenOf(names: readonly string[], text: string): ReadonlySet<string> {
+  const said = [...text.matchAll(/^(?:program|also)\s*:(.*(?:\n\s*-.*)*)/gm)]
+  return new Set([...names, ...said.flatMap(([, value = '']) => value.match(/\w[^\s,'"[\]]*/g) ?? [])])
 }
 
 /** Examples are the tests of a policy, run whenever it is read. */
-function brokenExample(policy: ArgvPolicy): { readonly wrong: string } | null {
+function brokenExample(policy: ArgvPolicy, at: At): string | null {
   const { match, not_match: others } = policy.examples
   const passes = (argv: readonly string[]): boolean => judgeArgv([policy], argv).fault === null
   const wrong = match.find((argv) => !passes(argv)) ?? others.find(passes)
   if (wrong === undefined) return null
-  const verb = match.includes(wrong) ? 'is refused' : 'is let pass'
-  return { wrong: `its example ${JSON.stringify(wrong)} ${verb}` }
+  const [list, verb] = match.includes(wrong) ? ['match', 'is refused'] : ['not_match', 'is let pass']
+  const index = (list === 'match' ? match : others).indexOf(wrong)
+  const { line, column } = at(['examples', list, index])
+  return `:${line}:${column}: its example ${JSON.stringify(wrong)} ${verb}`
 }

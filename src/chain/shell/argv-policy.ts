@@ -98,10 +98,18 @@ export type ArgvPolicy = Readonly<z.infer<typeof Shape>>
 /** All programs that data speaks of. Several for one program: a command must suit each. */
 export type ArgvPolicies = ReadonlyMap<string, readonly ArgvPolicy[]>
 
-/** The policy that a document says, or what is wrong with it. */
-export function readArgvPolicy(document: JsonObject): ArgvPolicy | { readonly wrong: string } {
+/** Where in its file something stands. */
+export type At = (path: readonly PropertyKey[]) => { readonly line: number; readonly column: number }
+
+/** The policy that a document says, or what is wrong with it, each with its place. */
+export function readArgvPolicy(document: JsonObject, at: At): ArgvPolicy | { readonly wrong: string } {
   const parsed = Shape.safeParse(document, IN_WORDS)
   if (parsed.success) return parsed.data
-  const faults = fieldFaults(parsed.error.issues).map(({ name, reason }) => `"${name}" ${reason}`)
+  const faults = parsed.error.issues.map((issue) => {
+    const [{ name, reason } = { name: '', reason: '' }] = fieldFaults([issue])
+    const unknown = issue.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : []
+    const { line, column } = at([...issue.path, ...unknown])
+    return `:${line}:${column}: ${name === '' ? 'it' : `"${name}"`} ${reason}`
+  })
   return { wrong: faults.join('; ') }
 }

@@ -75,6 +75,13 @@ describe('FS-10: what decides what runs later', () => {
     'package.json',
     'packages/a/package.json',
     '.vscode/tasks.json',
+    '.idea/runConfigurations/a.xml',
+    '.devcontainer/devcontainer.json',
+    '.claude/settings.local.json',
+    '.ai/config/argv/git.yaml',
+    '.mcp.json',
+    '.npmrc',
+    '.husky/pre-commit',
   ])('FS-10: a write to %s asks, even inside an allowed path', async (name) => {
     temp.write('user', 'internal_tools: { filesystem: { allowed_paths: ["${PROJECT_PATH}"] } }\n')
     expect(await temp.judge(path('write', join(temp.project, name)))).toMatchObject({
@@ -85,7 +92,16 @@ describe('FS-10: what decides what runs later', () => {
   })
 
   test('FS-10: so do keys and start files of the home, and a script that only a shell can read', async () => {
-    for (const name of ['.ssh/authorized_keys', '.bashrc', '.zshrc', '.profile'])
+    for (const name of [
+      '.ssh/authorized_keys',
+      '.gnupg/gpg.conf',
+      '.aws/credentials',
+      '.gitconfig',
+      '.config/systemd/user/a.service',
+      '.bashrc',
+      '.zshrc',
+      '.profile',
+    ])
       expect(await temp.judge(path('write', join(temp.folder, name)))).toMatchObject({ effect: 'ask' })
     expect(
       await temp.judge({ op: 'exec', program: 'shell:raw', argv: ['shell:raw', 'a $(b)'] }),
@@ -101,5 +117,15 @@ describe('FS-10: what decides what runs later', () => {
     expect(
       await temp.judge(path('write', join(temp.project, '.ai/config/agent_harness.yaml'))),
     ).toMatchObject({ effect: 'deny', rule: 'machine/own-policy' })
+  })
+
+  test('FS-10: what only looks like it is written without asking', async () => {
+    for (const name of [
+      '.claude/commands/a.md',
+      'src/settings.json',
+      'docs/.gitignore',
+      '.github/workflows/a.yaml',
+    ])
+      expect(await temp.judge(path('write', join(temp.project, name)))).toMatchObject({ effect: 'allow' })
   })
 })

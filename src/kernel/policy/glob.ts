@@ -38,6 +38,15 @@ export function globFault(pattern: string): string | null {
   return null
 }
 
+/** The same for names of items and servers, which have letters, digits, `_`, `-` and `.` only; `/` is between categories. */
+export function nameFault(pattern: string): string | null {
+  const other = /[^\w.*?/-]/u.exec(pattern)?.[0]
+  return (
+    globFault(pattern) ??
+    (other === undefined ? null : `holds "${other}", which no name has, so it can never match`)
+  )
+}
+
 /** Goes back to the last star only: never longer than the one length times the other. */
 function fitsSegment(pattern: string, text: string): boolean {
   return fits(pattern.length, text.length, {

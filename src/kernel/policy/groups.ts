@@ -1,5 +1,5 @@
 import { GROUPS } from '../../shared/groups.ts'
-import { globFault } from './glob.ts'
+import { globFault, nameFault } from './glob.ts'
 
 /** What is done with files, by the right it needs. */
 export const FILE_OPERATIONS = {
@@ -39,7 +39,7 @@ export function fileOperationFault(name: string): string | null {
 export function serverFault(name: string): string | null {
   if (name.includes('.')) return 'holds a dot, which no server has in its name'
   if (name === 'kiwi' || name === 'kiwi-mcp' || name === 'code') return 'is no server: the name is reserved'
-  return globFault(name)
+  return nameFault(name)
 }
 
 /** The same for what stands under `mcps`, where the groups do not belong. */

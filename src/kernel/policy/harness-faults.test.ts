@@ -55,6 +55,12 @@ describe('H1: what could never match, or says two things at once, is refused wit
     ['mcps:\n  "g*": {}\n', /^2:3 .*is a pattern/],
     ['mcps:\n  kiwi: {}\n', /^2:3 .*reserved/],
     ['mcps: {}\ninternal_tools: { mcps: {} }\n', /^1:1 "mcps" stands here and in internal_tools/],
+    ['git: { require_approval: [push, "pu sh"] }\n', /^1:\d+ "pu sh" holds " ", which no name has/],
+    ['mcps: { "a b": { enabled: false } }\n', /can never match/],
+    ['mcps: { a: { require_approval: ["x:y"] } }\n', /holds ":"/],
+    ['rules:\n  - { op: tool, match: { tool: "a@1" }, effect: deny }\n', /^2:\d+ "a@1" holds "@"/],
+    ['rules:\n  - { op: tool, match: { server: "a b" }, effect: deny }\n', /can never match/],
+    ['rules:\n  - { op: spawn, match: { directive: "déploy" }, effect: deny }\n', /holds "é"/],
     ['git: { allowed: ["(x)"] }\n', /^1:18 .*brackets/],
     ['rules:\n  - { op: tool, match: { server: a.b }, effect: deny }\n', /^2:26 .*holds a dot/],
     [

@@ -5,7 +5,7 @@ import type { HarnessFile, WrittenRule } from '../../spaces/harness-file.ts'
 import { groupsOf } from './compile-harness.ts'
 import type { PathContext } from './expand-path.ts'
 import { pathFault } from './expand-path.ts'
-import { globFault } from './glob.ts'
+import { nameFault } from './glob.ts'
 import { fileOperationFault, mcpFault } from './groups.ts'
 import type { LayerMeans } from './layer.ts'
 import { compileLayer } from './layer.ts'
@@ -68,14 +68,14 @@ function groupFaults(content: HarnessFile): readonly Fault[] {
     ...judge([...programs, 'blocked_commands'], shell?.blocked_commands, (text) =>
       text.trim() === '' ? 'is empty' : null,
     ),
-    ...common([...root('git'), 'git'], git, globFault),
-    ...judge([...root('git'), 'git', 'allowed'], git?.allowed, globFault),
+    ...common([...root('git'), 'git'], git, nameFault),
+    ...judge([...root('git'), 'git', 'allowed'], git?.allowed, nameFault),
     ...Object.entries(mcps ?? {}).flatMap(([name, group]): readonly Fault[] => {
       const path = [...root('mcps'), 'mcps', name]
       const fault = mcpFault(name)
       return [
         ...(fault === null ? [] : [[path, `"${name}" ${fault}`] as const]),
-        ...common(path, group, globFault),
+        ...common(path, group, nameFault),
       ]
     }),
   ]

@@ -23,7 +23,7 @@ export async function compileLayer(data: LayerData, isBase: boolean, means: Laye
 /** A layer without conditions and without patterns of commands, at once. */
 export function plainLayer(data: LayerData, isBase: boolean): Layer {
   const ready = data.rules.map((rule): ReadyRule => {
-    return { rule, speaksOf: compileMatch(rule.match, NO_POLICIES), holds: null }
+    return { rule, speaksOf: compileMatch(rule.match, NO_POLICIES, rule.effect), holds: null }
   })
   return assemble(data, isBase, ready)
 }
@@ -31,7 +31,7 @@ export function plainLayer(data: LayerData, isBase: boolean): Layer {
 const NO_POLICIES: ArgvPolicies = new Map()
 
 async function compileRule(rule: Rule, policies: ArgvPolicies, means: LayerMeans): Promise<ReadyRule> {
-  const speaksOf = compileMatch(rule.match, policies)
+  const speaksOf = compileMatch(rule.match, policies, rule.effect)
   if (rule.when === undefined) return { rule, speaksOf, holds: null }
   const check = await means.compileSchema(rule.when, `the condition of the rule "${rule.id}"`)
   return {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { compileMatch } from './match.ts'
-import type { Demand, Match } from './rule.ts'
+import type { Demand, Effect, Match } from './rule.ts'
 
 const speaks = (match: Match, demand: Demand): boolean => compileMatch(match, new Map())(demand)
 const tool = (id: string, more: Partial<Extract<Demand, { op: 'tool' }>> = {}): Demand => ({
@@ -75,6 +75,22 @@ test.each<[Match, Demand, boolean]>([
   [{ kind: 'fixed' }, { op: 'tool', id: 'x', action: 'run', isChosen: false }, true],
 ])('%j speaks of %j: %s', (match, demand, isSpoken) => {
   expect(speaks(match, demand)).toBe(isSpoken)
+})
+
+test.each([
+  ['a.org', 'a.org.', true, true],
+  ['a.org.', 'A.org', true, true],
+  ['*.a.org', 'x.a.org.:8443', false, true],
+  ['a.org', 'a.org:8443', false, true],
+  ['a.org:8443', 'a.org.:8443', true, true],
+  ['a.org:8443', 'a.org', false, false],
+  ['[::1]', '[::1]:80', false, true],
+  ['a.org', 'ba.org', false, false],
+])('PRM-05: a host "%s" and "%s": allowed %s, refused %s', (named, host, isAllowed, isRefused) => {
+  const demand: Demand = { op: 'net', host, method: 'GET' }
+  const match: Match = { kind: 'host', hosts: [named] }
+  const by = (effect: Effect): boolean => compileMatch(match, new Map(), effect)(demand)
+  expect([by('allow'), by('ask'), by('deny')]).toEqual([isAllowed, isRefused, isRefused])
 })
 
 test.each<[Match, Demand, boolean]>([

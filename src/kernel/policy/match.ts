@@ -3,12 +3,12 @@ import type { ArgvPolicies } from '../../chain/shell/argv-policy.ts'
 import { compilePattern, matchesArgv } from '../../chain/shell/argv-pattern.ts'
 import type { Fits } from './glob.ts'
 import { compileNameGlob, compilePathGlob } from './glob.ts'
-import type { Demand, Match, ToolMatch } from './rule.ts'
+import type { Demand, Effect, Match, ToolMatch } from './rule.ts'
 
 type SpeaksOf = (demand: Demand) => boolean
 
 /** What a match speaks of, made ready once. */
-export function compileMatch(match: Match, policies: ArgvPolicies): SpeaksOf {
+export function compileMatch(match: Match, policies: ArgvPolicies, effect: Effect = 'allow'): SpeaksOf {
   if (isOfExec(match)) return ofExec(execMatch(match, policies))
   switch (match.kind) {
     case 'any':
@@ -26,7 +26,7 @@ export function compileMatch(match: Match, policies: ArgvPolicies): SpeaksOf {
     case 'tool':
       return match.isCalled === true ? called(tools(match)) : tools(match)
     case 'host':
-      return hosts(match)
+      return hosts(match, effect)
     case 'directive': {
       const names = match.names.map(compileNameGlob)
       return (demand) => demand.op === 'spawn' && names.some((fits) => fits(demand.directive))
@@ -141,11 +141,21 @@ function toolName(pattern: string): (demand: Extract<Demand, { op: 'tool' }>) =>
   return ({ of, id, category = '' }) => fits(of?.tool ?? (isOfCategories ? `${category}/${id}` : id))
 }
 
-/** `*.example.org` does not speak of `example.org`. A port is written where it is not the usual one. */
-function hosts({ hosts: given, methods }: Extract<Match, { kind: 'host' }>): SpeaksOf {
-  const globs = given.map((host) => compileNameGlob(host.toLowerCase()))
-  return (demand) =>
-    demand.op === 'net' &&
-    (methods === undefined || methods.includes(demand.method.toUpperCase())) &&
-    globs.some((fits) => fits(demand.host.toLowerCase()))
+/**
+ * `*.example.org` does not speak of `example.org`. What is let pass has its port written where that is not the usual one;
+ * what is refused is meant at every port. A dot at the end of a name changes nothing of it.
+ */
+function hosts({ hosts: given, methods }: Extract<Match, { kind: 'host' }>, effect: Effect): SpeaksOf {
+  const globs = given.map((host) => compileNameGlob(plainHost(host)))
+  return (demand) => {
+    if (demand.op !== 'net') return false
+    if (methods !== undefined && !methods.includes(demand.method.toUpperCase())) return false
+    const host = plainHost(demand.host)
+    const names = effect === 'allow' ? [host] : [host, host.replace(/:\d+$/, '')]
+    return globs.some((fits) => names.some(fits))
+  }
+}
+
+function plainHost(host: string): string {
+  return host.toLowerCase().replace(/\.(?=:\d+$|$)/, '')
 }

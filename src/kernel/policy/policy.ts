@@ -23,8 +23,11 @@ export interface Policy {
   readonly notices: readonly Notice[]
   /** What every child is confined to at least; null when nothing is asked for. */
   readonly sandbox: SandboxFloor | null
-  /** Programs that nobody vouches for are kept from what is Kiwi's own: so they are, unless a person says `off`. */
-  readonly guardsOwn: boolean
+  /**
+   * Programs that nobody vouches for are kept from what is Kiwi's own, and from these folders, whose files decide here;
+   * null where a person says `off`.
+   */
+  readonly guardsOwn: readonly string[] | null
   /** Calls that one session or run may make; null for no bound. */
   readonly callBudget: number | null
   /** The file that has every call asked about which cannot be undone; null for none. */

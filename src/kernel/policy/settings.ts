@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import type { Harness } from '../../spaces/harness.ts'
 import { groupsOf, memberMatches } from './compile-harness.ts'
 import { compileMatch } from './match.ts'
@@ -30,7 +31,9 @@ export function settingsOf(files: readonly Harness[]): Settings {
     },
     notices: read.filter(({ place }) => place !== 'project').flatMap(noticesOf),
     sandbox: floorOf(read.flatMap(({ content }) => content.sandbox ?? [])),
-    guardsOwn: !read.some(({ place, content }) => place !== 'project' && content.sandbox?.level === 'off'),
+    guardsOwn: read.some(({ place, content }) => place !== 'project' && content.sandbox?.level === 'off')
+      ? null
+      : read.filter(({ place }) => place === 'project').map(({ path }) => dirname(path)),
     callBudget: least(read.flatMap(({ content }) => content.budgets.tool_calls ?? [])),
     asksIrreversible: irreversible(read),
     onSecret:

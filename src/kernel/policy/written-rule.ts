@@ -1,7 +1,7 @@
 import type { WrittenRule } from '../../spaces/harness-file.ts'
 import type { PathContext } from './expand-path.ts'
 import { expandPath, pathFault } from './expand-path.ts'
-import { globFault } from './glob.ts'
+import { globFault, nameFault } from './glob.ts'
 import { serverFault } from './groups.ts'
 import type { Effect, Match } from './rule.ts'
 
@@ -58,7 +58,7 @@ export function ruleFaults(rule: WrittenRule): readonly Fault[] {
       const { server, tool, actions } = rule.match
       return [
         ...judge('server', server === undefined ? [] : [server], serverFault),
-        ...judge('tool', tool, globFault),
+        ...judge('tool', tool, nameFault),
         ...judge('actions', actions, (action) => (ACTIONS.has(action) ? null : 'is no action of an item')),
       ]
     }
@@ -82,7 +82,7 @@ export function ruleFaults(rule: WrittenRule): readonly Fault[] {
     case 'write':
       return judge('path', rule.match.path, pathFault)
     case 'spawn':
-      return judge('directive', rule.match.directive, globFault)
+      return judge('directive', rule.match.directive, nameFault)
   }
 }
 

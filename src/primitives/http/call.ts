@@ -41,7 +41,7 @@ export async function call(
   if (request.attemptTimeoutMs !== undefined) deadline.startAttempt(request.attemptTimeoutMs)
   while (true) {
     const sent = await send(target, reading, deadline, means)
-    const next = redirectOf(sent, target, redirects++ < request.maxRedirects)
+    const next = redirectOf(sent, target, redirects++ < request.maxRedirects, request.mayReach)
     if (next !== null && 'url' in next) {
       target = next
       continue
@@ -76,11 +76,24 @@ function send(
   return pool.then((ready) => exchange(ready, target, reading, deadline))
 }
 
-function redirectOf({ head, problem }: Answer, target: Target, mayFollow: boolean): Target | Problem | null {
+function redirectOf(
+  { head, problem }: Answer,
+  target: Target,
+  mayFollow: boolean,
+  mayReach: HttpRequest['mayReach'],
+): Target | Problem | null {
   if (head === null || problem !== null) return null
   const next = nextTarget(target, head.status, head.headers['location'])
-  if (next === null || mayFollow || 'failure' in next) return next
-  return { failure: 'redirect', error: `Cannot follow "${target.url.host}": there are too many redirects` }
+  if (next === null || 'failure' in next) return next
+  const { host } = target.url
+  if (!mayFollow)
+    return { failure: 'redirect', error: `Cannot follow "${host}": there are too many redirects` }
+  const isJudged = next.url.host === host && next.method === target.method
+  if (isJudged || mayReach?.(next.url.host, next.method) !== false) return next
+  return {
+    failure: 'redirect',
+    error: `Cannot follow the redirect of "${host}": no rule lets "${next.url.host}" be reached`,
+  }
 }
 
 function attempted({ head, problem }: Answer): {

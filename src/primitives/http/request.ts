@@ -1,3 +1,4 @@
+import type { MayReach } from '../../shared/progress.ts'
 import type { Problem } from './result.ts'
 
 /** A request with concrete values: nothing in it is filled in or looked up any more. */
@@ -19,6 +20,8 @@ export interface HttpRequest {
   /** Bytes of the body after decompression. */
   readonly maxResponseBytes: number
   readonly maxRedirects: number
+  /** Whether a redirect may lead there: what was judged is the address of the request. Left out, to any host. */
+  readonly mayReach?: MayReach | undefined
 }
 
 /** One request as it goes out, after all checks. */
