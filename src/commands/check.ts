@@ -6,6 +6,7 @@ import { ruleWords } from '../kernel/policy/rule-words.ts'
 import { ERRORS } from '../shared/errors.ts'
 import { parseItemRef } from '../shared/ids.ts'
 import { LIMITS } from '../shared/limits.ts'
+import { nameIn } from '../spaces/directive/dialect.ts'
 import { repairText } from '../spaces/directive/repair-text.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
@@ -146,6 +147,7 @@ function print(report: Report, terminal: Terminal): void {
 
 /** What somebody should look at, each with its place. */
 function faultsOf({
+  dialect,
   findings,
   ignored,
   excess,
@@ -158,7 +160,7 @@ function faultsOf({
     ...ignored.map((text) => `:${text.replace(/^line (\d+): /, '$1: ')}`),
     ...excess.map(
       ({ wanted, required, line }) =>
-        `${line === null ? '' : `:${line}`}: ${wanted} is not granted: add ${required} to <permissions>`,
+        `${line === null ? '' : `:${line}`}: ${wanted} is not granted: add ${required} to ${nameIn(dialect, 'permissions')}`,
     ),
     ...unknown_servers.map(
       ({ name, required }) =>

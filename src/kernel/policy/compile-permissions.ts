@@ -1,3 +1,5 @@
+import type { Dialect } from '../../spaces/directive/dialect.ts'
+import { nameIn } from '../../spaces/directive/dialect.ts'
 import type { Element } from '../../spaces/directive/element.ts'
 import { listOf, shown } from '../../spaces/directive/element.ts'
 import type { Granted, RowContext } from './permission-rows.ts'
@@ -8,6 +10,7 @@ import type { Effect, Rule } from './rule.ts'
 interface PermissionContext extends Omit<RowContext, 'isDenial'> {
   /** Whose permissions they are, for the names of rules. */
   readonly directive: string
+  readonly dialect?: Dialect
 }
 
 /** What a directive may do, what it may hand on, and what of it means nothing. */
@@ -33,13 +36,13 @@ export function compilePermissions(block: Element | undefined, context: Permissi
   const handed = delegates.map(({ children }) => compileAll(children, 'allow', context))
   const all = [own, ...handed]
   return {
-    permissions: named(own.found, context.directive, 'permissions'),
+    permissions: named(own.found, context, 'permissions'),
     delegate:
       delegates.length === 0
         ? null
         : named(
             handed.flatMap(({ found }) => found),
-            context.directive,
+            context,
             'delegate',
           ),
     secrets: [...new Set(all.flatMap(({ secrets }) => secrets))].filter(
@@ -195,13 +198,17 @@ function typedRows({ name, children, text }: Element, context: RowContext): read
   )
 }
 
-function named(found: readonly Found[], directive: string, element: string): readonly Rule[] {
+function named(
+  found: readonly Found[],
+  { directive, dialect = 'xml' }: PermissionContext,
+  element: string,
+): readonly Rule[] {
   return found.map((rule, at) => ({
     id: `${directive}/${element === 'delegate' ? 'delegate.' : ''}${rule.op}/${at + 1}`,
     ...rule,
     remedy:
       rule.effect === 'ask'
         ? `A person has to approve it: the directive "${directive}" asks for that`
-        : `Change <${element}> of the directive "${directive}"`,
+        : `Change ${nameIn(dialect, element)} of the directive "${directive}"`,
   }))
 }

@@ -16,7 +16,7 @@ export function elementsOf(given: JsonValue, at: At, path: readonly PropertyKey[
   return Object.entries(given).map(([name, value]) => elementOf(name, value, at, [...path, name]))
 }
 
-const NOTHING = { attributes: {}, children: [], text: '', inner: '' } as const
+const NOTHING = { attributes: {}, children: [], text: '', inner: '', isData: true } as const
 
 function elementOf(name: string, value: JsonValue, at: At, path: readonly PropertyKey[]): Element {
   const element: Element = { ...NOTHING, name, ...at(path) }

@@ -1,5 +1,6 @@
 import type { Element } from './element.ts'
-import { childrenOf, listOf, shown } from './element.ts'
+import { nameIn } from './dialect.ts'
+import { childrenOf, dialectOf, listOf, shown } from './element.ts'
 import type { WantedServer, WantedTools } from './model.ts'
 import type { Note } from './note.ts'
 import { parseFault } from './parse-fault.ts'
@@ -31,17 +32,12 @@ export function readWanted(sections: readonly Element[], where: string, note: No
     servers: named('mcp').flatMap((entry) => serverOf(entry, note)),
     scripts: named('script').flatMap((entry) => {
       const { name = entry.text } = entry.attributes
-      if (name === '') note(entry, '<script> names no tool: left out')
+      if (name === '') note(entry, `${nameIn(dialectOf(entry), 'script')} names no tool: left out`)
       // To name a script is to grant it: nobody grants what they have not named.
       if (/[*?]/.test(name))
-        throw parseFault(
-          where,
-          `<script name="${name}"> is a pattern, and a script is named by its id`,
-          entry,
-          {
-            hint: 'Name each tool by its id, or grant the pattern in <permissions>',
-          },
-        )
+        throw parseFault(where, `the script "${name}" is a pattern, and a script is named by its id`, entry, {
+          hint: `Name each tool by its id, or grant the pattern in ${nameIn(dialectOf(entry), 'permissions')}`,
+        })
       return name === '' ? [] : [name]
     }),
     filesystem: files.length === 0 ? null : { read: pathsOf(files, 'read'), write: pathsOf(files, 'write') },
@@ -77,21 +73,21 @@ function serverOf(element: Element, note: Note): readonly WantedServer[] {
   const { attributes, text, line } = element
   const { name = '', alias } = attributes
   if (name === '') {
-    note(element, '<mcp> names no server: left out')
+    note(element, `${nameIn(dialectOf(element), 'mcp')} names no server: left out`)
     return []
   }
+  const called = element.isData === true ? `the server "${name}"` : `<mcp name="${name}">`
+  const word = element.isData === true ? 'key' : 'attribute'
   const flag = (key: string, standard: boolean): boolean => {
     const given = attributes[key]
     const value = given === undefined ? standard : valueAs('boolean', given)
     if (typeof value === 'boolean') return value
-    note(
-      element,
-      `${key}="${given ?? ''}" of <mcp name="${name}"> is neither true nor false: read as ${standard}`,
-    )
+    const said = element.isData === true ? `"${key}: ${given ?? ''}"` : `${key}="${given ?? ''}"`
+    note(element, `${said} of ${called} is neither true nor false: read as ${standard}`)
     return standard
   }
   for (const key of Object.keys(attributes))
-    if (!ATTRIBUTES.has(key)) note(element, `<mcp name="${name}"> has no attribute "${key}": without effect`)
+    if (!ATTRIBUTES.has(key)) note(element, `${called} has no ${word} "${key}": without effect`)
   const nested = [element, ...childrenOf(element, 'tools')].flatMap((around) => childrenOf(around, 'tool'))
   const tools = [
     ...(listOf(element, 'tools') ?? []),
