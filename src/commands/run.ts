@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { readItemType } from '../meta/arguments.ts'
 import { findItem } from '../meta/find-item.ts'
 import { parseItemRef } from '../shared/ids.ts'
+import { withInputs } from '../spaces/directive/with-inputs.ts'
 import { inputSchema } from '../spaces/input-schema.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { needsSchema, readParameters } from './parameters.ts'
@@ -80,7 +81,8 @@ async function typeOf(id: string, lookup: Lookup): Promise<'tool' | 'directive'>
 /** What the tool takes; what is wrong with its name is for the run to say. */
 async function schemaOf(id: string, type: string, lookup: () => Lookup): Promise<unknown> {
   try {
-    return inputSchema((await findItem(lookup(), parseItemRef(id), readItemType(type))).manifest)
+    const item = await findItem(lookup(), parseItemRef(id), readItemType(type))
+    return inputSchema((await withInputs(item, lookup())).manifest)
   } catch {
     return null
   }

@@ -10,6 +10,7 @@ import type { Query } from '../search/parse-query.ts'
 import { nameIn } from '../search/named-first.ts'
 import { MCP_TYPES, parseQuery, spacesOf, spokenIn } from '../search/parse-query.ts'
 import { rankItems } from '../search/rank-items.ts'
+import { withInputs } from '../spaces/directive/with-inputs.ts'
 import type { Fault } from '../spaces/file-space.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
@@ -147,7 +148,10 @@ function itemTypesOf({ item_type }: Arguments<'search'>): readonly ItemType[] {
 async function foundItem(hit: SearchHit, lookup: Lookup, usurpers: string[]): Promise<FoundItem | null> {
   const found = await itemOf(hit, hit.item_id, lookup).catch(() => null)
   const refusal = found === null ? null : await lookup.foreignName(found.item, 'use').catch(() => null)
-  if (refusal === null) return { hit, id: found?.id ?? hit.item_id, item: found?.item ?? null }
+  if (refusal === null) {
+    const item = found === null ? null : await withInputs(found.item, lookup)
+    return { hit, id: found?.id ?? hit.item_id, item }
+  }
   usurpers.push(refusal.message)
   const meant = await lookup.find(parseItemRef(hit.item_id), 'tool', 'mcp').catch(() => null)
   if (meant === null) return null

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Reply } from '../../src/shared/reply.ts'
 import { exampleServers } from '../fixtures/directive-kiwi.ts'
-import { listField, textField } from '../fixtures/field.ts'
+import { field, listField, textField } from '../fixtures/field.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
 import { openTempKiwi } from '../temp-kiwi.ts'
 
@@ -179,6 +179,32 @@ describe('D1: a directive that extends another', () => {
       directive: { process: [{ name: 'one' }, { name: 'two' }, { name: 'three' }] },
       permissions: { granted: [] },
     })
+  })
+
+  test('D1, S3, S5, S10: shows the inputs of its base wherever it shows its own', async () => {
+    const wants = '</metadata><inputs><input name="where" required="true">Place</input></inputs>'
+    directive('base', wants)
+    directive('child', wants.replaceAll('where', 'gift').replace('Place', 'What'), ' extends="base"')
+    const call = { item_type: 'directive', action: 'run', item_id: 'child' }
+    const both = { parameters: { where: expect.anything(), gift: expect.anything() } }
+    const ready = { ...call, ...both }
+    const query = { query: 'does child', item_type: 'directive', limit: 1 }
+    expect((await temp.call('search', query)).data).toMatchObject({ results: [{ call: ready }] })
+    const many = await temp.call('search', { query: 'directive does', item_type: 'directive' })
+    const line = listField(many.data, 'results').find((one) => field(one, 'id') === 'child')
+    expect(JSON.stringify(line)).toMatch(/where.*gift/)
+    expect((await temp.call('load', { item_type: 'directive', item_id: 'child' })).data).toMatchObject({
+      parameters: {
+        properties: { where: { description: 'Place' }, gift: { description: 'What' } },
+        required: ['where', 'gift'],
+      },
+      call_example: ready,
+    })
+    expect((await temp.call('help', { item_id: 'child' })).data).toMatchObject({ call: ready })
+    // Without its base it shows what it says itself, and the run says what is wrong.
+    directive('child', wants, ' extends="nowhere"')
+    const alone = await temp.call('load', { item_type: 'directive', item_id: 'child' })
+    expect(alone.data).toMatchObject({ parameters: { required: ['where'] } })
   })
 
   test('D1: in a ring is refused with the ring, without its base with the name of it', async () => {
