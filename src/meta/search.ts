@@ -87,6 +87,7 @@ export async function search(args: Arguments<'search'>, call: MetaCall): Promise
       ticket.caller,
       said,
       found.map(({ hit }) => hit),
+      () => Promise.resolve(lookup.projectPath),
     )
   return {
     data: searchResults(found, ticket.caller.kind === 'person', {

@@ -16,6 +16,7 @@ import { meaning } from './015-meaning.ts'
 import { vectors } from './016-vectors.ts'
 import { uses } from './017-uses.ts'
 import { heldRuns } from './018-held-runs.ts'
+import { searches } from './019-searches.ts'
 
 /** In order: the n-th makes version n. What was released is never edited. */
 export const MIGRATIONS: readonly string[] = [
@@ -37,4 +38,5 @@ export const MIGRATIONS: readonly string[] = [
   vectors,
   uses,
   heldRuns,
+  searches,
 ]
