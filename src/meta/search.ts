@@ -3,6 +3,7 @@ import type { ItemJudge } from '../kernel/item-demand.ts'
 import { KiwiError } from '../shared/errors.ts'
 import { parseItemRef } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
+import { serverName } from '../shared/groups.ts'
 import type { ItemType, ToolType } from '../shared/tool-type.ts'
 import { textOf } from '../shared/template.ts'
 import { ITEM_TYPES, itemTypeOf } from '../shared/tool-type.ts'
@@ -43,7 +44,7 @@ const OF_THE_STORE = [
 export async function search(args: Arguments<'search'>, call: MetaCall): Promise<Found> {
   const { store, kernel, learning, ticket, lookupAt, wordTable } = call
   const lookup = await lookupAt(args.project_path)
-  const query = parseQuery(args.query)
+  const query = queryOf(args)
   const meaning = rankByMeaning(args, call)
   const before = await lookup.syncIndex()
   const spaces = query.spaces ?? (args.source === 'mcp' ? SPACES : (spacesOf(args.source) ?? SPACES))
@@ -100,6 +101,12 @@ export async function search(args: Arguments<'search'>, call: MetaCall): Promise
 
 type Ranked = ReturnType<typeof rankItems>
 
+/** What is asked for: an argument says the same as a modifier, and counts more. */
+function queryOf({ query: text, server }: Arguments<'search'>): Query {
+  const query = parseQuery(text)
+  return server === undefined ? query : { ...query, server: serverName(server), toolTypes: MCP_TYPES }
+}
+
 const NOTHING_NEW = { hasMore: false, warnings: [] }
 
 /** Whose search it is: of one server, of servers, or of anything. */
@@ -107,7 +114,8 @@ function aboutServers(
   { query: text, source }: Arguments<'search'>,
   { server, spaces }: Query,
 ): { readonly only: string | null; readonly isAboutServers: boolean } {
-  const isAboutServers = /(?:^|\s)mcp:\S/.test(text) || source === 'mcp' || spaces?.[0] === 'mcp'
+  const isAboutServers =
+    server !== null || /(?:^|\s)mcp:\S/.test(text) || source === 'mcp' || spaces?.[0] === 'mcp'
   return { only: server, isAboutServers }
 }
 
@@ -134,10 +142,11 @@ async function isUsableHit(hit: SearchHit, judge: ItemJudge, lookup: Lookup): Pr
 }
 
 function toolTypesOf(
-  { tool_type, source }: Arguments<'search'>,
+  { tool_type, item_type, source }: Arguments<'search'>,
   asked: readonly ToolType[],
 ): readonly ToolType[] {
   if (tool_type !== undefined) return [tool_type]
+  if (item_type === 'script') return ['script']
   return source === 'mcp' ? MCP_TYPES : asked
 }
 
