@@ -164,9 +164,20 @@ function faultsOf({
     ),
     ...unknown_servers.map(
       ({ name, required }) =>
-        `: there is no server "${name}"${required ? ', which it requires' : ''}: kiwi add`,
+        `: there is no server "${name}"${required ? ', which it requires' : ''}: kiwi add ${name}`,
     ),
-    ...calls.map(({ said }) => `: ${said}`),
+    ...onceAbsent(calls, unknown_servers).map(({ said }) => `: ${said}`),
     ...warnings.map((text) => `: ${text}`),
   ]
+}
+
+/** That a server or a tool is not there is said once, however often it is named. */
+function onceAbsent(calls: Report['calls'], servers: Report['unknown_servers']): Report['calls'] {
+  const said = new Set<string>()
+  return calls.filter(({ tool, required }) => {
+    if (required !== null) return true
+    if (said.has(tool) || servers.some(({ name }) => tool.startsWith(`${name}.`))) return false
+    said.add(tool)
+    return true
+  })
 }
