@@ -112,6 +112,8 @@ function emptyFor(
 
 function grantedBy(element: Element, context: RowContext): readonly Granted[] {
   const { name, attributes } = element
+  const empty = emptyIn(element)
+  if (empty !== null) return [empty]
   const [resource] = listOf(element, 'resource') ?? []
   if (resource !== undefined && ['read', 'write', 'execute'].includes(name))
     return [resourceRow(element, resource, context)]
@@ -120,10 +122,26 @@ function grantedBy(element: Element, context: RowContext): readonly Granted[] {
   return TYPED.has(name) && Object.keys(attributes).length === 0 ? typedRows(element, context) : [UNKNOWN]
 }
 
+/** What a form may name. Where it names nothing at all, everything is often meant. */
+const NAMING: ReadonlySet<string> = new Set(
+  'path paths name tools action actions command commands domains hosts endpoint id tool_id tool_type var'.split(
+    ' ',
+  ),
+)
+
+/** A list that is there and empty names nothing, which is not the same as no list. */
+function emptyIn({ attributes }: Element): Granted | null {
+  const empty = Object.entries(attributes).find(([key, value]) => NAMING.has(key) && !/[^\s,]/.test(value))
+  return empty === undefined ? null : { unmapped: `its ${empty[0]} is empty` }
+}
+
 /** Forms that hold others. */
 const BLOCKS: ReadonlyMap<string, (element: Element, context: RowContext) => readonly Granted[]> = new Map([
   ['kiwi', ({ children }, context) => children.map((child) => kiwiRow(child, context))],
-  ['filesystem', ({ children }, context) => children.map((child) => filesRow(child, context))],
+  [
+    'filesystem',
+    ({ children }, context) => children.map((child) => emptyIn(child) ?? filesRow(child, context)),
+  ],
   [
     'shell',
     (element) => {

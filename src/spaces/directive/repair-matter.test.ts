@@ -37,6 +37,8 @@ test.each([
   ['a list that is not closed', 'tools: [a'],
   ['a mapping that is not closed', 'tools: {a'],
   ['a text that is not closed', 'description: "a'],
+  ['an alias', 'description: *other'],
+  ['an anchor with aliases', 'tools: &b [*a, *a]'],
 ])('D1: %s has no repair, and nothing of XML is said', async (_, line) => {
   const error = await parseDirective(matter(line), ORIGIN).catch((reason: unknown) => reason)
   if (!(error instanceof KiwiError)) throw new TypeError('it was read')

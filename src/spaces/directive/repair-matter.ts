@@ -52,9 +52,11 @@ function repairsOf(line: string): readonly RepairedLine[] {
   return [...tabless, { line: `${key}${JSON.stringify(value)}`, column: tab < 0 ? key.length + 1 : tab + 1 }]
 }
 
-/** In quotes already, a text over several lines, or a list or mapping, even one that is not closed. */
+/** In quotes already, a text over several lines, an anchor or alias, or a list or mapping, even one that is not closed. */
 function isStructure(value: string): boolean {
   if (/^["'|>#]/.test(value)) return true
+  // Meant to stand for another value, which nobody can be told.
+  if (/^&\S|^\*[\w-]+$/.test(value)) return true
   // A placeholder or a mark with text behind it is text.
   return /^[[{]/.test(value) && !/^(?:\{\w+\}|\[[^\]]*\])\s*[^\s,#]/.test(value)
 }

@@ -58,7 +58,14 @@ const KNOWN: ReadonlySet<string> = new Set(['mcp', 'script', 'filesystem', 'shel
 function pathsOf(sections: readonly Element[], right: string): readonly string[] {
   return sections
     .flatMap((section) => childrenOf(section, right))
-    .flatMap((element) => listOf(element, 'paths', 'path') ?? ['**/*'])
+    .flatMap(
+      (element) => listOf(element, 'paths', 'path') ?? (isGiven(element, 'paths', 'path') ? [] : ['**/*']),
+    )
+}
+
+/** A list that is there and empty is a list of nothing. */
+function isGiven({ attributes }: Element, ...names: readonly string[]): boolean {
+  return names.some((name) => attributes[name] !== undefined)
 }
 
 function commandsOf(element: Element): readonly string[] {
@@ -100,7 +107,10 @@ function serverOf(element: Element, note: Note): readonly WantedServer[] {
       alias: alias === undefined || alias === '' ? null : alias,
       proxy: flag('proxy', true),
       refresh: flag('refresh', false),
-      tools: tools.length === 0 || tools.includes('*') ? null : [...new Set(tools)],
+      tools:
+        (tools.length === 0 && !isGiven(element, 'tools')) || tools.includes('*')
+          ? null
+          : [...new Set(tools)],
       why: (attributes['why'] ?? text).replaceAll(/\s+/g, ' ').trim(),
       line,
     },
