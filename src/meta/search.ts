@@ -59,6 +59,7 @@ export async function search(args: Arguments<'search'>, call: MetaCall): Promise
   const wanted = {
     words: query.words,
     name: nameIn(spokenIn(args.query)),
+    said: spokenIn(args.query),
     spaces,
     roots: places,
     itemTypes,

@@ -1,6 +1,7 @@
 import type { FoundRow, SearchHit, SearchQuery, StoreView } from '../store/store.ts'
 import type { Ranking } from './fuse.ts'
 import { fuse } from './fuse.ts'
+import type { NamingQuery } from './named-first.ts'
 import { namedFirst } from './named-first.ts'
 import type { WordTable } from './word-table.ts'
 
@@ -24,7 +25,7 @@ const NEAR = 0.3
  * of the words is shown only if it fits the filters.
  */
 export async function rankItems(
-  asked: SearchQuery & { readonly name?: string },
+  asked: NamingQuery,
   further: readonly Ranking[],
   means: RankMeans,
 ): Promise<{ readonly hits: readonly SearchHit[]; readonly total: number }> {

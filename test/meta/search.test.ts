@@ -51,6 +51,11 @@ describe('search', () => {
     },
   )
 
+  test('S3: of ids that are written alike, the one that was asked for is the first', async () => {
+    for (const query of ['git_checkpoint', 'git.checkpoint'])
+      expect(resultsOf(await temp.search(query, { limit: 1 }))).toMatchObject([{ id: query }])
+  })
+
   test('S2: script is a type of tool, and narrows to scripts', async () => {
     const types = resultsOf(await temp.search('', { item_type: 'script', limit: 100 })).map(({ id }) => id)
     expect(types).toContain('hello_bash')
