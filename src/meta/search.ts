@@ -48,7 +48,8 @@ export async function search(args: Arguments<'search'>, call: MetaCall): Promise
   const meaning = rankByMeaning(args, call)
   const before = await lookup.syncIndex()
   const spaces = query.spaces ?? (args.source === 'mcp' ? SPACES : (spacesOf(args.source) ?? SPACES))
-  const itemTypes = itemTypesOf(args)
+  const toolTypes = toolTypesOf(args, query.toolTypes)
+  const itemTypes = itemTypesOf(args, toolTypes)
   const { hasMore, warnings } =
     spaces.includes('mcp') && itemTypes.includes('tool')
       ? await refreshServers(lookup, { ...aboutServers(args, query), projectPath: args.project_path }, call)
@@ -63,7 +64,7 @@ export async function search(args: Arguments<'search'>, call: MetaCall): Promise
     spaces,
     roots: places,
     itemTypes,
-    toolTypes: toolTypesOf(args, query.toolTypes),
+    toolTypes,
     category: args.category ?? null,
     tags: [...query.tags, ...args.tags],
     server: query.server,
@@ -151,8 +152,15 @@ function toolTypesOf(
   return source === 'mcp' ? MCP_TYPES : asked
 }
 
-function itemTypesOf({ item_type }: Arguments<'search'>): readonly ItemType[] {
-  return item_type === undefined || item_type === 'all' ? ITEM_TYPES : [readItemType(item_type)]
+/** Every item is a tool of some type: whoever looks among tools for `type:directive` means directives. */
+function itemTypesOf(
+  { item_type }: Arguments<'search'>,
+  toolTypes: readonly ToolType[],
+): readonly ItemType[] {
+  if (item_type === undefined || item_type === 'all') return ITEM_TYPES
+  const type = readItemType(item_type)
+  const named = toolTypes.map(itemTypeOf)
+  return type === 'tool' && named.length > 0 && !named.includes('tool') ? named : [type]
 }
 
 /** What is called like a tool of a server and is none is not shown: the tool of the server is, if there is one. */

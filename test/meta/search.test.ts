@@ -56,6 +56,20 @@ describe('search', () => {
       expect(resultsOf(await temp.search(query, { limit: 1 }))).toMatchObject([{ id: query }])
   })
 
+  test('D15, D16: directives and knowledge are found among tools by their type', async () => {
+    for (const [type, id] of [
+      ['directive', 'git_checkpoint'],
+      ['knowledge', 'kiwi-undo'],
+    ]) {
+      const asked = { item_type: 'tool', limit: 100 }
+      expect(resultsOf(await temp.search(`type:${type}`, asked)).map((one) => one.id)).toContain(id)
+      const named = await temp.search('', { ...asked, tool_type: type })
+      expect(resultsOf(named).map((one) => one.id)).toContain(id)
+    }
+    const tools = resultsOf(await temp.search('checkpoint', { item_type: 'tool', limit: 100 }))
+    expect(tools.map(({ id }) => id)).not.toContain('git_checkpoint')
+  })
+
   test('S2: script is a type of tool, and narrows to scripts', async () => {
     const types = resultsOf(await temp.search('', { item_type: 'script', limit: 100 })).map(({ id }) => id)
     expect(types).toContain('hello_bash')
