@@ -309,7 +309,7 @@ describe('D1, D10: a directive is spoken of in the words it is written in', () =
       WANTS.replace('- execute: {', '- forbid: {execute: {').replace('git}', 'git}}'),
     )
     const { error } = await act('run', 'ships')
-    expect(error?.message).toContain('"forbid: {...}" is not known here: "deny" was meant')
+    expect(error?.message).toContain('"forbid: {execute: {...}}" is not known here: "deny" was meant')
     expect(`${error?.message} ${error?.hint}`).not.toMatch(/[<>]/)
   })
 })

@@ -4,6 +4,7 @@ import type { Element } from '../../spaces/directive/element.ts'
 import { listOf, shown } from '../../spaces/directive/element.ts'
 import type { Granted, RowContext } from './permission-rows.ts'
 import { assertDenials, notDenied } from './denials.ts'
+import { strangerAmong, strangerIn } from './known-attributes.ts'
 import { commandPattern, files, kiwiUse, network, programs, resourceRow, toolIds } from './permission-rows.ts'
 import type { Effect, Rule } from './rule.ts'
 
@@ -116,7 +117,7 @@ function grantedBy(element: Element, context: RowContext): readonly Granted[] {
   if (empty !== null) return [empty]
   const [resource] = listOf(element, 'resource') ?? []
   if (resource !== undefined && ['read', 'write', 'execute'].includes(name))
-    return [resourceRow(element, resource, context)]
+    return [strangerIn(element, resource) ?? resourceRow(element, resource, context)]
   const rows = BLOCKS.get(name)
   if (rows !== undefined) return orUnmapped(rows(element, context))
   return TYPED.has(name) && Object.keys(attributes).length === 0 ? typedRows(element, context) : [UNKNOWN]
@@ -140,7 +141,10 @@ const BLOCKS: ReadonlyMap<string, (element: Element, context: RowContext) => rea
   ['kiwi', ({ children }, context) => children.map((child) => kiwiRow(child, context))],
   [
     'filesystem',
-    ({ children }, context) => children.map((child) => emptyIn(child) ?? filesRow(child, context)),
+    ({ children }, context) =>
+      children.map(
+        (child) => emptyIn(child) ?? strangerAmong(child, ['paths', 'path']) ?? filesRow(child, context),
+      ),
   ],
   [
     'shell',

@@ -45,7 +45,12 @@ export function shown(element: Element): string {
 
 function shownData({ name, attributes, children, text }: Element): string {
   const given = Object.entries(attributes).map(([key, value]) => `${key}: ${yamlText(value)}`)
-  const held = children.length > 0 ? [...given, '...'] : given
+  const held = [...given, ...children.map(shownChild)]
   if (held.length > 0) return `"${name}: {${held.join(', ')}}"`
   return text === '' ? `"${name}"` : `"${name}: ${yamlText(text)}"`
+}
+
+function shownChild({ name, attributes, children, text }: Element): string {
+  const isPlain = children.length === 0 && Object.keys(attributes).length === 0
+  return `${name}: ${isPlain ? yamlText(text) : '{...}'}`
 }

@@ -3,6 +3,7 @@ import { nameIn } from './dialect.ts'
 import { childrenOf, dialectOf, listOf, shown } from './element.ts'
 import type { WantedServer, WantedTools } from './model.ts'
 import type { Note } from './note.ts'
+import { meant } from './note.ts'
 import { parseFault } from './parse-fault.ts'
 import { valueAs, wordsIn } from './values.ts'
 
@@ -25,6 +26,7 @@ export function readWanted(sections: readonly Element[], where: string, note: No
   const named = (name: string): readonly Element[] => entries.filter((entry) => entry.name === name)
   for (const entry of entries)
     if (!KNOWN.has(entry.name)) note(entry, `${shown(entry)} is no tool that can be wanted: left out`)
+  for (const entry of entries) if (KNOWN.has(entry.name) && entry.name !== 'mcp') noteStrangers(entry, note)
   const files = named('filesystem')
   const shells = named('shell')
   const kiwis = named('kiwi')
@@ -54,6 +56,30 @@ export function readWanted(sections: readonly Element[], where: string, note: No
 }
 
 const KNOWN: ReadonlySet<string> = new Set(['mcp', 'script', 'filesystem', 'shell', 'kiwi'])
+
+/** What is read of each element, and of those in it. */
+const READ: ReadonlyMap<string, string> = new Map([
+  ['filesystem', ''],
+  ['script', 'name'],
+  ['shell', 'commands command'],
+  ['command', 'name pattern'],
+  ['kiwi', ''],
+])
+const REMARKS = ['reason', 'why', 'description']
+
+/** Says what has no effect: without it, more or less may be wanted than was meant. */
+function noteStrangers(element: Element, note: Note, around = ''): void {
+  const known = (
+    READ.get(element.name) ?? (around === 'kiwi' ? 'types type actions action' : 'paths path')
+  ).split(' ')
+  const word = element.isData === true ? 'key' : 'attribute'
+  for (const key of Object.keys(element.attributes).filter((one) => ![...known, ...REMARKS].includes(one)))
+    note(
+      element,
+      `${nameIn(dialectOf(element), element.name)} has no ${word} "${key}": without effect${meant(key, known, (name) => `"${name}"`)}`,
+    )
+  for (const child of element.children) noteStrangers(child, note, element.name)
+}
 
 function pathsOf(sections: readonly Element[], right: string): readonly string[] {
   return sections
