@@ -3,6 +3,7 @@ import { parseDirective } from '../../spaces/directive/parse-directive.ts'
 import { readXml } from '../../spaces/directive/read-xml.ts'
 import type { Permissions } from './compile-permissions.ts'
 import { compilePermissions } from './compile-permissions.ts'
+import { wantedLayer } from './wanted-layer.ts'
 
 const CONTEXT = { directive: 'd', home: '/h', projectPath: '/p', servers: new Set(['db']) }
 const compile = async (form: string): Promise<Permissions> =>
@@ -52,5 +53,16 @@ describe('D9: a form with an attribute that is not known grants nothing: without
     expect(directive.findings.map(({ message }) => message)).toEqual([
       '"shell" has no key "comands": without effect: "commands" is probably meant',
     ])
+  })
+
+  test('D9: a word for taking away is no key of a form in YAML, and the layer of its tools knows how it is written', async () => {
+    const text = '---\nname: d\npermissions:\n  - read: {resource: fs, except: a}\n---\ntext'
+    const { directive } = await parseDirective(text, { where: 'd.md', stem: 'd', isSkill: false })
+    expect(() => compilePermissions(directive.permissions ?? undefined, CONTEXT)).toThrow(
+      'has no key "except"',
+    )
+    const layer = wantedLayer(directive.wanted, { ...CONTEXT, dialect: 'yaml', aliases: {} })
+    expect(layer.source).toEqual({ kind: 'tools', directive: 'd', aliases: {}, dialect: 'yaml' })
+    expect(layer.rules[0]?.remedy).toBe('Change "tools" of the directive "d"')
   })
 })
