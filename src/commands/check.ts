@@ -103,6 +103,7 @@ function reportOf(item: Item, file: string | null, checked: CheckedDirective) {
   const required = new Set(
     directive.wanted.servers.filter((server) => server.required).map(({ name }) => name),
   )
+  const isEmpty = directive.steps.length === 0 && directive.body === ''
   const missing = unknownServers.filter((server) => required.has(server))
   return {
     name: directive.name,
@@ -120,10 +121,12 @@ function reportOf(item: Item, file: string | null, checked: CheckedDirective) {
     excess,
     calls,
     ignored: granted.reports,
-    findings: directive.findings,
+    findings: isEmpty ? [...directive.findings, EMPTY] : directive.findings,
     warnings: item.warnings,
   }
 }
+
+const EMPTY = { line: 1, column: 1, message: 'it has neither steps nor a text: there is nothing to follow' }
 
 type Report = ReturnType<typeof reportOf>
 

@@ -51,6 +51,14 @@ test('D10: check says which calls of its steps would fail, and which scripts are
   expect(stdout).toContain(`${path}: <tools> names "lost": there is no such tool here`)
 })
 
+test('D1: check says that there is nothing to follow', async () => {
+  const path = join(folder, 'nothing.md')
+  writeFileSync(path, '---\nname: nothing\nversion: 1.0.0\ndescription: Does nothing\n---\n')
+  const { code, stdout } = await kiwi(place, ['check', 'nothing'])
+  expect(stdout).toContain(`${path}:1:1: it has neither steps nor a text: there is nothing to follow`)
+  expect(code).toBe(0)
+})
+
 test('D1: check reads a file by its path, as JSON where that is asked for', async () => {
   const file = join(SAMPLES, 'directives/front_matter.md')
   const { code, stdout } = await kiwi(place, ['check', file, '--json'])
