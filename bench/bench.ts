@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { loadConfig } from '../src/config/config.ts'
@@ -109,11 +109,18 @@ function page(table: string, machine: string): string {
 
 Written by \`npm run bench -- --write\`. Every ratio has its numerator and denominator in the same run, taken in turn; absolute
 numbers belong to the machine below. \`npm run bench\` fails when a target is missed; \`-- --quick\` takes fewer rounds.
-How well and how fast search finds: [benchmarks-search.md](benchmarks-search.md), by \`npm run bench:search\`. The peers of the proxy rows
-are installed with \`npm ci --prefix bench/peers --ignore-scripts\`.
+How well and how fast search finds stands below, by \`npm run bench:search\`. The peers of the proxy rows are installed with
+\`npm ci --prefix bench/peers --ignore-scripts\`.
 
 ${table}
 
 ${machine}
-`
+
+${searchSection()}`
+}
+
+/** What the script of search wrote last, so that all figures stand on one page. */
+function searchSection(): string {
+  const written = readFileSync(join(ROOT, 'docs/benchmarks-search.md'), 'utf8')
+  return written.replace(/^# Search$/m, '## Search')
 }

@@ -6,6 +6,7 @@ import { ruleWords } from '../kernel/policy/rule-words.ts'
 import { ERRORS } from '../shared/errors.ts'
 import { parseItemRef } from '../shared/ids.ts'
 import { LIMITS } from '../shared/limits.ts'
+import { nameIn } from '../spaces/directive/dialect.ts'
 import { repairText } from '../spaces/directive/repair-text.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
@@ -102,6 +103,7 @@ function reportOf(item: Item, file: string | null, checked: CheckedDirective) {
   const required = new Set(
     directive.wanted.servers.filter((server) => server.required).map(({ name }) => name),
   )
+  const isEmpty = directive.steps.length === 0 && directive.body === ''
   const missing = unknownServers.filter((server) => required.has(server))
   return {
     name: directive.name,
@@ -119,10 +121,12 @@ function reportOf(item: Item, file: string | null, checked: CheckedDirective) {
     excess,
     calls,
     ignored: granted.reports,
-    findings: directive.findings,
+    findings: isEmpty ? [...directive.findings, EMPTY] : directive.findings,
     warnings: item.warnings,
   }
 }
+
+const EMPTY = { line: 1, column: 1, message: 'it has neither steps nor a text: there is nothing to follow' }
 
 type Report = ReturnType<typeof reportOf>
 
@@ -146,6 +150,7 @@ function print(report: Report, terminal: Terminal): void {
 
 /** What somebody should look at, each with its place. */
 function faultsOf({
+  dialect,
   findings,
   ignored,
   excess,
@@ -158,13 +163,24 @@ function faultsOf({
     ...ignored.map((text) => `:${text.replace(/^line (\d+): /, '$1: ')}`),
     ...excess.map(
       ({ wanted, required, line }) =>
-        `${line === null ? '' : `:${line}`}: ${wanted} is not granted: add ${required} to <permissions>`,
+        `${line === null ? '' : `:${line}`}: ${wanted} is not granted: add ${required} to ${nameIn(dialect, 'permissions')}`,
     ),
     ...unknown_servers.map(
       ({ name, required }) =>
-        `: there is no server "${name}"${required ? ', which it requires' : ''}: kiwi add`,
+        `: there is no server "${name}"${required ? ', which it requires' : ''}: kiwi add ${name}`,
     ),
-    ...calls.map(({ said }) => `: ${said}`),
+    ...onceAbsent(calls, unknown_servers).map(({ said }) => `: ${said}`),
     ...warnings.map((text) => `: ${text}`),
   ]
+}
+
+/** That a server or a tool is not there is said once, however often it is named. */
+function onceAbsent(calls: Report['calls'], servers: Report['unknown_servers']): Report['calls'] {
+  const said = new Set<string>()
+  return calls.filter(({ tool, required }) => {
+    if (required !== null) return true
+    if (said.has(tool) || servers.some(({ name }) => tool.startsWith(`${name}.`))) return false
+    said.add(tool)
+    return true
+  })
 }

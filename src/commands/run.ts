@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { readItemType } from '../meta/arguments.ts'
 import { findItem } from '../meta/find-item.ts'
 import { parseItemRef } from '../shared/ids.ts'
+import { withInputs } from '../spaces/directive/with-inputs.ts'
 import { inputSchema } from '../spaces/input-schema.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { needsSchema, readParameters } from './parameters.ts'
@@ -82,10 +83,9 @@ async function typeOf(id: string, lookup: Lookup): Promise<'tool' | 'directive'>
 async function schemaOf(id: string, type: string, { kiwi, project, call }: Session): Promise<unknown> {
   const lookup = kiwi.spaces.at(project)
   const known = (): Promise<unknown> =>
-    findItem(lookup, parseItemRef(id), readItemType(type)).then(
-      ({ manifest }) => inputSchema(manifest),
-      () => null,
-    )
+    findItem(lookup, parseItemRef(id), readItemType(type))
+      .then(async (item) => inputSchema((await withInputs(item, lookup)).manifest))
+      .catch(() => null)
   const schema = await known()
   if (schema !== null || !(await isOfServer(id, lookup))) return schema
   // A server that was never asked is asked by this.

@@ -4,6 +4,7 @@ import { keepAll } from '../shared/redact.ts'
 import { itemTypeOf } from '../shared/tool-type.ts'
 import { withVersion } from '../spaces/change-item.ts'
 import type { Item } from '../spaces/item.ts'
+import { withInputs } from '../spaces/directive/with-inputs.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { readyCall, requiredOf } from '../spaces/ready-call.ts'
 import { targetOf } from '../spaces/write.ts'
@@ -85,7 +86,7 @@ export async function createWork(
       const made = await writeSigned(authored, { write, changelog: null, lookup, means, by })
       return {
         data: {
-          ...writtenData('Created', made.item, location),
+          ...writtenData('Created', await withInputs(made.item, lookup), location),
           ...(first === undefined ? {} : { also_created: first.data }),
         },
         warnings: [...found, ...(first?.warnings ?? []), ...made.warnings],

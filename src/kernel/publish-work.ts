@@ -6,6 +6,7 @@ import { keepAll } from '../shared/redact.ts'
 import { itemTypeOf } from '../shared/tool-type.ts'
 import { withVersion } from '../spaces/change-item.ts'
 import type { Item } from '../spaces/item.ts'
+import { withInputs } from '../spaces/directive/with-inputs.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { invalidManifest } from '../spaces/manifest.ts'
 import { missingFields } from '../spaces/required-fields.ts'
@@ -84,7 +85,7 @@ export async function publishWork(
       // What carries a signature of our own is published as it lies there.
       const isSigned = raised === null && isOwn(verified)
       const made = await writeSigned(authored, { ...signing, write: null, isSigned })
-      const data = writtenData('Published', made.item, 'registry')
+      const data = writtenData('Published', await withInputs(made.item, lookup), 'registry')
       const { data: listed, warnings: left } = await listAgain(made.item, { ticket, lookup, means })
       return {
         data: { ...data, path: source.path, changed: true, ...listed },

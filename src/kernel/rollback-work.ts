@@ -3,6 +3,7 @@ import { keepAll } from '../shared/redact.ts'
 import { itemTypeOf } from '../shared/tool-type.ts'
 import { withVersion } from '../spaces/change-item.ts'
 import type { Item } from '../spaces/item.ts'
+import { withInputs } from '../spaces/directive/with-inputs.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { notFound } from '../spaces/not-found.ts'
 import type { ItemWrite } from '../spaces/write.ts'
@@ -77,7 +78,7 @@ export async function rollbackWork(
           left.push(...(await removeItem(copy.path, copy.form === 'folder', write.within)))
       }
       lookup.freshen(true)
-      const data = writtenData('Rolled back', made.item, 'registry')
+      const data = writtenData('Rolled back', await withInputs(made.item, lookup), 'registry')
       return {
         data: {
           ...data,

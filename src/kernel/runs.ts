@@ -2,6 +2,8 @@ import type { Clock } from '../shared/clock.ts'
 import { KiwiError } from '../shared/errors.ts'
 import { createIds } from '../shared/ids.ts'
 import type { JsonValue } from '../shared/json.ts'
+import type { Dialect } from '../spaces/directive/dialect.ts'
+import { nameIn } from '../spaces/directive/dialect.ts'
 import type { Element } from '../spaces/directive/element.ts'
 import { readXml } from '../spaces/directive/read-xml.ts'
 import type { StoredRun } from '../store/runs.ts'
@@ -36,6 +38,7 @@ export interface RunOrder {
 interface DirectiveOrder extends Omit<RunOrder, 'permissions'> {
   /** Its `<permissions>`, none of which may be there: that grants nothing. Null to start from what the parent may. */
   readonly permissions: { readonly block: Element | undefined } | null
+  readonly dialect?: Dialect
   /** Tools it is granted by naming them. */
   readonly scripts?: readonly string[]
   /** What it says it will use: it narrows, and grants nothing. */
@@ -123,6 +126,7 @@ export function openRuns({ store, clock, home, ...means }: RunMeans): Runs {
       begins === null ? null : { own: toLayers(begins.own), ceiling: toLayers(begins.ceiling) },
       {
         directive: directive ?? id,
+        dialect: order.dialect,
         permissions,
         delegate,
         wanted,
@@ -157,9 +161,8 @@ export function openRuns({ store, clock, home, ...means }: RunMeans): Runs {
   return {
     prepare,
     async open(order) {
-      const { permissions: text } = order
-      const where = order.directive ?? 'run'
-      const permissions = text === null ? null : { block: (await readXml(text, where)).root }
+      const { permissions: text, directive } = order
+      const permissions = text === null ? null : { block: (await readXml(text, directive ?? 'run')).root }
       const { secrets, warnings, open } = await prepare({ ...order, permissions })
       return { id: await open(), secrets, warnings }
     },
@@ -207,28 +210,29 @@ function aliasesOf(layers: readonly Layer[]): Run['aliases'] {
 
 /** Without a directive nothing is declared, which is not the same as a directive that may do nothing. */
 function declaredBy(
-  { permissions: given, scripts = [], servers, projectPath }: DirectiveOrder,
+  { permissions: given, dialect = 'xml', scripts = [], servers, projectPath }: DirectiveOrder,
   directive: string,
   home: string,
 ): Omit<Permissions, 'permissions'> & { readonly permissions: readonly Rule[] | null } {
   if (given === null) return { permissions: null, delegate: null, secrets: [], reports: [] }
   const compiled = compilePermissions(given.block, {
     directive,
+    dialect,
     servers: new Set(servers),
     projectPath,
     home,
   })
-  return { ...compiled, permissions: [...compiled.permissions, ...scripts.map(grantOf(directive))] }
+  return { ...compiled, permissions: [...compiled.permissions, ...scripts.map(grantOf(directive, dialect))] }
 }
 
 /** To name a script among its tools is to grant it. */
-function grantOf(directive: string): (script: string, at: number) => Rule {
+function grantOf(directive: string, dialect: Dialect): (script: string, at: number) => Rule {
   return (script, at) => ({
     id: `${directive}/tools.script/${at + 1}`,
     op: 'tool',
     match: { kind: 'tool', server: null, tools: [script], actions: ['run'] },
     effect: 'allow',
-    remedy: `Change <tools> of the directive "${directive}"`,
+    remedy: `Change ${nameIn(dialect, 'tools')} of the directive "${directive}"`,
   })
 }
 

@@ -7,6 +7,7 @@ import { itemTypeOf } from '../shared/tool-type.ts'
 import type { Change } from '../spaces/change-item.ts'
 import { changeWritten, isSameWritten, withVersion } from '../spaces/change-item.ts'
 import type { Item } from '../spaces/item.ts'
+import { withInputs } from '../spaces/directive/with-inputs.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { notFound } from '../spaces/not-found.ts'
 import { targetOf } from '../spaces/write.ts'
@@ -89,7 +90,7 @@ export async function updateWork(
     async perform(watch) {
       const found = await rules.check(watch?.signal)
       const made = await writeSigned(authored, { write, changelog: wish.changelog, lookup, means, by })
-      const data = writtenData('Updated', made.item, location)
+      const data = writtenData('Updated', await withInputs(made.item, lookup), location)
       return {
         data: { ...data, previous_version: before.manifest.version, changed: true },
         warnings: [...found, ...made.warnings],

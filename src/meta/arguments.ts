@@ -22,6 +22,7 @@ const ARGUMENTS = {
     tool_type: z.enum(TOOL_TYPES).optional(),
     category: optionalText,
     tags: z.array(z.string().min(1).max(64)).max(16).default([]),
+    server: z.string().min(1).max(128).optional(),
     sort_by: z.enum(['score', 'name', 'updated', 'downloads']).default('score'),
     project_path: optionalText,
   }),

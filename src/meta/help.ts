@@ -3,6 +3,7 @@ import { ERRORS, KiwiError } from '../shared/errors.ts'
 import { ItemName, parseItemRef } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { itemTypeOf } from '../shared/tool-type.ts'
+import { withInputs } from '../spaces/directive/with-inputs.ts'
 import { inputSchema } from '../spaces/input-schema.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { readyCall } from '../spaces/ready-call.ts'
@@ -48,7 +49,7 @@ function aboutError(given: string): JsonObject {
 }
 
 async function aboutItem(itemId: string, lookup: Lookup): Promise<JsonObject> {
-  const item = await findItem(lookup, parseItemRef(itemId), 'tool')
+  const item = await withInputs(await findItem(lookup, parseItemRef(itemId), 'tool'), lookup)
   const { manifest } = item
   const call = readyCall(manifest)
   const how =

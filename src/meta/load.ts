@@ -8,6 +8,7 @@ import { canonicalJson, isJsonObject } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { pageBytes, pageOf } from '../shared/page.ts'
 import { itemTypeOf } from '../shared/tool-type.ts'
+import { withInputs } from '../spaces/directive/with-inputs.ts'
 import { inputSchema } from '../spaces/input-schema.ts'
 import type { Item } from '../spaces/item.ts'
 import { entrypointOf } from '../spaces/item.ts'
@@ -111,6 +112,7 @@ async function show(item: Item, depth: number, lookup: Lookup, { kernel, store }
   const finding = await ownFinding(item, kernel)
   if (finding !== null) warnings.push(finding)
   const versions = await store.versions(item.id)
+  const called = await withInputs(item, lookup)
   const related = await relatedTo(item, depth, lookup)
   warnings.push(...related.warnings)
   return {
@@ -129,7 +131,7 @@ async function show(item: Item, depth: number, lookup: Lookup, { kernel, store }
         is_entrypoint: path === entrypoint,
         ...(isInline ? { content: Buffer.from(content).toString('utf8') } : {}),
       })),
-      parameters: inputSchema(manifest),
+      parameters: inputSchema(called.manifest),
       ...related.data,
       versions: versions.map((version) => ({ ...version })),
       chain: chain === null ? null : chain.links.map((link) => objectOf({ ...link })),
@@ -137,7 +139,7 @@ async function show(item: Item, depth: number, lookup: Lookup, { kernel, store }
       grant_hash: chain?.digest ?? null,
       trust: chain?.trust ?? null,
       signature: chain?.signature ?? null,
-      call_example: readyCall(manifest),
+      call_example: readyCall(called.manifest),
       destination: null,
     },
     warnings: isInline

@@ -137,7 +137,9 @@ export function openMeta(opened: MetaMeans): Meta {
       const call = callOf(ticket, client, means)
       try {
         const reply = clean(await answer(name, args, call, stamp))
-        if (isUse(reply)) learning.used(client, reply.metadata.item_id ?? '')
+        const project = async (): Promise<string | null> =>
+          atDefault(spaces, await client.defaultProject()).projectPath
+        if (isUse(reply)) learning.used(client, reply.metadata.item_id ?? '', project)
         return reply
       } catch (error) {
         return clean(errorReply(error, stamp()))

@@ -3,6 +3,7 @@ import type { ItemJudge } from '../kernel/item-demand.ts'
 import { KiwiError } from '../shared/errors.ts'
 import { parseItemRef } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
+import { serverName } from '../shared/groups.ts'
 import type { ItemType, ToolType } from '../shared/tool-type.ts'
 import { textOf } from '../shared/template.ts'
 import { ITEM_TYPES, itemTypeOf } from '../shared/tool-type.ts'
@@ -10,6 +11,7 @@ import type { Query } from '../search/parse-query.ts'
 import { nameIn } from '../search/named-first.ts'
 import { MCP_TYPES, parseQuery, spacesOf, spokenIn } from '../search/parse-query.ts'
 import { rankItems } from '../search/rank-items.ts'
+import { withInputs } from '../spaces/directive/with-inputs.ts'
 import type { Fault } from '../spaces/file-space.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
@@ -42,11 +44,12 @@ const OF_THE_STORE = [
 export async function search(args: Arguments<'search'>, call: MetaCall): Promise<Found> {
   const { store, kernel, learning, ticket, lookupAt, wordTable } = call
   const lookup = await lookupAt(args.project_path)
-  const query = parseQuery(args.query)
+  const query = queryOf(args)
   const meaning = rankByMeaning(args, call)
   const before = await lookup.syncIndex()
   const spaces = query.spaces ?? (args.source === 'mcp' ? SPACES : (spacesOf(args.source) ?? SPACES))
-  const itemTypes = itemTypesOf(args)
+  const toolTypes = toolTypesOf(args, query.toolTypes)
+  const itemTypes = itemTypesOf(args, toolTypes)
   const { hasMore, warnings } =
     spaces.includes('mcp') && itemTypes.includes('tool')
       ? await refreshServers(lookup, { ...aboutServers(args, query), projectPath: args.project_path }, call)
@@ -57,10 +60,11 @@ export async function search(args: Arguments<'search'>, call: MetaCall): Promise
   const wanted = {
     words: query.words,
     name: nameIn(spokenIn(args.query)),
+    said: spokenIn(args.query),
     spaces,
     roots: places,
     itemTypes,
-    toolTypes: toolTypesOf(args, query.toolTypes),
+    toolTypes,
     category: args.category ?? null,
     tags: [...query.tags, ...args.tags],
     server: query.server,
@@ -86,6 +90,7 @@ export async function search(args: Arguments<'search'>, call: MetaCall): Promise
       ticket.caller,
       said,
       found.map(({ hit }) => hit),
+      () => Promise.resolve(lookup.projectPath),
     )
   return {
     data: searchResults(found, ticket.caller.kind === 'person', {
@@ -98,6 +103,12 @@ export async function search(args: Arguments<'search'>, call: MetaCall): Promise
 
 type Ranked = ReturnType<typeof rankItems>
 
+/** What is asked for: an argument says the same as a modifier, and counts more. */
+function queryOf({ query: text, server }: Arguments<'search'>): Query {
+  const query = parseQuery(text)
+  return server === undefined ? query : { ...query, server: serverName(server), toolTypes: MCP_TYPES }
+}
+
 const NOTHING_NEW = { hasMore: false, warnings: [] }
 
 /** Whose search it is: of one server, of servers, or of anything. */
@@ -105,7 +116,8 @@ function aboutServers(
   { query: text, source }: Arguments<'search'>,
   { server, spaces }: Query,
 ): { readonly only: string | null; readonly isAboutServers: boolean } {
-  const isAboutServers = /(?:^|\s)mcp:\S/.test(text) || source === 'mcp' || spaces?.[0] === 'mcp'
+  const isAboutServers =
+    server !== null || /(?:^|\s)mcp:\S/.test(text) || source === 'mcp' || spaces?.[0] === 'mcp'
   return { only: server, isAboutServers }
 }
 
@@ -132,22 +144,33 @@ async function isUsableHit(hit: SearchHit, judge: ItemJudge, lookup: Lookup): Pr
 }
 
 function toolTypesOf(
-  { tool_type, source }: Arguments<'search'>,
+  { tool_type, item_type, source }: Arguments<'search'>,
   asked: readonly ToolType[],
 ): readonly ToolType[] {
   if (tool_type !== undefined) return [tool_type]
+  if (item_type === 'script') return ['script']
   return source === 'mcp' ? MCP_TYPES : asked
 }
 
-function itemTypesOf({ item_type }: Arguments<'search'>): readonly ItemType[] {
-  return item_type === undefined || item_type === 'all' ? ITEM_TYPES : [readItemType(item_type)]
+/** Every item is a tool of some type: whoever looks among tools for `type:directive` means directives. */
+function itemTypesOf(
+  { item_type }: Arguments<'search'>,
+  toolTypes: readonly ToolType[],
+): readonly ItemType[] {
+  if (item_type === undefined || item_type === 'all') return ITEM_TYPES
+  const type = readItemType(item_type)
+  const named = toolTypes.map(itemTypeOf)
+  return type === 'tool' && named.length > 0 && !named.includes('tool') ? named : [type]
 }
 
 /** What is called like a tool of a server and is none is not shown: the tool of the server is, if there is one. */
 async function foundItem(hit: SearchHit, lookup: Lookup, usurpers: string[]): Promise<FoundItem | null> {
   const found = await itemOf(hit, hit.item_id, lookup).catch(() => null)
   const refusal = found === null ? null : await lookup.foreignName(found.item, 'use').catch(() => null)
-  if (refusal === null) return { hit, id: found?.id ?? hit.item_id, item: found?.item ?? null }
+  if (refusal === null) {
+    const item = found === null ? null : await withInputs(found.item, lookup)
+    return { hit, id: found?.id ?? hit.item_id, item }
+  }
   usurpers.push(refusal.message)
   const meant = await lookup.find(parseItemRef(hit.item_id), 'tool', 'mcp').catch(() => null)
   if (meant === null) return null

@@ -17,7 +17,7 @@ export const TOOLS: readonly MetaToolDefinition[] = [
   {
     name: 'search',
     description:
-      "Find tools, directives, knowledge and MCP servers by what they do. Send a result's `call` to execute. Search once per step. Modifiers: type:bash in:project tag:x mcp:*",
+      "Find tools, directives, knowledge, MCP servers by what they do. Send a result's `call` to execute. Modifiers: type:bash in:project tag:x mcp:*",
     inputSchema: {
       type: 'object',
       properties: {
@@ -28,6 +28,7 @@ export const TOOLS: readonly MetaToolDefinition[] = [
         tool_type: string,
         category: string,
         tags: { type: 'array', items: string },
+        server: string,
         sort_by: { enum: ['score', 'name', 'updated', 'downloads'] },
         project_path: string,
       },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Limits } from '../store/limits.ts'
-import type { NewUse, Uses } from '../store/uses.ts'
+import type { NewUse, PastSearch, Uses } from '../store/uses.ts'
 import { createLog } from '../shared/log.ts'
 import { openLearning } from './learning.ts'
 
@@ -11,7 +11,7 @@ interface Bench {
   readonly pass: (minutes: number) => void
 }
 
-function bench(credit?: () => Promise<void>): Bench {
+function bench(credit?: () => Promise<void>, past: PastSearch[] = []): Bench {
   let now = 1_760_000_000_000
   const credited: NewUse[] = []
   const lines: string[] = []
@@ -19,6 +19,9 @@ function bench(credit?: () => Promise<void>): Bench {
     credit: credit ?? (async (batch) => void credited.push(...batch)),
     like: () => Promise.reject(new Error('no store')),
     read: async () => [],
+    remember: async (search) => void past.unshift(search),
+    recall: async ({ principal, project }) =>
+      past.filter((one) => one.principal === principal && one.project === project),
     forget: async () => 0,
   }
   const taken: { key: string; at: number }[] = []
@@ -114,4 +117,53 @@ test('S3: a store that takes and gives nothing is logged, and nobody hears of it
   await learning.close()
   expect(await learning.rankings('deploy', [])).toEqual([])
   expect(lines.map((line) => JSON.parse(line).event)).toEqual(['learning.unwritable', 'learning.unreadable'])
+})
+
+const person = (session: string): Parameters<ReturnType<typeof openLearning>['used']>[0] => ({
+  principal: 'user:ada',
+  session,
+  kind: 'person',
+})
+const at = (project: string | null) => () => Promise.resolve(project)
+
+test('S3: what a person found with one command counts for the next in the same project, and for nobody else', async () => {
+  const past: PastSearch[] = []
+  const first = bench(undefined, past)
+  first.learning.shown(person('one'), 'deploy the site', [SHIP], at('/p'))
+  await first.learning.close()
+  expect(past).toEqual([
+    { principal: 'user:ada', project: '/p', words: ['deploy', 'sit'], items: new Map([['ship', 7]]) },
+  ])
+  const { learning, credited } = bench(undefined, past)
+  learning.used(person('two'), 'ship', at('/q'))
+  learning.used({ ...person('two'), principal: 'user:bob' }, 'ship', at('/p'))
+  learning.used({ ...person('two'), kind: 'agent' }, 'ship', at('/p'))
+  learning.used(person('two'), 'sail', at('/p'))
+  await learning.close()
+  expect(credited).toEqual([])
+  const third = bench(undefined, past)
+  third.learning.used(person('two'), 'ship', at('/p'))
+  await third.learning.close()
+  expect(third.credited).toEqual([{ row: 7, item_id: 'ship', words: ['deploy', 'sit'] }])
+})
+
+test('S3: of an agent, and of words that may be a secret, no search is kept', async () => {
+  const past: PastSearch[] = []
+  const { learning } = bench(undefined, past)
+  learning.shown({ ...person('one'), kind: 'agent' }, 'deploy the site', [SHIP], at('/p'))
+  learning.shown(person('one'), 'my password is hunter', [SHIP], at('/p'))
+  learning.shown(person('one'), 'deploy', [], at('/p'))
+  await learning.close()
+  expect(past).toEqual([])
+})
+
+test('S3: a store that cannot keep a search, or a project that cannot be told, stops nothing', async () => {
+  const { learning, credited, lines } = bench()
+  const lost = (): Promise<string | null> => Promise.reject(new Error('no project'))
+  learning.shown(person('one'), 'deploy', [SHIP], lost)
+  learning.used(person('two'), 'ship', lost)
+  learning.used(person('one'), 'ship', lost)
+  await learning.close()
+  expect(credited).toHaveLength(1)
+  expect(lines.join('\n')).toContain('no project')
 })

@@ -6,12 +6,16 @@ import type { Limits } from '../store/limits.ts'
 import type { NewUse, UsePlace, Uses } from '../store/uses.ts'
 import type { Ranking } from './fuse.ts'
 import { learnableWords } from './learnable-words.ts'
+import type { Found, Where } from './people-searches.ts'
+import { openPeopleSearches } from './people-searches.ts'
 import { useRankings } from './use-rankings.ts'
 
 /** Who searches and runs: what one session found, only the same session uses. */
 interface Who {
   readonly principal: string
   readonly session: string
+  /** A person's commands are a session each: what one found in a project, the next ones there use. */
+  readonly kind?: 'agent' | 'person'
 }
 
 /** An item that was shown. */
@@ -20,9 +24,9 @@ type ShownItem = Pick<NewUse, 'row' | 'item_id'>
 /** Learns which items are used after which searches. */
 export interface Learning {
   /** A search was answered with these. */
-  shown(who: Who, query: string, items: readonly ShownItem[]): void
-  /** An item was run, and well: whatever the session found it by is remembered. Costs a look into a map. */
-  used(who: Who, itemId: string): void
+  shown(who: Who, query: string, items: readonly ShownItem[], where?: Where): void
+  /** An item was run, and well: whatever the session found it by is remembered. Costs an agent's call a look into a map. */
+  used(who: Who, itemId: string, where?: Where): void
   /** What like searches led to, in these places. What cannot be read raises nothing. */
   rankings(query: string, places: readonly UsePlace[]): Promise<readonly Ranking[]>
   /** Writes what is not written yet. */
@@ -36,11 +40,8 @@ interface LearningMeans {
   readonly log: Log
 }
 
-interface Shown {
+interface Shown extends Found {
   readonly at: number
-  readonly words: readonly string[]
-  /** The row of each id. */
-  readonly items: ReadonlyMap<string, number>
 }
 
 const MINUTE = 60_000
@@ -63,8 +64,10 @@ export function openLearning({ uses, limits, clock, log }: LearningMeans): Learn
   let waiting: WaitingUse[] = []
   let timer: NodeJS.Timeout | null = null
   let writing: Promise<void> = Promise.resolve()
+  const people = openPeopleSearches({ uses, clock, log, rememberedMs: REMEMBERED })
 
-  const flush = (): Promise<void> => {
+  const flush = async (): Promise<void> => {
+    await people.settled()
     if (timer !== null) clearTimeout(timer)
     timer = null
     const batch = waiting
@@ -80,8 +83,14 @@ export function openLearning({ uses, limits, clock, log }: LearningMeans): Learn
     })
     return writing
   }
+  const count = (who: Who, itemId: string, { items, words }: Found): void => {
+    const row = items.get(itemId)
+    if (row === undefined || waiting.length >= MOST_WAITING) return
+    waiting.push({ row, item_id: itemId, words, by: who.principal })
+    timer ??= setTimeout(() => void flush(), BATCH_MS).unref()
+  }
   return {
-    shown(who, query, items) {
+    shown(who, query, items, where) {
       const words = learnableWords(query)
       if (words.length === 0 || items.length === 0) return
       const key = keyOf(who)
@@ -90,6 +99,7 @@ export function openLearning({ uses, limits, clock, log }: LearningMeans): Learn
         words,
         items: new Map(items.map(({ item_id, row }) => [item_id, row])),
       }
+      if (where !== undefined && who.kind === 'person') people.remember(who.principal, found, where)
       const before = sessions.get(key) ?? []
       // Put last: the first of a map is the one that was quiet longest.
       sessions.delete(key)
@@ -99,16 +109,12 @@ export function openLearning({ uses, limits, clock, log }: LearningMeans): Learn
         sessions.delete(oldest)
       }
     },
-    used(who, itemId) {
-      const searches = sessions.get(keyOf(who))
-      if (searches === undefined) return
+    used(who, itemId, where) {
       const since = clock.now() - REMEMBERED
-      const search = searches.find(({ at, items }) => at >= since && items.has(itemId))
-      const row = search?.items.get(itemId)
-      if (search === undefined || row === undefined) return
-      if (waiting.length >= MOST_WAITING) return
-      waiting.push({ row, item_id: itemId, words: search.words, by: who.principal })
-      timer ??= setTimeout(() => void flush(), BATCH_MS).unref()
+      const search = sessions.get(keyOf(who))?.find(({ at, items }) => at >= since && items.has(itemId))
+      if (search !== undefined) return count(who, itemId, search)
+      if (where !== undefined && who.kind === 'person')
+        people.recall(who.principal, itemId, where, (found) => count(who, itemId, found))
     },
     async rankings(query, places) {
       const words = learnableWords(query)

@@ -1,6 +1,7 @@
 import type { FoundRow, SearchHit, SearchQuery, StoreView } from '../store/store.ts'
 import type { Ranking } from './fuse.ts'
 import { fuse } from './fuse.ts'
+import type { NamingQuery } from './named-first.ts'
 import { namedFirst } from './named-first.ts'
 import type { WordTable } from './word-table.ts'
 
@@ -23,10 +24,10 @@ const NEAR = 0.2
 
 /**
  * The items that fit a query: by their words, by what they are about, and by every further ranking of rows. What has none
- * of the words is shown only if it fits the filters, and is not counted.
+ * of the words is shown only if it fits the filters.
  */
 export async function rankItems(
-  asked: SearchQuery & { readonly name?: string },
+  asked: NamingQuery,
   further: readonly Ranking[],
   means: RankMeans,
 ): Promise<{ readonly hits: readonly SearchHit[]; readonly total: number }> {
@@ -49,7 +50,11 @@ export async function rankItems(
   const order = falling(merged).slice(0, query.limit)
   const hits = await store.show(order, query)
   const reasons = new Map(order.map((item) => [item.row, item.reasons]))
-  return { hits: hits.map((hit) => ({ ...hit, why: [...hit.why, ...(reasons.get(hit.row) ?? [])] })), total }
+  return {
+    hits: hits.map((hit) => ({ ...hit, why: [...hit.why, ...(reasons.get(hit.row) ?? [])] })),
+    // Of so many that some were not looked at, all that is shown may be among those.
+    total: total > found.length ? total : merged.length,
+  }
 }
 
 type Nearest = ReturnType<StoreView['nearest']>

@@ -14,7 +14,7 @@ import { PARAMETER_TYPES } from './parameter-types.ts'
 
 const Json: z.ZodType<JsonObject> = z.record(z.string(), z.json())
 
-const Parameter = z.looseObject({
+export const Parameter = z.looseObject({
   name: z
     .string()
     .min(1)

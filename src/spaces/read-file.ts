@@ -17,7 +17,9 @@ export function readRegularFile(path: string, limit: number): ReadFile {
 
 export function assertWithin(size: number, path: string, limit: number): void {
   if (size <= limit) return
-  throw new KiwiError('MESSAGE_TOO_LARGE', `Cannot read "${path}": it is larger than ${limit} bytes`)
+  throw new KiwiError('MESSAGE_TOO_LARGE', `Cannot read "${path}": it is larger than ${limit} bytes`, {
+    hint: 'Make it smaller: put what it only quotes or carries into files of its own',
+  })
 }
 
 /** The beginning of a file, as text whatever its bytes are; nothing when it cannot be read at all. */
@@ -59,6 +61,8 @@ export function decodeText(bytes: Uint8Array, path: string, isWhole = true): str
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes, { stream: !isWhole })
   } catch {
-    throw new KiwiError('PARSE_ERROR', `Cannot read "${path}": it is not valid UTF-8`)
+    throw new KiwiError('PARSE_ERROR', `Cannot read "${path}": it is not valid UTF-8`, {
+      hint: 'Save it as text in UTF-8',
+    })
   }
 }

@@ -42,6 +42,16 @@ export interface LikeUses {
 /** A space whose uses are wanted. */
 export type UsePlace = Pick<Use, 'space' | 'root'>
 
+/** A search of a person in a project, and what it showed: for who runs one of it in another process. */
+export interface PastSearch {
+  readonly principal: string
+  /** Null outside of any. */
+  readonly project: string | null
+  readonly words: NewUse['words']
+  /** The row of each id. */
+  readonly items: ReadonlyMap<string, number>
+}
+
 /** Which items were used after which searches. Bounded for each space and in all: the oldest goes first. */
 export interface Uses {
   /** Counts each once more, at this time. What is no longer in the index is left out. */
@@ -50,7 +60,11 @@ export interface Uses {
   like(words: readonly string[], places: readonly UsePlace[]): Promise<LikeUses>
   /** All, the latest first. */
   read(): Promise<readonly Use[]>
-  /** Of one item, wherever it lives; null = all. How many there were. */
+  /** Keeps the last few searches of each principal, and none from before `since`. */
+  remember(search: PastSearch, at: number, since: number): Promise<void>
+  /** Those of a principal in a project from then on, the latest first. */
+  recall(who: Pick<PastSearch, 'principal' | 'project'>, since: number): Promise<readonly PastSearch[]>
+  /** Of one item, wherever it lives; null = all. How many there were. No search is remembered either. */
   forget(itemId: string | null): Promise<number>
 }
 

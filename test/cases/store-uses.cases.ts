@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { LIMITS } from '../../src/shared/limits.ts'
 import type { IndexedSpace, SearchIndex } from '../../src/store/store.ts'
-import type { NewUse } from '../../src/store/uses.ts'
+import type { NewUse, PastSearch } from '../../src/store/uses.ts'
 import { fadedTimes } from '../../src/store/uses.ts'
 import { sampleEntry, sampleQuery } from '../fixtures/store-samples.ts'
 import type { Cases } from './store-bed.ts'
@@ -40,6 +40,36 @@ export const useCases: Cases = {
     )
     expect((await other.uses.like(['site'], [TWO])).uses).toEqual([])
     expect((await other.uses.like([], [ONE])).uses).toEqual([])
+  },
+
+  async 'S3: the last searches of a person in a project are remembered for a while, and forgotten with the rest'(
+    bed,
+  ) {
+    const [store, other] = [await bed.open(), await bed.open()]
+    const who = { principal: 'ada', project: '/one' }
+    const search = (word: string): PastSearch => ({ ...who, words: [word], items: new Map([['ship', 7]]) })
+    for (const [at, word] of ['a', 'b', 'c', 'd', 'e', 'f'].entries())
+      await store.uses.remember(search(word), NOW + at, NOW - 10)
+    expect((await other.uses.recall(who, NOW)).map(({ words }) => words[0])).toEqual([
+      'f',
+      'e',
+      'd',
+      'c',
+      'b',
+    ])
+    expect(await other.uses.recall(who, NOW + 5)).toEqual([search('f')])
+    for (const stranger of [
+      { ...who, principal: 'bob' },
+      { ...who, project: null },
+      { ...who, project: '/two' },
+    ])
+      expect(await other.uses.recall(stranger, NOW)).toEqual([])
+    // Another's search drops what is too old for anybody.
+    await other.uses.remember({ ...search('g'), principal: 'bob', project: null }, NOW + 20, NOW + 4)
+    expect((await store.uses.recall(who, 0)).map(({ words }) => words[0])).toEqual(['f', 'e'])
+    expect(await store.uses.recall({ principal: 'bob', project: null }, 0)).toHaveLength(1)
+    await store.uses.forget(null)
+    expect(await other.uses.recall(who, 0)).toEqual([])
   },
 
   async 'S3: what is no longer in the index is neither counted nor raised, and forgetting is for good'(bed) {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Reply } from '../../src/shared/reply.ts'
 import { exampleServers } from '../fixtures/directive-kiwi.ts'
-import { listField } from '../fixtures/field.ts'
+import { field, listField, textField } from '../fixtures/field.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
 import { openTempKiwi } from '../temp-kiwi.ts'
 
@@ -181,6 +181,32 @@ describe('D1: a directive that extends another', () => {
     })
   })
 
+  test('D1, S3, S5, S10: shows the inputs of its base wherever it shows its own', async () => {
+    const wants = '</metadata><inputs><input name="where" required="true">Place</input></inputs>'
+    directive('base', wants)
+    directive('child', wants.replaceAll('where', 'gift').replace('Place', 'What'), ' extends="base"')
+    const call = { item_type: 'directive', action: 'run', item_id: 'child' }
+    const both = { parameters: { where: expect.anything(), gift: expect.anything() } }
+    const ready = { ...call, ...both }
+    const query = { query: 'does child', item_type: 'directive', limit: 1 }
+    expect((await temp.call('search', query)).data).toMatchObject({ results: [{ call: ready }] })
+    const many = await temp.call('search', { query: 'directive does', item_type: 'directive' })
+    const line = listField(many.data, 'results').find((one) => field(one, 'id') === 'child')
+    expect(JSON.stringify(line)).toMatch(/where.*gift/)
+    expect((await temp.call('load', { item_type: 'directive', item_id: 'child' })).data).toMatchObject({
+      parameters: {
+        properties: { where: { description: 'Place' }, gift: { description: 'What' } },
+        required: ['where', 'gift'],
+      },
+      call_example: ready,
+    })
+    expect((await temp.call('help', { item_id: 'child' })).data).toMatchObject({ call: ready })
+    // Without its base it shows what it says itself, and the run says what is wrong.
+    directive('child', wants, ' extends="nowhere"')
+    const alone = await temp.call('load', { item_type: 'directive', item_id: 'child' })
+    expect(alone.data).toMatchObject({ parameters: { required: ['where'] } })
+  })
+
   test('D1: in a ring is refused with the ring, without its base with the name of it', async () => {
     directive('a', '</metadata>', ' extends="b"')
     directive('b', '</metadata>', ' extends="a"')
@@ -231,5 +257,59 @@ describe('D1: a directive that extends another', () => {
     expect((await act('run', 'child')).status).toBe('ready')
     temp.write('directives/base.md', readFileSync(path, 'utf8').replace('do one', 'do evil'))
     expect((await act('run', 'child')).error?.code).toBe('CONTENT_MODIFIED')
+  })
+})
+
+describe('D1, D10: a directive is spoken of in the words it is written in', () => {
+  const WANTS = [
+    '---',
+    'name: ships',
+    'version: 1.0.0',
+    'description: Ships it',
+    'category: x',
+    'permissions:',
+    '  - execute: {resource: shell, commands: git}',
+    'tools:',
+    '  - shell: {commands: [git, npm]}',
+    '---',
+    'Ship it.',
+  ].join('\n')
+
+  test('D10: what a directive in YAML wants too much is asked for in YAML, and pasted it is enough', async () => {
+    temp.write('directives/x/ships.md', WANTS)
+    const { error } = await act('sign', 'ships')
+    const line = '- execute: {resource: shell, commands: npm}'
+    expect(error).toMatchObject({
+      code: 'VALIDATION_FAILED',
+      hint: `Add to "permissions": ${line}`,
+      details: { required: [line] },
+    })
+    expect(await act('run', 'ships')).toMatchObject({
+      status: 'ready',
+      data: { warnings: [`"shell npm" is left out: add ${line} to "permissions"`] },
+    })
+    temp.write('directives/x/ships.md', WANTS.replace('tools:', `  ${line}\ntools:`))
+    expect((await act('sign', 'ships')).error).toBeNull()
+  })
+
+  test('D9: a call that a directive in YAML does not grant is refused with the line of YAML', async () => {
+    temp.write('directives/x/ships.md', WANTS)
+    const { data } = await act('run', 'ships')
+    const call = { item_type: 'tool', action: 'run', item_id: 'shell.run', run_id: textField(data, 'run_id') }
+    const { error } = await temp.call('execute', { ...call, parameters: { command: 'ls' } })
+    expect(error).toMatchObject({
+      code: 'PERMISSION_DENIED',
+      hint: 'Add - execute: {resource: shell, commands: ls} to "permissions" of the directive "ships"',
+    })
+  })
+
+  test('D9: a denial that is misspelt in YAML is refused in the words of YAML', async () => {
+    temp.write(
+      'directives/x/ships.md',
+      WANTS.replace('- execute: {', '- forbid: {execute: {').replace('git}', 'git}}'),
+    )
+    const { error } = await act('run', 'ships')
+    expect(error?.message).toContain('"forbid: {execute: {...}}" is not known here: "deny" was meant')
+    expect(`${error?.message} ${error?.hint}`).not.toMatch(/[<>]/)
   })
 })

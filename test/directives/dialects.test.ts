@@ -211,7 +211,7 @@ describe('D9: permissions in every spelling', () => {
   test('D9: what is not understood grants nothing, and is said with its line', async () => {
     expect((await words('unmapped')).reports).toHaveLength(3)
     expect((await words('ryeos')).reports).toEqual([
-      expect.stringMatching(/^line 7: <execute>... grants nothing/),
+      expect.stringMatching(/^line 7: "execute: \{service: .*\}" grants nothing/),
     ])
     expect((await words('env')).secrets).toEqual(['X'])
     expect((await words('context_kiwi')).secrets).toEqual(['KEY'])

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { SurfaceMethod } from '../../src/meta/surfaces/surface.ts'
 import type { Reply } from '../../src/shared/reply.ts'
+import { field, listField, textField } from '../fixtures/field.ts'
 import type { TempImport } from '../fixtures/temp-import.ts'
 import { lineAt, openTempImport } from '../fixtures/temp-import.ts'
 
@@ -38,4 +40,31 @@ test('X11, C15: an old directive and a skill are imported and run; one that need
     code: 'PARSE_ERROR',
     details: { line: 5, column: 31 },
   })
+})
+
+test('X11: a skill that is imported, taken out as a client reads it, and imported again is unchanged', async () => {
+  at.clear()
+  const skill =
+    '---\r\nname: pdf-kit\r\ndescription: Works with PDFs – ünïcode\r\nallowed-tools: Read\r\n---\r\nRead a.bin.\r\n'
+  at.put('first/pdf-kit/SKILL.md', skill)
+  at.put('first/pdf-kit/assets/a.bin', Buffer.from([0xff, 0xfe, 0, 1, 2]))
+  expect((await at.run('first/pdf-kit')).totals).toMatchObject({ imported: 1 })
+  const ask = async (method: SurfaceMethod, uri: string): Promise<unknown> => {
+    const client = { principal: 'tester', session: 's', kind: 'agent' } as const
+    const defaultProject = (): Promise<string> => Promise.resolve(at.temp.project)
+    return (await at.temp.kiwi.show({ method, params: { uri } }, { ...client, defaultProject })).data
+  }
+  const root = 'skill://directive/pdf-kit/'
+  const resources = listField(await ask('skills/get', `${root}SKILL.md`), 'skill', 'resources')
+  expect(resources).toHaveLength(2)
+  for (const resource of resources) {
+    const uri = textField(resource, 'uri')
+    const content = field(await ask('resources/read', uri), 'contents', 0)
+    const text = field(content, 'text')
+    const bytes =
+      typeof text === 'string' ? Buffer.from(text) : Buffer.from(textField(content, 'blob'), 'base64')
+    at.put(`second/pdf-kit/${uri.slice(root.length)}`, bytes)
+  }
+  const again = await at.run('second/pdf-kit')
+  expect(again.totals).toMatchObject({ imported: 0, updated: 0, conflict: 0, unchanged: 1 })
 })

@@ -193,7 +193,7 @@ describe('R55: scripts', () => {
       writeDirective(temp, 'd', tools(`<script name="${name}"/>`))
       expect((await begin(temp, 'd')).error).toMatchObject({
         code: 'PARSE_ERROR',
-        message: expect.stringContaining(`<script name="${name}"> is a pattern`),
+        message: expect.stringContaining(`the script "${name}" is a pattern`),
         details: { line: expect.any(Number) },
       })
       const sign = { item_type: 'directive', action: 'sign', item_id: 'd' }

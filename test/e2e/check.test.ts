@@ -30,7 +30,10 @@ test('D1, D10: check says what a directive grants, and each thing that is wrong 
   expect(stdout).toContain(
     `${path}:33: supabase.get_project is not granted: add <execute resource="mcp" name="supabase" tools="get_project"/> to <permissions>`,
   )
-  expect(stdout).toContain('there is no server "supabase", which it requires')
+  // That a server is not there is said once, however many of its tools are named.
+  expect(stdout.match(/there is no server "supabase"/g)).toHaveLength(1)
+  expect(stdout).toContain('there is no server "supabase", which it requires: kiwi add supabase')
+  expect(stdout.match(/"validate_schema": there is no such tool/g)).toHaveLength(1)
   expect(code).toBe(3)
 })
 
@@ -46,6 +49,14 @@ test('D10: check says which calls of its steps would fail, and which scripts are
   )
   expect(stdout).toContain(`${path}: step "s" calls "nowhere.a": there is no server "nowhere"`)
   expect(stdout).toContain(`${path}: <tools> names "lost": there is no such tool here`)
+})
+
+test('D1: check says that there is nothing to follow', async () => {
+  const path = join(folder, 'nothing.md')
+  writeFileSync(path, '---\nname: nothing\nversion: 1.0.0\ndescription: Does nothing\n---\n')
+  const { code, stdout } = await kiwi(place, ['check', 'nothing'])
+  expect(stdout).toContain(`${path}:1:1: it has neither steps nor a text: there is nothing to follow`)
+  expect(code).toBe(0)
 })
 
 test('D1: check reads a file by its path, as JSON where that is asked for', async () => {

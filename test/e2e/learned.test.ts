@@ -42,6 +42,17 @@ test('S3: what was learnt outlives a process that is killed, is shown, and is fo
   expect((await kiwi(place, ['learned', '--forget', 'all'])).code).toBe(0)
 }, 120_000)
 
+test('S3: a person who searches and then runs with two commands teaches it, in that project', async () => {
+  expect((await kiwi(place, ['search', 'greet', 'somebody'])).stdout).toContain('hello_node')
+  expect((await kiwi(place, ['run', 'hello_node'])).code).toBe(0)
+  expect(await learned()).toMatchObject([
+    { words: ['greet', 'somebody'], item_id: 'hello_node', space: 'builtin', times: 1 },
+  ])
+  expect((await kiwi(place, ['learned', '--forget', 'all'])).code).toBe(0)
+  expect((await kiwi(place, ['run', 'hello_node'])).code).toBe(0)
+  expect(await learned()).toEqual([])
+}, 60_000)
+
 test('S3: one that is killed right after the reply leaves a store that is whole', async () => {
   await useAndDie('say hello', 'hello_bash', () => Promise.resolve())
   expect((await learned()).length).toBeLessThanOrEqual(1)

@@ -41,6 +41,42 @@ describe('search', () => {
     expect(one.data).toMatchObject({ total: field(all.data, 'total') })
   })
 
+  test.each(['deploy', 'say hello', 'undo my last change', 'picture'])(
+    'S3: the total of %s is the same whatever the limit, with what is found by meaning alone',
+    async (query) => {
+      const all = await temp.search(query, { limit: 100 })
+      expect(field(all.data, 'total')).toBe(resultsOf(all).length)
+      for (const limit of [1, 3, 10])
+        expect((await temp.search(query, { limit })).data).toMatchObject({ total: field(all.data, 'total') })
+    },
+  )
+
+  test('S3: of ids that are written alike, the one that was asked for is the first', async () => {
+    for (const query of ['git_checkpoint', 'git.checkpoint'])
+      expect(resultsOf(await temp.search(query, { limit: 1 }))).toMatchObject([{ id: query }])
+  })
+
+  test('D15, D16: directives and knowledge are found among tools by their type', async () => {
+    for (const [type, id] of [
+      ['directive', 'git_checkpoint'],
+      ['knowledge', 'kiwi-undo'],
+    ]) {
+      const asked = { item_type: 'tool', limit: 100 }
+      expect(resultsOf(await temp.search(`type:${type}`, asked)).map((one) => one.id)).toContain(id)
+      const named = await temp.search('', { ...asked, tool_type: type })
+      expect(resultsOf(named).map((one) => one.id)).toContain(id)
+    }
+    const tools = resultsOf(await temp.search('checkpoint', { item_type: 'tool', limit: 100 }))
+    expect(tools.map(({ id }) => id)).not.toContain('git_checkpoint')
+  })
+
+  test('S2: script is a type of tool, and narrows to scripts', async () => {
+    const types = resultsOf(await temp.search('', { item_type: 'script', limit: 100 })).map(({ id }) => id)
+    expect(types).toContain('hello_bash')
+    expect(types).not.toContain('bash_runtime')
+    expect(types).not.toContain('subprocess')
+  })
+
   test('S3: one sample of each source is found, and source narrows to one', async () => {
     await temp.create('zebra_project', { ...BASH, description: 'counts zebras' }, { 'main.sh': 'true' })
     await temp.create('zebra_user', { ...BASH, description: 'counts zebras' }, { 'main.sh': 'true' }, 'user')

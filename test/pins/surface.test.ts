@@ -34,6 +34,7 @@ test('the arguments of the four tools', () => {
       'tool_type',
       'category',
       'tags',
+      'server',
       'sort_by',
       'project_path',
     ],

@@ -59,6 +59,11 @@ describe('search', () => {
     expect(idsOf(await temp.search('', { source: 'mcp', limit: 100 }))).toEqual(
       expect.arrayContaining(['mcp_acme', 'acme.echo', 'acme.shout']),
     )
+    expect(idsOf(await temp.search('words', { server: 'acme' }))).toEqual(
+      idsOf(await temp.search('mcp:acme words')),
+    )
+    expect(idsOf(await temp.search('', { server: 'acme' }))).toEqual(idsOf(await temp.search('mcp:acme')))
+    expect(warningsOf(await temp.search('words', { server: 'nope' }))).toHaveLength(1)
     expect(idsOf(await temp.search('mcp:*', { limit: 100 }))).toEqual(
       expect.arrayContaining(['acme.echo', 'filesystem.read']),
     )

@@ -1,5 +1,6 @@
 import { groupOf, serverName } from '../../shared/groups.ts'
 import { ItemName } from '../../shared/ids.ts'
+import { nameIn } from '../../spaces/directive/dialect.ts'
 import type { Directive } from '../../spaces/directive/model.ts'
 import type { Lookup } from '../../spaces/lookup.ts'
 import { itemDemand, judgedItem } from '../item-demand.ts'
@@ -23,7 +24,7 @@ interface CheckMeans {
 
 /** Calls of its steps that are granted by nobody or of what is not there, and tools it names that are not there. */
 export async function checkCalls(directive: Directive, means: CheckMeans): Promise<readonly CallFault[]> {
-  const { steps, wanted } = directive
+  const { steps, wanted, dialect } = directive
   const aliases = aliasesOf(directive)
   const called = steps.flatMap(({ name, calls }, at) =>
     calls.flatMap((call) => {
@@ -36,7 +37,7 @@ export async function checkCalls(directive: Directive, means: CheckMeans): Promi
     ...wanted.servers.flatMap(({ name, tools }) =>
       (tools ?? []).map((tool) => calledId({ tool: `${serverName(name)}.${tool}` }, {}) ?? tool),
     ),
-  ].map((tool) => ({ tool, what: `<tools> names "${tool}"`, isCall: false }))
+  ].map((tool) => ({ tool, what: `${nameIn(dialect, 'tools')} names "${tool}"`, isCall: false }))
   const found = await Promise.all([...called, ...named].map((use) => faultsOf(use, means)))
   const all = new Map(found.flat().map((fault) => [fault.said, fault]))
   return [...all.values()]

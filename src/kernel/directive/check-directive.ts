@@ -1,5 +1,6 @@
 import { KiwiError } from '../../shared/errors.ts'
 import { GROUPS, serverName } from '../../shared/groups.ts'
+import { nameIn } from '../../spaces/directive/dialect.ts'
 import { readExtended } from '../../spaces/directive/extend.ts'
 import { isNarrowing } from '../../spaces/directive/wanted.ts'
 import type { Directive } from '../../spaces/directive/model.ts'
@@ -38,11 +39,11 @@ interface CheckMeans {
 export async function checkDirective(item: Item, means: CheckMeans): Promise<CheckedDirective> {
   const { lookup, home } = means
   const { directive } = await readExtended(item, (ref, by) => lookup.baseOf(by, ref))
-  const { name, wanted, permissions } = directive
+  const { name, dialect, wanted, permissions } = directive
   await lookup.syncIndex()
   const known = (await lookup.servers()).map((server) => server.name)
   const named = wanted.servers.map((server) => serverName(server.name))
-  const context = { directive: name, projectPath: lookup.projectPath, home }
+  const context = { directive: name, dialect, projectPath: lookup.projectPath, home }
   const servers = new Set([...known, ...named])
   const { directive: settled } = await settleAliases(directive, lookup)
   const granted = compilePermissions(permissions ?? undefined, { ...context, servers })
@@ -59,23 +60,25 @@ export async function checkDirective(item: Item, means: CheckMeans): Promise<Che
 
 /** What its own words say of a call: its permissions, and what it says it will use. */
 function refusals(
-  { name, wanted }: Directive,
+  { name, dialect, wanted }: Directive,
   rules: readonly Rule[],
   context: PathContext,
 ): (demand: Demand) => Pick<Verdict, 'remedy' | 'required'> | null {
   const isGranted = judgeOf(rules)
   const aliases = {}
-  const layer = isNarrowing(wanted) ? wantedLayer(wanted, { ...context, directive: name, aliases }) : null
+  const layer = isNarrowing(wanted)
+    ? wantedLayer(wanted, { ...context, directive: name, dialect, aliases })
+    : null
   const isWanted = layer === null ? null : judgeOf(layer.rules)
   return (demand) => {
     const isScript = demand.op === 'tool' && demand.of === undefined && wanted.scripts.includes(demand.id)
     if (!isScript && !isGranted(demand)) {
-      const required = requiredFor(demand, { directive: name })
-      return { required, remedy: `add ${required} to <permissions>` }
+      const required = requiredFor(demand, { directive: name, dialect })
+      return { required, remedy: `add ${required} to ${nameIn(dialect, 'permissions')}` }
     }
     if (layer === null || isWanted?.(demand) !== false) return null
     const { required } = missingGrant(layer, demand, [demand])
-    return { required, remedy: `add ${required ?? 'it'} to <tools>` }
+    return { required, remedy: `add ${required ?? 'it'} to ${nameIn(dialect, 'tools')}` }
   }
 }
 
@@ -95,7 +98,10 @@ export async function assertDirective(
     throw new KiwiError(
       'VALIDATION_FAILED',
       `Cannot ${action} "${item.id}": its tools go beyond its permissions: ${wanted}`,
-      { hint: `Add to <permissions>: ${lines.join(' ')}`, details: { excess, required: lines } },
+      {
+        hint: `Add to ${nameIn(directive.dialect, 'permissions')}: ${lines.join(' ')}`,
+        details: { excess, required: lines },
+      },
     )
   }
   const refused = calls.filter(({ required }) => required !== null)

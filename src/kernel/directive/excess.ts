@@ -1,4 +1,5 @@
 import { serverName } from '../../shared/groups.ts'
+import type { Dialect } from '../../spaces/directive/dialect.ts'
 import type { WantedServer, WantedTools } from '../../spaces/directive/model.ts'
 import type { PathContext } from '../policy/expand-path.ts'
 import { expandPath } from '../policy/expand-path.ts'
@@ -17,6 +18,7 @@ export interface Excess {
 
 interface ExcessContext extends PathContext {
   readonly directive: string
+  readonly dialect?: Dialect
 }
 
 /** What of `<tools>` lies outside of `<permissions>`. A script is granted by being wanted. */
@@ -112,10 +114,13 @@ function probesOf(path: string, context: PathContext): readonly string[] {
 }
 
 /** The line for it. Files are granted by what is done with them. */
-export function requiredFor(demand: Demand, { directive }: Pick<ExcessContext, 'directive'>): string {
+export function requiredFor(
+  demand: Demand,
+  { directive, dialect = 'xml' }: Pick<ExcessContext, 'directive' | 'dialect'>,
+): string {
   const layer = {
     name: directive,
-    source: { kind: 'directive', directive, element: 'permissions' },
+    source: { kind: 'directive', directive, dialect, element: 'permissions' },
     rules: [],
   } as const
   const { server, tool = '' } = demand.op === 'tool' ? (demand.of ?? {}) : {}

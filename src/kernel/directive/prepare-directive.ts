@@ -40,9 +40,9 @@ export async function prepareDirective(read: Directive, occasion: Occasion): Pro
   const { projectPath } = lookup
   const { inputs, warnings: strange } = checkInputs(read, parameters)
   const { directive, aliases, warnings: unnamed } = await settleAliases(read, lookup)
-  const { wanted } = directive
+  const { wanted, dialect } = directive
   const narrowing = isNarrowing(wanted)
-    ? wantedLayer(wanted, { directive: item.id, aliases, home: means.home, projectPath })
+    ? wantedLayer(wanted, { directive: item.id, dialect, aliases, home: means.home, projectPath })
     : null
   // The index says which servers there are.
   await lookup.syncIndex()
@@ -52,6 +52,7 @@ export async function prepareDirective(read: Directive, occasion: Occasion): Pro
     parent: ticket.runId ?? null,
     principal: ticket.caller.principal,
     directive: item.id,
+    dialect,
     // Without any it may do nothing: it does not start from what others may.
     permissions: { block: directive.permissions ?? undefined },
     scripts: wanted.scripts,

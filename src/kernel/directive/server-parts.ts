@@ -148,13 +148,18 @@ function toolOf(id: string, tool: CatalogTool, shown: JsonObject): JsonObject {
 /** Only where a person lets agents have servers of their own is a server called past Kiwi. */
 function directly(
   { name, proxy }: WantedServer,
-  { policy }: Scene,
+  { policy, directive }: Scene,
 ): { entry: JsonObject; warnings: string[] } {
   if (proxy) return { entry: {}, warnings: [] }
   const mode = harnessMode(policy)
   if (mode === 'direct' || mode === 'hybrid') return { entry: { proxy: false }, warnings: [] }
   const why = 'agent_harness.yaml says neither direct nor hybrid, so its calls go through Kiwi'
-  return { entry: {}, warnings: [`proxy="false" of "${name}" is ignored: ${why}`] }
+  return {
+    entry: {},
+    warnings: [
+      `${directive.dialect === 'xml' ? 'proxy="false"' : '"proxy: false"'} of "${name}" is ignored: ${why}`,
+    ],
+  }
 }
 
 function unknown(name: string): KiwiError {
@@ -162,6 +167,10 @@ function unknown(name: string): KiwiError {
 }
 
 function missing(name: string, error: unknown, { directive }: Scene, isKnown: boolean): KiwiError {
+  const lesser =
+    directive.dialect === 'xml'
+      ? `take required="true" from <mcp name="${name}"> of the directive`
+      : `take "required: true" from the server "${name}" of the directive`
   const fix: Fix = isKnown
     ? { call: 'load', arguments: { item_type: 'mcp', item_id: name } }
     : { call: 'search', arguments: { query: 'mcp:*' } }
@@ -170,8 +179,8 @@ function missing(name: string, error: unknown, { directive }: Scene, isKnown: bo
     `Cannot run "${directive.name}": Required MCP '${name}' not available: ${messageOf(error)}`,
     {
       hint: isKnown
-        ? `Mend the server, or take required="true" from <mcp name="${name}"> of the directive; no run was begun`
-        : `Ask the person to add it with kiwi add ${name}, or take required="true" from <mcp name="${name}"> of the directive; no run was begun`,
+        ? `Mend the server, or ${lesser}; no run was begun`
+        : `Ask the person to add it with kiwi add ${name}, or ${lesser}; no run was begun`,
       fix,
       details: { server: name, directive: directive.name, reason: messageOf(error) },
       cause: error,

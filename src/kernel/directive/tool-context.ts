@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../shared/json.ts'
 import { isJsonObject } from '../../shared/json.ts'
+import { nameIn } from '../../spaces/directive/dialect.ts'
 import { decide } from '../policy/decide.ts'
 import { checkCalls } from './check-calls.ts'
 import { excessOf } from './excess.ts'
@@ -45,11 +46,11 @@ export async function toolContext(scene: Scene): Promise<ToolContext> {
 
 /** What is wanted of ours and not granted; of other servers that is told when their tools are known. */
 function beyond({ directive, granted, lookup, means }: Scene): readonly string[] {
-  const { name, wanted } = directive
+  const { name, dialect, wanted } = directive
   const own = { ...wanted, servers: wanted.servers.filter(isGroup) }
-  const context = { directive: name, projectPath: lookup.projectPath, home: means.home }
+  const context = { directive: name, dialect, projectPath: lookup.projectPath, home: means.home }
   return excessOf(own, granted, context).map((excess) =>
-    leftOut(`"${excess.wanted}"`, `Add ${excess.required} to <permissions>`),
+    leftOut(`"${excess.wanted}"`, `Add ${excess.required} to ${nameIn(dialect, 'permissions')}`),
   )
 }
 

@@ -1,13 +1,17 @@
+import type { Dialect } from '../../spaces/directive/dialect.ts'
+import { nameIn } from '../../spaces/directive/dialect.ts'
 import type { Element } from '../../spaces/directive/element.ts'
 import { listOf, shown } from '../../spaces/directive/element.ts'
 import type { Granted, RowContext } from './permission-rows.ts'
 import { assertDenials, notDenied } from './denials.ts'
+import { strangerAmong, strangerIn } from './known-attributes.ts'
 import { commandPattern, files, kiwiUse, network, programs, resourceRow, toolIds } from './permission-rows.ts'
 import type { Effect, Rule } from './rule.ts'
 
 interface PermissionContext extends Omit<RowContext, 'isDenial'> {
   /** Whose permissions they are, for the names of rules. */
   readonly directive: string
+  readonly dialect?: Dialect
 }
 
 /** What a directive may do, what it may hand on, and what of it means nothing. */
@@ -33,13 +37,13 @@ export function compilePermissions(block: Element | undefined, context: Permissi
   const handed = delegates.map(({ children }) => compileAll(children, 'allow', context))
   const all = [own, ...handed]
   return {
-    permissions: named(own.found, context.directive, 'permissions'),
+    permissions: named(own.found, context, 'permissions'),
     delegate:
       delegates.length === 0
         ? null
         : named(
             handed.flatMap(({ found }) => found),
-            context.directive,
+            context,
             'delegate',
           ),
     secrets: [...new Set(all.flatMap(({ secrets }) => secrets))].filter(
@@ -109,18 +113,39 @@ function emptyFor(
 
 function grantedBy(element: Element, context: RowContext): readonly Granted[] {
   const { name, attributes } = element
+  const empty = emptyIn(element)
+  if (empty !== null) return [empty]
   const [resource] = listOf(element, 'resource') ?? []
   if (resource !== undefined && ['read', 'write', 'execute'].includes(name))
-    return [resourceRow(element, resource, context)]
+    return [strangerIn(element, resource) ?? resourceRow(element, resource, context)]
   const rows = BLOCKS.get(name)
   if (rows !== undefined) return orUnmapped(rows(element, context))
   return TYPED.has(name) && Object.keys(attributes).length === 0 ? typedRows(element, context) : [UNKNOWN]
 }
 
+/** What a form may name. Where it names nothing at all, everything is often meant. */
+const NAMING: ReadonlySet<string> = new Set(
+  'path paths name tools action actions command commands domains hosts endpoint id tool_id tool_type var'.split(
+    ' ',
+  ),
+)
+
+/** A list that is there and empty names nothing, which is not the same as no list. */
+function emptyIn({ attributes }: Element): Granted | null {
+  const empty = Object.entries(attributes).find(([key, value]) => NAMING.has(key) && !/[^\s,]/.test(value))
+  return empty === undefined ? null : { unmapped: `its ${empty[0]} is empty` }
+}
+
 /** Forms that hold others. */
 const BLOCKS: ReadonlyMap<string, (element: Element, context: RowContext) => readonly Granted[]> = new Map([
   ['kiwi', ({ children }, context) => children.map((child) => kiwiRow(child, context))],
-  ['filesystem', ({ children }, context) => children.map((child) => filesRow(child, context))],
+  [
+    'filesystem',
+    ({ children }, context) =>
+      children.map(
+        (child) => emptyIn(child) ?? strangerAmong(child, ['paths', 'path']) ?? filesRow(child, context),
+      ),
+  ],
   [
     'shell',
     (element) => {
@@ -195,13 +220,17 @@ function typedRows({ name, children, text }: Element, context: RowContext): read
   )
 }
 
-function named(found: readonly Found[], directive: string, element: string): readonly Rule[] {
+function named(
+  found: readonly Found[],
+  { directive, dialect = 'xml' }: PermissionContext,
+  element: string,
+): readonly Rule[] {
   return found.map((rule, at) => ({
     id: `${directive}/${element === 'delegate' ? 'delegate.' : ''}${rule.op}/${at + 1}`,
     ...rule,
     remedy:
       rule.effect === 'ask'
         ? `A person has to approve it: the directive "${directive}" asks for that`
-        : `Change <${element}> of the directive "${directive}"`,
+        : `Change ${nameIn(dialect, element)} of the directive "${directive}"`,
   }))
 }

@@ -1,6 +1,7 @@
 import type { KiwiError } from '../../shared/errors.ts'
 import type { Element } from '../../spaces/directive/element.ts'
-import { shown } from '../../spaces/directive/element.ts'
+import { nameIn } from '../../spaces/directive/dialect.ts'
+import { dialectOf, shown } from '../../spaces/directive/element.ts'
 import { parseFault } from '../../spaces/directive/parse-fault.ts'
 
 /** Words for taking a right away, and how that is written. */
@@ -18,6 +19,11 @@ const RIGHTS: ReadonlySet<string> = new Set(
   ),
 )
 
+const HINTS = {
+  yaml: 'Write "deny" or "ask" directly below "permissions" or "delegate", with a list of forms such as - write: {resource: filesystem, path: "a/**"}',
+  xml: 'Write <deny> or <ask> directly below <permissions> or <delegate>, around forms such as <write resource="filesystem" path="a/**"/>',
+} as const
+
 /** Refuses whatever was meant to take rights away and would not: it stands in the wrong place, or is spelled otherwise. */
 export function assertDenials(block: Element, directive: string): void {
   for (const child of block.children) assertPlaced(child, directive, ['deny', 'ask', 'delegate'])
@@ -26,13 +32,16 @@ export function assertDenials(block: Element, directive: string): void {
 /** Only these may hold others here. */
 function assertPlaced(element: Element, directive: string, holders: readonly string[]): void {
   const { name, attributes, children, text } = element
+  const named = (one: string): string => nameIn(dialectOf(element), one)
   const refuse = (reason: string): KiwiError =>
     parseFault(directive, `${shown(element)} ${reason}`, element, {
-      hint: 'Write <deny> or <ask> directly below <permissions> or <delegate>, around forms such as <write resource="filesystem" path="a/**"/>',
+      hint: HINTS[dialectOf(element)],
     })
   const attribute = Object.keys(attributes).find((key) => MEANT.has(key.toLowerCase()))
   if (attribute !== undefined)
-    throw refuse(`has no attribute "${attribute}", and would grant what it leaves out`)
+    throw refuse(
+      `has no ${element.isData === true ? 'key' : 'attribute'} "${attribute}", and would grant what it leaves out`,
+    )
   if (holders.includes(name)) {
     if (text !== '' || Object.keys(attributes).length > 0 || (children.length === 0 && name !== 'delegate'))
       throw refuse('holds no form: nothing would be taken away by it')
@@ -41,11 +50,11 @@ function assertPlaced(element: Element, directive: string, holders: readonly str
   }
   const meant = MEANT.get(name.toLowerCase())
   if (meant !== undefined)
-    throw refuse(`is not known here: <${meant}> was meant, and would be without effect`)
+    throw refuse(`is not known here: ${named(meant)} was meant, and would be without effect`)
   if (!RIGHTS.has(name) || name === 'permissions') {
     const held = children.find((child) => RIGHTS.has(child.name))
     if (held !== undefined)
-      throw refuse(`is not known, and holds <${held.name}>: what it means for that, nobody can tell`)
+      throw refuse(`is not known, and holds ${named(held.name)}: what it means for that, nobody can tell`)
   }
   for (const child of children) assertPlaced(child, directive, [])
 }
@@ -57,7 +66,12 @@ export function notDenied(
   why: string,
   directive: string,
 ): KiwiError {
-  return parseFault(directive, `${shown(element)} below <${effect}> has no effect: ${why}`, element, {
-    hint: 'Write it as one of the forms that grant the same, or remove it',
-  })
+  return parseFault(
+    directive,
+    `${shown(element)} below ${nameIn(dialectOf(element), effect)} has no effect: ${why}`,
+    element,
+    {
+      hint: 'Write it as one of the forms that grant the same, or remove it',
+    },
+  )
 }

@@ -1,5 +1,7 @@
 import { basename } from 'node:path'
 import { GROUPS } from '../../shared/groups.ts'
+import type { Dialect } from '../../spaces/directive/dialect.ts'
+import { lineIn, nameIn, xmlText, yamlText } from '../../spaces/directive/dialect.ts'
 import type { Demand, LayerData, LayerSource, Verdict } from './rule.ts'
 
 type Missing = Pick<Verdict, 'rule' | 'remedy' | 'required'>
@@ -14,26 +16,22 @@ export function missingGrant(
     case 'harness':
       return missingKey(source, behind(demand, demands))
     case 'directive': {
-      const required = elementFor(behind(demand, demands))
-      return {
-        rule: null,
-        required,
-        remedy: `Add ${required} to <${source.element}> of the directive "${source.directive}"`,
-      }
+      const { dialect = 'xml', element, directive } = source
+      return missingLine(elementFor(behind(demand, demands), dialect), nameIn(dialect, element), directive)
     }
     case 'tools': {
-      const required = wantedFor(behind(demand, demands))
-      return {
-        rule: null,
-        required,
-        remedy: `Add ${required} to <tools> of the directive "${source.directive}"`,
-      }
+      const { dialect = 'xml', directive } = source
+      return missingLine(wantedFor(behind(demand, demands), dialect), nameIn(dialect, 'tools'), directive)
     }
     case 'spawn':
       return { rule: null, required: null, remedy: 'Name the tool when the run is begun' }
     case 'machine':
       return { rule: null, required: null, remedy: `Add a rule for it to the layer "${name}"` }
   }
+}
+
+function missingLine(required: string, section: string, directive: string): Missing {
+  return { rule: null, required, remedy: `Add ${required} to ${section} of the directive "${directive}"` }
 }
 
 /** Who keeps the file of each place. */
@@ -96,62 +94,71 @@ function behind(demand: Demand, demands: readonly Demand[]): Demand {
 }
 
 /** The line of `<permissions>` that its author would add. */
-function elementFor(demand: Demand): string {
+function elementFor(demand: Demand, dialect: Dialect): string {
   switch (demand.op) {
     case 'read':
     case 'write':
-      return `<${demand.op} resource="filesystem" path="${escaped(demand.path)}"/>`
+      return lineIn(dialect, demand.op, { resource: 'filesystem', path: demand.path })
     case 'exec':
-      return `<execute resource="shell" commands="${escaped(basename(demand.program))}"/>`
+      return lineIn(dialect, 'execute', { resource: 'shell', commands: basename(demand.program) })
     case 'net':
-      return `<execute resource="http" action="${escaped(demand.method)}" domains="${escaped(demand.host)}"/>`
+      return lineIn(dialect, 'execute', { resource: 'http', action: demand.method, domains: demand.host })
     case 'spawn':
-      return directiveElement(demand.directive)
+      return directiveElement(demand.directive, dialect)
     case 'tool':
-      return toolElement(demand)
+      return toolElement(demand, dialect)
   }
 }
 
 /** The line of `<tools>`, which says nothing of hosts and directives. */
-function wantedFor(demand: Demand): string {
+function wantedFor(demand: Demand, dialect: Dialect): string {
   switch (demand.op) {
     case 'read':
     case 'write':
-      return `<filesystem><${demand.op} paths="${escaped(demand.path)}"/></filesystem>`
-    case 'exec':
-      return `<shell commands="${escaped(basename(demand.program))}"/>`
+      return wantedPath(demand.op, demand.path, dialect)
+    case 'exec': {
+      const program = basename(demand.program)
+      return dialect === 'skill' ? `Bash(${program}:*)` : lineIn(dialect, 'shell', { commands: program })
+    }
     case 'tool':
-      return wantedTool(demand)
+      return wantedTool(demand, dialect)
     case 'net':
     case 'spawn':
-      return elementFor(demand)
+      return elementFor(demand, dialect)
   }
 }
 
-function wantedTool({ id, of, action }: Extract<Demand, { op: 'tool' }>): string {
-  if (of !== undefined) return `<mcp name="${escaped(of.server)}"><tool>${escaped(of.tool)}</tool></mcp>`
-  return id === 'kiwi-mcp'
-    ? `<kiwi><${escaped(action)}/></kiwi>`
-    : `<kiwi><execute actions="${escaped(action)}"/></kiwi>`
+function wantedPath(right: 'read' | 'write', path: string, dialect: Dialect): string {
+  if (dialect === 'skill') return `${right === 'read' ? 'Read' : 'Write'}(${path})`
+  if (dialect === 'yaml') return `- filesystem: {${right}: [${yamlText(path)}]}`
+  return `<filesystem>${lineIn(dialect, right, { paths: path })}</filesystem>`
+}
+
+function wantedTool({ id, of, action }: Extract<Demand, { op: 'tool' }>, dialect: Dialect): string {
+  if (of === undefined) return kiwiElement(id === 'kiwi-mcp' ? [action] : ['execute', action], dialect)
+  const { server, tool } = of
+  if (dialect === 'skill') return `mcp__${server}__${tool}`
+  if (dialect === 'yaml') return `- mcp: {name: ${yamlText(server)}, tools: [${yamlText(tool)}]}`
+  return `<mcp name="${xmlText(server)}"><tool>${xmlText(tool)}</tool></mcp>`
+}
+
+/** The use of one of the four tools, and of one of its actions. */
+function kiwiElement([use, action]: readonly [string, string?], dialect: Dialect): string {
+  if (dialect !== 'xml')
+    return `- kiwi: {${yamlText(use)}: [${action === undefined ? '' : yamlText(action)}]}`
+  return `<kiwi>${lineIn(dialect, use, action === undefined ? {} : { actions: action })}</kiwi>`
 }
 
 /** What grants both the use of a directive and that it is begun. */
-function directiveElement(id: string): string {
-  return `<execute><directive>${escaped(id)}</directive></execute>`
+function directiveElement(id: string, dialect: Dialect): string {
+  if (dialect !== 'xml') return `- execute: [{directive: ${yamlText(id)}}]`
+  return `<execute><directive>${xmlText(id)}</directive></execute>`
 }
 
-function toolElement({ id, of, action, type }: Extract<Demand, { op: 'tool' }>): string {
-  if (id === 'kiwi-mcp') return `<execute resource="kiwi-mcp" action="${escaped(action)}"/>`
-  if (action !== 'run') return `<kiwi><execute actions="${escaped(action)}"/></kiwi>`
-  if (type === 'directive') return directiveElement(id)
-  if (of === undefined) return `<execute resource="tool" id="${escaped(id)}"/>`
-  return `<execute resource="mcp" name="${escaped(of.server)}" tools="${escaped(of.tool)}"/>`
-}
-
-function escaped(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
+function toolElement({ id, of, action, type }: Extract<Demand, { op: 'tool' }>, dialect: Dialect): string {
+  if (id === 'kiwi-mcp') return lineIn(dialect, 'execute', { resource: 'kiwi-mcp', action })
+  if (action !== 'run') return kiwiElement(['execute', action], dialect)
+  if (type === 'directive') return directiveElement(id, dialect)
+  if (of === undefined) return lineIn(dialect, 'execute', { resource: 'tool', id })
+  return lineIn(dialect, 'execute', { resource: 'mcp', name: of.server, tools: of.tool })
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../shared/json.ts'
+import type { Dialect } from '../../spaces/directive/dialect.ts'
 
 /** What a call would do to the world, worked out before it does: each demand is judged by itself. */
 export type Demand =
@@ -116,12 +117,19 @@ export type LayerSource =
       /** Groups that stand beside internal_tools, and not in it. */
       readonly atTop: readonly ('git' | 'mcps')[]
     }
-  | { readonly kind: 'directive'; readonly directive: string; readonly element: 'permissions' | 'delegate' }
+  | {
+      readonly kind: 'directive'
+      readonly directive: string
+      readonly element: 'permissions' | 'delegate'
+      /** How it is written, where that is not XML. */
+      readonly dialect?: Dialect
+    }
   /** What a directive says it will use, and the names its calls may give to servers. */
   | {
       readonly kind: 'tools'
       readonly directive: string
       readonly aliases: Readonly<Record<string, string>>
+      readonly dialect?: Dialect
     }
   /** Tools that were named when a run was begun. */
   | { readonly kind: 'spawn' }

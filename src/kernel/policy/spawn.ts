@@ -1,5 +1,7 @@
 import { canonicalJson } from '../../shared/json.ts'
-import type { LayerData, Rule, WantedLayer } from './rule.ts'
+import type { Dialect } from '../../spaces/directive/dialect.ts'
+import type { LayerData, LayerSource, Rule, WantedLayer } from './rule.ts'
+import { unlessXml } from './wanted-layer.ts'
 
 /** The two sets of layers of a run: what judges it, and what judges whatever it begins. */
 export interface RunLayers {
@@ -9,6 +11,7 @@ export interface RunLayers {
 
 interface Spawn {
   readonly directive: string
+  readonly dialect?: Dialect | undefined
   /** Null to start from what the parent may. */
   readonly permissions: readonly Rule[] | null
   readonly delegate: readonly Rule[] | null
@@ -23,15 +26,16 @@ interface Spawn {
  */
 export function spawned(
   parent: RunLayers | null,
-  { directive, permissions, delegate, wanted, tools }: Spawn,
+  { directive, dialect = 'xml', permissions, delegate, wanted, tools }: Spawn,
 ): RunLayers {
   const { own: parents = [], ceiling = [] } = parent ?? {}
-  const declared = permissions === null ? [] : [layerOf(directive, 'permissions', permissions)]
+  const source = { kind: 'directive', directive, ...unlessXml(dialect) } as const
+  const declared = permissions === null ? [] : [layerOf({ ...source, element: 'permissions' }, permissions)]
   const used = wanted === null ? [] : [wanted]
   const handed =
     delegate === null
       ? [...declared, ...used.map(withoutAliases)]
-      : [layerOf(directive, 'delegate', delegate)]
+      : [layerOf({ ...source, element: 'delegate' }, delegate)]
   const named = tools === null ? [] : [tools]
   return {
     own: distinct([...ceiling, ...(permissions === null ? parents : declared), ...used, ...named]),
@@ -44,9 +48,10 @@ function withoutAliases(layer: WantedLayer): WantedLayer {
   return { ...layer, source: { ...layer.source, aliases: {} } }
 }
 
-function layerOf(directive: string, element: 'permissions' | 'delegate', rules: readonly Rule[]): LayerData {
+function layerOf(source: Extract<LayerSource, { kind: 'directive' }>, rules: readonly Rule[]): LayerData {
+  const { directive, element } = source
   const name = element === 'permissions' ? `directive ${directive}` : `ceiling of directive ${directive}`
-  return { name, source: { kind: 'directive', directive, element }, rules }
+  return { name, source, rules }
 }
 
 function distinct(layers: readonly LayerData[]): readonly LayerData[] {

@@ -1,3 +1,5 @@
+import type { Dialect } from '../../spaces/directive/dialect.ts'
+import { nameIn } from '../../spaces/directive/dialect.ts'
 import type { WantedServer, WantedTools } from '../../spaces/directive/model.ts'
 import { GROUPS, serverName } from '../../shared/groups.ts'
 import type { PathContext } from './expand-path.ts'
@@ -7,13 +9,14 @@ import type { Match, Operation, Rule, WantedLayer } from './rule.ts'
 
 interface WantedContext extends PathContext {
   readonly directive: string
+  readonly dialect?: Dialect
   /** Names that calls may give to servers. */
   readonly aliases: Readonly<Record<string, string>>
 }
 
 /** What a directive says it will use, as a layer: it narrows what it speaks of, and grants nothing. */
 export function wantedLayer(wanted: WantedTools, context: WantedContext): WantedLayer {
-  const { directive, aliases } = context
+  const { directive, aliases, dialect = 'xml' } = context
   const found = [
     ...pathsOf('read', wanted, context),
     ...pathsOf('write', wanted, context),
@@ -25,15 +28,20 @@ export function wantedLayer(wanted: WantedTools, context: WantedContext): Wanted
   ]
   return {
     name: `tools of directive ${directive}`,
-    source: { kind: 'tools', directive, aliases },
+    source: { kind: 'tools', directive, aliases, ...unlessXml(dialect) },
     rules: found.map(({ op, match }, at): Rule => ({
       id: `${directive}/tools.${op}/${at + 1}`,
       op,
       match,
       effect: 'allow',
-      remedy: `Change <tools> of the directive "${directive}"`,
+      remedy: `Change ${nameIn(dialect, 'tools')} of the directive "${directive}"`,
     })),
   }
+}
+
+/** What a layer keeps of how it is written. */
+export function unlessXml(dialect: Dialect): { readonly dialect?: Dialect } {
+  return dialect === 'xml' ? {} : { dialect }
 }
 
 interface Found {

@@ -3,6 +3,7 @@ import { isJsonObject } from '../../shared/json.ts'
 import { readFrontMatter } from '../../spaces/front-matter.ts'
 import { BODY } from '../../spaces/item.ts'
 import { stripSignatures } from '../../spaces/signature-line.ts'
+import { withInputs } from '../../spaces/directive/with-inputs.ts'
 import { readyCall } from '../../spaces/ready-call.ts'
 import type { MetaCall } from '../context.ts'
 import { beginning, directiveWords } from './directive-words.ts'
@@ -104,7 +105,7 @@ async function bodyOf({ item, lookup }: Shown, id: string, call: ShowCall): Prom
     const body = (await item.files()).find(({ path }) => path === BODY)
     return body === undefined ? (item.text ?? '') : Buffer.from(body.content).toString('utf8')
   }
-  const parameters = readyCall(item.manifest)?.['parameters']
+  const parameters = readyCall((await withInputs(item, lookup)).manifest)?.['parameters']
   const begin = beginning(item, id, isJsonObject(parameters) ? parameters : {})
   const { directive, bases } = await readWhole(item, lookup)
   await assertVouched(bases, lookup, call)

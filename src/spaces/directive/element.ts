@@ -1,3 +1,5 @@
+import { yamlText } from './dialect.ts'
+
 /** An element of a directive, whichever reader made it. */
 export interface Element {
   readonly name: string
@@ -9,6 +11,8 @@ export interface Element {
   readonly inner: string
   readonly line: number
   readonly column: number
+  /** It is written as data, and shown so. */
+  readonly isData?: true
 }
 
 export function childrenOf({ children }: Element, ...names: readonly string[]): readonly Element[] {
@@ -26,8 +30,27 @@ export function listOf({ attributes }: Element, ...names: readonly string[]): re
   return words.length === 0 ? null : words
 }
 
+/** The words its author would understand. */
+export function dialectOf({ isData }: Pick<Element, 'isData'>): 'xml' | 'yaml' {
+  return isData === true ? 'yaml' : 'xml'
+}
+
 /** As its author wrote it, but for the order of blanks. */
-export function shown({ name, attributes, children }: Element): string {
+export function shown(element: Element): string {
+  const { name, attributes, children } = element
+  if (element.isData === true) return shownData(element)
   const given = Object.entries(attributes).map(([key, value]) => ` ${key}="${value}"`)
   return `<${name}${given.join('')}${children.length > 0 ? '>...' : '/>'}`
+}
+
+function shownData({ name, attributes, children, text }: Element): string {
+  const given = Object.entries(attributes).map(([key, value]) => `${key}: ${yamlText(value)}`)
+  const held = [...given, ...children.map(shownChild)]
+  if (held.length > 0) return `"${name}: {${held.join(', ')}}"`
+  return text === '' ? `"${name}"` : `"${name}: ${yamlText(text)}"`
+}
+
+function shownChild({ name, attributes, children, text }: Element): string {
+  const isPlain = children.length === 0 && Object.keys(attributes).length === 0
+  return `${name}: ${isPlain ? yamlText(text) : '{...}'}`
 }

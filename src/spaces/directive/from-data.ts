@@ -16,7 +16,7 @@ export function elementsOf(given: JsonValue, at: At, path: readonly PropertyKey[
   return Object.entries(given).map(([name, value]) => elementOf(name, value, at, [...path, name]))
 }
 
-const NOTHING = { attributes: {}, children: [], text: '', inner: '' } as const
+const NOTHING = { attributes: {}, children: [], text: '', inner: '', isData: true } as const
 
 function elementOf(name: string, value: JsonValue, at: At, path: readonly PropertyKey[]): Element {
   const element: Element = { ...NOTHING, name, ...at(path) }
@@ -29,7 +29,7 @@ function elementOf(name: string, value: JsonValue, at: At, path: readonly Proper
     attributes: Object.fromEntries(entries.filter(isHeld).map(([key, one]) => [key, plainText(one)])),
     children: entries
       .filter((entry) => !isHeld(entry))
-      .map(([key, one]) => sectionOf(elementOf(key, one, at, [...path, key]))),
+      .map(([key, one]) => sectionOf(elementOf(key, one, at, [...path, key]), Array.isArray(one))),
   }
 }
 
@@ -48,9 +48,10 @@ function isSection(around: string, name: string): boolean {
   return (around === 'filesystem' && ['read', 'write', 'delete'].includes(name)) || around === 'kiwi'
 }
 
-function sectionOf(element: Element): Element {
-  const { name, text } = element
-  if (text === '') return element
+/** An empty list stays one: it is not the same as none. */
+function sectionOf(element: Element, isList: boolean): Element {
+  const { name, text, children } = element
+  if (children.length > 0 || (text === '' && !isList)) return element
   const key = ['read', 'write', 'delete'].includes(name) ? 'paths' : name === 'search' ? 'types' : 'actions'
   return { ...element, attributes: { ...element.attributes, [key]: text }, text: '' }
 }

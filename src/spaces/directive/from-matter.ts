@@ -84,7 +84,7 @@ function entriesOf(given: JsonValue | undefined): readonly JsonValue[] {
 }
 
 function section(name: string, children: readonly Element[], place: Position): Element {
-  return { name, attributes: {}, children, text: '', inner: '', ...place }
+  return { name, attributes: {}, children, text: '', inner: '', isData: true, ...place }
 }
 
 /** What it grants itself, and what another system calls capabilities; null when it says neither. */

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../../shared/json.ts'
+import type { Dialect } from './dialect.ts'
 import type { Element } from './element.ts'
 
 /** A directive as every dialect means it: what to do, with which tools, under which rights. */
@@ -7,7 +8,7 @@ export interface Directive {
   readonly version: string
   readonly description: string
   readonly category: string | null
-  readonly dialect: 'xml' | 'yaml' | 'skill'
+  readonly dialect: Dialect
   /** The directive it is built on. */
   readonly extends: string | null
   readonly inputs: readonly DirectiveInput[]

@@ -13,6 +13,7 @@ import { openNotes } from './note.ts'
 import { parseFault } from './parse-fault.ts'
 import { positionsIn } from './position.ts'
 import { readXml } from './read-xml.ts'
+import { proposeMatter } from './repair-matter.ts'
 
 export interface DirectiveOrigin {
   /** What messages call it. */
@@ -42,8 +43,8 @@ export async function parseDirective(text: string, origin: DirectiveOrigin): Pro
         hint: 'Move what it only quotes into knowledge, or make several directives of it',
       },
     )
-  const { given, body, at } = await readFrontMatter(text, where).catch((error: unknown) => {
-    throw placed(where, error)
+  const { given, body, at } = await readFrontMatter(text, where).catch(async (error: unknown) => {
+    throw await placed(text, where, error)
   })
   const start = text.length - body.length
   const isMatter = isSkill || OWN_KEYS.some((key) => given[key] !== undefined)
@@ -153,10 +154,18 @@ async function processIn(
   return candidate === null ? null : (await readXml(text, where, candidate.at)).root
 }
 
-function placed(where: string, error: unknown): unknown {
+/** A fault of what stands in front, with its place and, where it can be told, the line as it should be. */
+async function placed(text: string, where: string, error: unknown): Promise<unknown> {
   if (!(error instanceof KiwiError)) return error
   const reason = error.message
     .replace(/^Cannot read (?:"[^"]*"): /, '')
     .replace(/ \(line \d+, column \d+\)$/, '')
-  return parseFault(where, reason, positionIn(error), { hint: error.hint, cause: error })
+  const repair = await proposeMatter(text, where, positionIn(error))
+  if (repair === null) return parseFault(where, reason, positionIn(error), { hint: error.hint, cause: error })
+  const { place, line } = repair
+  return parseFault(where, reason, place, {
+    hint: `Write line ${place.line} as: ${line.trim()} (kiwi check --fix does that)`,
+    repaired: line,
+    cause: error,
+  })
 }

@@ -22,7 +22,7 @@ export async function readDirective(item: Item): Promise<Directive> {
 const FILE = 'directive.md'
 
 /** What its author wrote, with the lines of the file. */
-async function textOfDirective({ form, raw, text, files }: Item): Promise<string> {
+export async function textOfDirective({ form, raw, text, files }: Item): Promise<string> {
   if (form === 'document' && text !== null) return text
   const own = (await files()).find(({ path }) => path === FILE || path === raw['_file'])
   return own === undefined ? '' : Buffer.from(own.content).toString('utf8')

@@ -101,3 +101,12 @@ describe('XML of a directive', () => {
       await expect(readXml(`<a>${part.repeat(20_000)}`, 'd')).rejects.toMatchObject({ code: 'PARSE_ERROR' })
   })
 })
+
+test.each([
+  ['<a b="1" b="2"/>', 'Write each attribute of an element once'],
+  ['<a>'.repeat(100), 'Put less into each other: a step holds its calls, and a call its parameters'],
+  ['<a><__proto__/></a>', 'Use another name'],
+  ['<a><b></a>', 'Close every element, and write & as &amp; and < as &lt; in text'],
+])('D1: the hint for %s is about what is wrong', async (text, hint) => {
+  await expect(readXml(text, 'd.md')).rejects.toMatchObject({ code: 'PARSE_ERROR', hint })
+})

@@ -34,7 +34,8 @@ export async function readXml(text: string, where: string, from = 0): Promise<Re
     if (found.length > 0) return
     const failed = Math.max(parser.position - 1, from)
     const repair = proposeRepair({ text, masked, from, failed })
-    if (repair === null) throw parseFault(where, reason, place ?? positionOf(failed), { hint: HINT })
+    if (repair === null)
+      throw parseFault(where, reason, place ?? positionOf(failed), { hint: hintFor(reason) })
     const position = positionOf(repair.offset)
     const [entity] = /^&\w+;/.exec(text.slice(repair.offset, repair.offset + 64)) ?? []
     const sign = text[repair.offset] ?? ''
@@ -93,3 +94,14 @@ export async function readXml(text: string, where: string, from = 0): Promise<Re
 }
 
 const HINT = 'Close every element, and write & as &amp; and < as &lt; in text'
+
+function hintFor(reason: string): string {
+  return HINTS.find(([said]) => said.test(reason))?.[1] ?? HINT
+}
+
+const HINTS: readonly (readonly [RegExp, string])[] = [
+  [/^duplicate attribute/, 'Write each attribute of an element once'],
+  [/nested deeper/, 'Put less into each other: a step holds its calls, and a call its parameters'],
+  [/not allowed as a name/, 'Use another name'],
+  [/document type/, 'Remove it: a directive has no document type'],
+]

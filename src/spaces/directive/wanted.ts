@@ -1,7 +1,9 @@
 import type { Element } from './element.ts'
-import { childrenOf, listOf, shown } from './element.ts'
+import { nameIn } from './dialect.ts'
+import { childrenOf, dialectOf, listOf, shown } from './element.ts'
 import type { WantedServer, WantedTools } from './model.ts'
 import type { Note } from './note.ts'
+import { meant } from './note.ts'
 import { parseFault } from './parse-fault.ts'
 import { valueAs, wordsIn } from './values.ts'
 
@@ -24,6 +26,7 @@ export function readWanted(sections: readonly Element[], where: string, note: No
   const named = (name: string): readonly Element[] => entries.filter((entry) => entry.name === name)
   for (const entry of entries)
     if (!KNOWN.has(entry.name)) note(entry, `${shown(entry)} is no tool that can be wanted: left out`)
+  for (const entry of entries) if (KNOWN.has(entry.name) && entry.name !== 'mcp') noteStrangers(entry, note)
   const files = named('filesystem')
   const shells = named('shell')
   const kiwis = named('kiwi')
@@ -31,17 +34,12 @@ export function readWanted(sections: readonly Element[], where: string, note: No
     servers: named('mcp').flatMap((entry) => serverOf(entry, note)),
     scripts: named('script').flatMap((entry) => {
       const { name = entry.text } = entry.attributes
-      if (name === '') note(entry, '<script> names no tool: left out')
+      if (name === '') note(entry, `${nameIn(dialectOf(entry), 'script')} names no tool: left out`)
       // To name a script is to grant it: nobody grants what they have not named.
       if (/[*?]/.test(name))
-        throw parseFault(
-          where,
-          `<script name="${name}"> is a pattern, and a script is named by its id`,
-          entry,
-          {
-            hint: 'Name each tool by its id, or grant the pattern in <permissions>',
-          },
-        )
+        throw parseFault(where, `the script "${name}" is a pattern, and a script is named by its id`, entry, {
+          hint: `Name each tool by its id, or grant the pattern in ${nameIn(dialectOf(entry), 'permissions')}`,
+        })
       return name === '' ? [] : [name]
     }),
     filesystem: files.length === 0 ? null : { read: pathsOf(files, 'read'), write: pathsOf(files, 'write') },
@@ -59,10 +57,41 @@ export function readWanted(sections: readonly Element[], where: string, note: No
 
 const KNOWN: ReadonlySet<string> = new Set(['mcp', 'script', 'filesystem', 'shell', 'kiwi'])
 
+/** What is read of each element, and of those in it. */
+const READ: ReadonlyMap<string, string> = new Map([
+  ['filesystem', ''],
+  ['script', 'name'],
+  ['shell', 'commands command'],
+  ['command', 'name pattern'],
+  ['kiwi', ''],
+])
+const REMARKS = ['reason', 'why', 'description']
+
+/** Says what has no effect: without it, more or less may be wanted than was meant. */
+function noteStrangers(element: Element, note: Note, around = ''): void {
+  const known = (
+    READ.get(element.name) ?? (around === 'kiwi' ? 'types type actions action' : 'paths path')
+  ).split(' ')
+  const word = element.isData === true ? 'key' : 'attribute'
+  for (const key of Object.keys(element.attributes).filter((one) => ![...known, ...REMARKS].includes(one)))
+    note(
+      element,
+      `${nameIn(dialectOf(element), element.name)} has no ${word} "${key}": without effect${meant(key, known, (name) => `"${name}"`)}`,
+    )
+  for (const child of element.children) noteStrangers(child, note, element.name)
+}
+
 function pathsOf(sections: readonly Element[], right: string): readonly string[] {
   return sections
     .flatMap((section) => childrenOf(section, right))
-    .flatMap((element) => listOf(element, 'paths', 'path') ?? ['**/*'])
+    .flatMap(
+      (element) => listOf(element, 'paths', 'path') ?? (isGiven(element, 'paths', 'path') ? [] : ['**/*']),
+    )
+}
+
+/** A list that is there and empty is a list of nothing. */
+function isGiven({ attributes }: Element, ...names: readonly string[]): boolean {
+  return names.some((name) => attributes[name] !== undefined)
 }
 
 function commandsOf(element: Element): readonly string[] {
@@ -77,21 +106,21 @@ function serverOf(element: Element, note: Note): readonly WantedServer[] {
   const { attributes, text, line } = element
   const { name = '', alias } = attributes
   if (name === '') {
-    note(element, '<mcp> names no server: left out')
+    note(element, `${nameIn(dialectOf(element), 'mcp')} names no server: left out`)
     return []
   }
+  const called = element.isData === true ? `the server "${name}"` : `<mcp name="${name}">`
+  const word = element.isData === true ? 'key' : 'attribute'
   const flag = (key: string, standard: boolean): boolean => {
     const given = attributes[key]
     const value = given === undefined ? standard : valueAs('boolean', given)
     if (typeof value === 'boolean') return value
-    note(
-      element,
-      `${key}="${given ?? ''}" of <mcp name="${name}"> is neither true nor false: read as ${standard}`,
-    )
+    const said = element.isData === true ? `"${key}: ${given ?? ''}"` : `${key}="${given ?? ''}"`
+    note(element, `${said} of ${called} is neither true nor false: read as ${standard}`)
     return standard
   }
   for (const key of Object.keys(attributes))
-    if (!ATTRIBUTES.has(key)) note(element, `<mcp name="${name}"> has no attribute "${key}": without effect`)
+    if (!ATTRIBUTES.has(key)) note(element, `${called} has no ${word} "${key}": without effect`)
   const nested = [element, ...childrenOf(element, 'tools')].flatMap((around) => childrenOf(around, 'tool'))
   const tools = [
     ...(listOf(element, 'tools') ?? []),
@@ -104,7 +133,10 @@ function serverOf(element: Element, note: Note): readonly WantedServer[] {
       alias: alias === undefined || alias === '' ? null : alias,
       proxy: flag('proxy', true),
       refresh: flag('refresh', false),
-      tools: tools.length === 0 || tools.includes('*') ? null : [...new Set(tools)],
+      tools:
+        (tools.length === 0 && !isGiven(element, 'tools')) || tools.includes('*')
+          ? null
+          : [...new Set(tools)],
       why: (attributes['why'] ?? text).replaceAll(/\s+/g, ' ').trim(),
       line,
     },

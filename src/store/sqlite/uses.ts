@@ -6,6 +6,7 @@ import type { NewUse, Uses } from '../uses.ts'
 import { fadedTimes } from '../uses.ts'
 import type { Connection } from './connection.ts'
 import { readRow } from './rows.ts'
+import { createSearches } from './searches.ts'
 
 /** More would only take longer to fade. */
 const MOST_TIMES = 20
@@ -27,6 +28,7 @@ const WordRow = z.object({ word: z.string(), uses: z.number() })
 
 export function createUses(connection: Connection): Uses {
   const credit = createCredit(connection)
+  const { remember, recall, drop } = createSearches(connection)
   const selectAll = connection.prepare('SELECT * FROM uses ORDER BY last DESC, item_id, words')
   const selectLike = connection.prepare(
     `SELECT i.id AS row, u.words, u.times, u.last
@@ -56,7 +58,13 @@ export function createUses(connection: Connection): Uses {
         return { uses, frequency: new Map(frequency.map((row) => [row.word, row.uses])) }
       }),
     read: async () => (await connection.read(() => selectAll.all())).map((row) => readRow(UseRow, row)),
-    forget: (itemId) => connection.write(() => forget.all(itemId).length, 'full'),
+    remember,
+    recall,
+    forget: (itemId) =>
+      connection.write(() => {
+        drop()
+        return forget.all(itemId).length
+      }, 'full'),
   }
 }
 

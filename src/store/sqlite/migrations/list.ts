@@ -17,6 +17,7 @@ import { vectors } from './016-vectors.ts'
 import { uses } from './017-uses.ts'
 import { heldRuns } from './018-held-runs.ts'
 import { meaningAnew } from './019-meaning.ts'
+import { searches } from './020-searches.ts'
 
 /** In order: the n-th makes version n. What was released is never edited. */
 export const MIGRATIONS: readonly string[] = [
@@ -39,4 +40,5 @@ export const MIGRATIONS: readonly string[] = [
   uses,
   heldRuns,
   meaningAnew,
+  searches,
 ]
