@@ -4,12 +4,13 @@ import { makeStoreFolder } from '../../test/fixtures/store-folder.ts'
 import { sampleEntry } from '../../test/fixtures/store-samples.ts'
 import { createLog } from '../shared/log.ts'
 import type { Store } from '../store/store.ts'
+import type { VectorPlace } from '../store/vectors.ts'
 import type { EmbedOrder } from './embedder.ts'
 import type { VectorSearch } from './vector-search.ts'
 import { openVectorSearch } from './vector-search.ts'
 
 const PLACE = { space: 'user', root: '/u' } as const
-const PLACES = [PLACE]
+const places = (): readonly VectorPlace[] => [PLACE]
 
 let place: StoreFolder
 let store: Store
@@ -46,7 +47,7 @@ function open(mostTexts: number): VectorSearch {
 
 test('E1: where every item has a vector, it is said how far each stands out', async () => {
   const search = open(30)
-  search.fill(PLACES)
+  search.fill(places())
   await vi.waitFor(async () => expect((await search.state([PLACE])).made).toBe(30), 10_000)
   await vi.waitFor(async () => {
     const { rankings, warnings } = await search.rank('near', true)
@@ -61,7 +62,7 @@ test('E1: where every item has a vector, it is said how far each stands out', as
 
 test('E1: while many items have no vector, the others only come in an order, and search says so', async () => {
   const search = open(20)
-  search.fill(PLACES)
+  search.fill(places())
   await vi.waitFor(async () => expect((await search.state([PLACE])).failure).not.toBeNull(), 10_000)
   const { rankings, warnings } = await search.rank('near', true)
   expect(rankings).toHaveLength(1)
