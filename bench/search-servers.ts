@@ -77,7 +77,11 @@ function parsed(line: string): unknown {
 function toFindable(server: string, { name, description = '', inputSchema }: z.infer<typeof Tool>): Findable {
   const parameters = Object.entries(inputSchema.properties ?? {})
     .filter(([key]) => /^\w+$/.test(key))
-    .map(([key, { description: about = '', enum: values }]) => ({ name: key, description: about, enum: values }))
+    .map(([key, { description: about = '', enum: values }]) => ({
+      name: key,
+      description: about,
+      enum: values,
+    }))
   return { id: `${server}.${name}`, description, parameters }
 }
 
@@ -85,7 +89,12 @@ const Tool = z.object({
   name: z.string(),
   description: z.string().optional(),
   inputSchema: z.object({
-    properties: z.record(z.string(), z.object({ description: z.string().optional(), enum: z.array(z.unknown()).optional() })).optional(),
+    properties: z
+      .record(
+        z.string(),
+        z.object({ description: z.string().optional(), enum: z.array(z.unknown()).optional() }),
+      )
+      .optional(),
   }),
 })
 const Answer = z.object({

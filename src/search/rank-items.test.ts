@@ -70,7 +70,11 @@ test('S3: what developers say is near to what tools are called', async () => {
   expect(await found('report a bug')).toBe('create_issue')
   expect(await found('bill somebody')).toBe('send_invoice')
   expect(await found('git log')).toBe('list_commits')
-  await store.index.update(own, [], Object.keys(tools).map((id) => `tools/${id}.yaml`))
+  await store.index.update(
+    own,
+    [],
+    Object.keys(tools).map((id) => `tools/${id}.yaml`),
+  )
 })
 
 test('S3: an item that has the words stays before one that is only about the same', async () => {

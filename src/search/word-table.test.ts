@@ -23,7 +23,10 @@ test('S3: a word is known as it is spelt, and a table that is not there knows no
 test('S3: numbers are read two from a byte, the lower four bits first, both signed, times the scale of their word', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'kiwi-words-'))
   const file = join(folder, 'words.bin')
-  writeFileSync(file, Buffer.concat([tableHead(['qx', 'qy'], 4, [0.5, 2]), Buffer.from([0x97, 0x00, 0x01, 0xf0])]))
+  writeFileSync(
+    file,
+    Buffer.concat([tableHead(['qx', 'qy'], 4, [0.5, 2]), Buffer.from([0x97, 0x00, 0x01, 0xf0])]),
+  )
   const table = await openWordTable(file)()
   rmSync(folder, { recursive: true })
   expect(table.size).toBe(4)

@@ -126,7 +126,11 @@ function searchText({ manifest, raw }: Item, files: readonly ItemFile[]): Search
 function describe(schema: unknown): string {
   if (typeof schema !== 'object' || schema === null) return ''
   const said = 'description' in schema ? [String(schema.description)] : []
-  return [...said, ...wordsIn('enum' in schema ? schema.enum : []), ...wordsIn('examples' in schema ? schema.examples : [])].join(' ')
+  return [
+    ...said,
+    ...wordsIn('enum' in schema ? schema.enum : []),
+    ...wordsIn('examples' in schema ? schema.examples : []),
+  ].join(' ')
 }
 
 /** Values that a parameter is found by; a list of all countries would be found by any. */
