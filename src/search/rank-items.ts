@@ -21,6 +21,8 @@ const EMBEDDER = 6
 /** What has none of the words must stand out from the rest, and be near the question itself. */
 const STANDS_OUT = 1.5
 const NEAR = 0.2
+/** One word alone means many things. */
+const NEAR_A_WORD = 0.3
 
 /**
  * The items that fit a query: by their words, by what they are about, and by every further ranking of rows. What has none
@@ -38,12 +40,13 @@ export async function rankItems(
   if (query.sortBy !== 'score') return store.search(query)
   const { found, total } = await store.find({ ...query, limit: Math.max(query.limit, CANDIDATES) })
   const meant = await meantBy(query.words, table, store)
+  const near = query.words.length === 1 ? NEAR_A_WORD : NEAR
   const others = further.filter(({ rows }) => rows.length > 0)
   const rows = [...meant.map(({ row }) => row), ...others.flatMap((ranking) => ranking.rows)]
   const byWords = new Map(found.map(({ row, score }) => [row, score]))
   const fits = new Set([...byWords.keys(), ...(await otherRows(query, rows, byWords, store))])
   const isFit = ({ row }: { readonly row: number }): boolean => fits.has(row)
-  const ranked = addFurther(addUp(byWords, meant.filter(isFit)), others, isFit)
+  const ranked = addFurther(addUp(byWords, meant.filter(isFit), near), others, isFit)
   const orders = others.filter(({ deviations }) => deviations === undefined)
   const fused = orders.length === 0 ? ranked : mergeOrders(ranked, orders, fits)
   const merged = await namedFirst(fused, query, (one) => ({ ...one, reasons: [] }), store)
@@ -90,13 +93,17 @@ async function otherRows(
 }
 
 /** Scores of both kinds can be added: the better the words fit, the less it matters what they mean. */
-function addUp(byWords: ReadonlyMap<number, number>, meant: Awaited<Nearest>): readonly Ranked[] {
+function addUp(
+  byWords: ReadonlyMap<number, number>,
+  meant: Awaited<Nearest>,
+  near: number,
+): readonly Ranked[] {
   const sums = new Map<number, Ranked>()
   for (const [row, score] of byWords) sums.set(row, { row, score, reasons: [] })
   let alone = 0
   for (const { row, score, nearness } of meant) {
     const words = byWords.get(row)
-    const isFar = score < STANDS_OUT || nearness < NEAR
+    const isFar = score < STANDS_OUT || nearness < near
     if (words === undefined && (isFar || ++alone > MOST_ALONE)) continue
     sums.set(row, {
       row,

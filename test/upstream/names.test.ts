@@ -66,7 +66,7 @@ test('M6: a file of that name comes before what the server lists', async () => {
   )
   expect(await temp.load('acme.echo')).toMatchObject({ data: { version: '3.0.0', source: 'project' } })
   expect(await temp.load('acme.echo', { source: 'mcp' })).toMatchObject({ data: { source: 'mcp' } })
-  const [found] = resultsOf(await temp.search('acme echo'))
+  const [found] = resultsOf(await temp.search('acme echo', { limit: 3 }))
   expect(found).toMatchObject({ id: 'acme.echo', source: 'project' })
 })
 
