@@ -138,21 +138,8 @@ async function toAnswer(
 }
 
 async function afterKill(rounds: number): Promise<Figure> {
-  const place = writeServers(makePlace(), { everything })
-  const kiwi = await spokenTo(place, [process.execPath, KIWI])
   const times: number[] = []
-  try {
-    await kiwi.call(ECHO)
-    for (let turn = 0; turn < rounds; turn++) {
-      process.kill(childOf(kiwi))
-      const started = performance.now()
-      if (!(await kiwi.call(ECHO)).includes('Echo: hello')) throw new Error('the call was not served')
-      times.push(performance.now() - started)
-    }
-  } finally {
-    await kiwi.close()
-    place.remove()
-  }
+  while (times.length < rounds) times.push(...(await killedAgain(Math.min(FEW, rounds - times.length))))
   const { p50, p95 } = summarize(times)
   return {
     id: 'B11',
@@ -162,6 +149,28 @@ async function afterKill(rounds: number): Promise<Figure> {
     unit: 'ms',
     detail: `p95; p50 ${round(p50)} ms; the server itself takes most of it to start`,
     target: { most: 1000 },
+  }
+}
+
+/** A server that ends more often within a minute is not started again at once. */
+const FEW = 3
+
+async function killedAgain(often: number): Promise<readonly number[]> {
+  const place = writeServers(makePlace(), { everything })
+  const kiwi = await spokenTo(place, [process.execPath, KIWI])
+  const times: number[] = []
+  try {
+    await kiwi.call(ECHO)
+    for (let turn = 0; turn < often; turn++) {
+      process.kill(childOf(kiwi), 'SIGKILL')
+      const started = performance.now()
+      if (!(await kiwi.call(ECHO)).includes('Echo: hello')) throw new Error('the call was not served')
+      times.push(performance.now() - started)
+    }
+    return times
+  } finally {
+    await kiwi.close()
+    place.remove()
   }
 }
 
