@@ -218,6 +218,7 @@ describe('D9: a directive that is run', () => {
     expect((await temp.run('greet')).error).toMatchObject({
       code: 'UNKNOWN_ACTION',
       hint: 'Send it with item_type "directive"',
+      fix: { call: 'execute', arguments: { item_type: 'directive', action: 'run', item_id: 'greet' } },
     })
   })
 })

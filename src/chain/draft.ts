@@ -1,4 +1,5 @@
 import type { HttpRequest } from '../primitives/http/request.ts'
+import type { Fix } from '../shared/errors.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Redact } from '../shared/redact.ts'
@@ -170,7 +171,12 @@ function notRunnable({ item, items: [, server] }: Plan): KiwiError {
             : `A ${type} can be searched and loaded, not run`
   return new KiwiError('UNKNOWN_ACTION', `Cannot run "${item.id}": type ${type} is not run by itself`, {
     hint,
+    ...(isDirective ? { fix: runIt(item.id) } : {}),
   })
+}
+
+function runIt(directive: string): Fix {
+  return { call: 'execute', arguments: { item_type: 'directive', action: 'run', item_id: directive } }
 }
 
 /** Every command of a line is held by itself: what one leaves in its temporary folder, the next does not find. */
