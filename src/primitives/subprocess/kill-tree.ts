@@ -22,7 +22,7 @@ export interface KillTree {
   clear(child: Child): Promise<void>
   /** The same, but looks for those that left the group in any case, and leaves the pipes to whoever reads them. */
   clearAll(child: Child): Promise<void>
-  /** From now on no grace lasts longer than two seconds more. */
+  /** From now on no grace lasts longer than three and a half seconds more. */
   hurry(): void
 }
 
@@ -30,7 +30,7 @@ export interface KillTree {
 const PIPE_GRACE_MS = 250
 /** From KILL to the end of a process that is not stuck in the system. */
 const KILL_WAIT_MS = 1000
-const HURRY_MS = 2000
+const HURRY_MS = 3500
 const LONGEST_STEP_MS = 25
 
 export function createKillTree(clock: Clock): KillTree {

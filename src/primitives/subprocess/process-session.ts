@@ -33,7 +33,7 @@ export interface ProcessSession {
   stderr(): string
   /** Kept, never broken, when the child and its descendants are gone. */
   readonly ended: Promise<SessionEnd>
-  /** Ends the input, then TERM after two seconds, then KILL after two more. */
+  /** Ends the input, then TERM after half a second, then KILL four seconds after the first. */
   close(): Promise<SessionEnd>
 }
 
@@ -42,7 +42,9 @@ const STDERR_BYTES = 64 * 1024
 /** So much of stderr is read at once, and then nothing for a moment: nobody waits for it, and whoever floods it has to. */
 const STDERR_BURST_BYTES = 256 * 1024
 const STDERR_PAUSE_MS = 20
-const CLOSE_STEP_MS = 2000
+/** Many servers go on when their input has ended, and whoever types one command waits for it. */
+const END_OF_INPUT_MS = 500
+const TERM_MS = 3500
 /** What a child that does not read may leave lying here. */
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024
 
@@ -65,7 +67,7 @@ export function openSession(child: Child, command: SessionCommand, killTree: Kil
 
   const stop = (): Promise<void> => {
     isStopped = true
-    return killTree.stop(child, CLOSE_STEP_MS)
+    return killTree.stop(child, TERM_MS)
   }
 
   const end = async (): Promise<SessionEnd> => {
@@ -80,7 +82,7 @@ export function openSession(child: Child, command: SessionCommand, killTree: Kil
   const close = async (): Promise<SessionEnd> => {
     lines.drop()
     child.stdin?.end()
-    if (!(await within(child.exited, CLOSE_STEP_MS))) await stop()
+    if (!(await within(child.exited, END_OF_INPUT_MS))) await stop()
     return ended
   }
 
