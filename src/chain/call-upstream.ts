@@ -2,10 +2,10 @@ import { NotListed } from '../upstream/connection.ts'
 import type { RawListing } from '../upstream/list-tools.ts'
 import { listTools } from '../upstream/list-tools.ts'
 import { parameterHeaders } from '../upstream/message-headers.ts'
-import type { Upstream } from '../upstream/upstream.ts'
+import type { Upstream, UpstreamRequest } from '../upstream/upstream.ts'
 import type { Wire } from '../upstream/wire.ts'
 import { KiwiError } from '../shared/errors.ts'
-import type { JsonObject } from '../shared/json.ts'
+import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
 import { addressRequired } from './address-required.ts'
@@ -42,21 +42,17 @@ export async function callTool(
   if (toolName === null) throw new TypeError('a server was to be called as if it were a tool')
   const { paths, seen, signal } = watch
   const talk = openTalk(watch, draft.redact)
-  const meta = {
-    ...talk.meta,
-    ...(paths === undefined ? {} : { 'kiwi/paths': Object.fromEntries(paths) }),
-    ...(paths === undefined || seen === undefined ? {} : { 'kiwi/seen': Object.fromEntries(seen) }),
-  }
-  const params = {
-    name: toolName,
-    arguments: draft.parameters,
-    ...(Object.keys(meta).length === 0 ? {} : { _meta: meta }),
-  }
+  const meta: Record<string, JsonValue> = { ...talk.meta }
+  if (paths !== undefined) meta['kiwi/paths'] = Object.fromEntries(paths)
+  if (paths !== undefined && seen !== undefined) meta['kiwi/seen'] = Object.fromEntries(seen)
+  const call = { name: toolName, arguments: draft.parameters }
+  const params = Object.keys(meta).length === 0 ? call : { _meta: meta, ...call }
   const send = (sent: JsonObject): Promise<JsonObject> =>
-    speak(draft, { method: 'tools/call', params: sent, ...talk.options }, means, watch)
-  const asking = { from: served.item.id, ask: talk.ask, signal }
-  const result = await askedInRounds({ ...asking, params, send }).catch(async (error: unknown) => {
-    throw await addressRequired(error, { ...asking, tool: draft.plan.item.id })
+    speak(draft, { method: 'tools/call', params: sent, talk: talk.options }, means, watch)
+  const { ask } = talk
+  const from = served.item.id
+  const result = await askedInRounds({ from, ask, signal, params, send }).catch(async (error: unknown) => {
+    throw await addressRequired(error, { from, ask, signal, tool: draft.plan.item.id })
   })
   return { result, inVain: talk.inVain, warnings: talk.warnings }
 }
@@ -69,35 +65,43 @@ export async function relay(
   watch: Watch,
 ): Promise<JsonObject> {
   const talk = openTalk(watch, draft.redact)
-  return relayable(await speak(draft, { method, params, ...talk.options }, means, watch), draft.plan.item.id)
+  return relayable(
+    await speak(draft, { method, params, talk: talk.options }, means, watch),
+    draft.plan.item.id,
+  )
 }
 
 /** Only what it may do twice is done again when a connection is lost. */
 async function speak(
   draft: Draft,
-  request: RelayedRequest & UpstreamTalk['options'],
+  request: RelayedRequest & { readonly talk: UpstreamTalk['options'] },
   means: PerformMeans,
   watch: Watch,
 ): Promise<JsonObject> {
   const effect = upstreamIn(draft)
-  const isRepeatable = request.method !== 'tools/call' || draft.plan.isRepeatable
-  // Who listens does so until they have heard enough.
-  const timeoutMs = request.method === 'subscriptions/listen' ? Infinity : effect.timeoutMs
-  const { signal, session: caller, relist } = watch
-  const headers = headersFor(draft, request)
-  const isListedOnly = relist !== undefined && request.method === 'tools/call'
-  const tool = request.method === 'tools/call' ? draft.plan.item.id : null
+  const { method, params, talk } = request
+  const isCall = method === 'tools/call'
+  const { signal, session, relist } = watch
+  const sent: UpstreamRequest = {
+    method,
+    params,
+    headers: headersFor(draft, request),
+    // Who listens does so until they have heard enough.
+    timeoutMs: method === 'subscriptions/listen' ? Infinity : effect.timeoutMs,
+    isRepeatable: !isCall || draft.plan.isRepeatable,
+    isListedOnly: isCall && relist !== undefined,
+    signal,
+    caller: session,
+    onResend: talk.onResend,
+    ask: talk.ask,
+    capabilities: talk.capabilities,
+    tell: talk.tell,
+    progress: talk.progress,
+  }
+  const tool = isCall ? draft.plan.item.id : null
   const send = (): Promise<JsonObject> =>
     cleanly(draft, { effect, tool }, means, () =>
-      means.upstreams.request(upstreamOf(effect, means, watch), {
-        ...request,
-        headers,
-        timeoutMs,
-        isRepeatable,
-        isListedOnly,
-        signal,
-        caller,
-      }),
+      means.upstreams.request(upstreamOf(effect, means, watch), sent),
     )
   for (let tries = 0; tries < MOST_LISTINGS; tries++) {
     try {

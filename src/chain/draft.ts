@@ -55,13 +55,13 @@ export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draf
   const { item, secrets } = plan
   const digest = grantDigest(plan.digest, means.library)
   const isReadOnly = item.manifest.mutates_state === false
+  if (plan.effect.kind === 'mcp') {
+    const sent = filled(plan, plan.effect, parameters)
+    const held = serverHold(plan, request, means)
+    const { effect, hold, redact, warnings } = keptUpstream(plan, request, means, held)
+    return { plan, parameters: sent, digest, isReadOnly, effect, hold, redact, warnings }
+  }
   const base = { plan, parameters, digest, isReadOnly }
-  if (plan.effect.kind === 'mcp')
-    return {
-      ...base,
-      parameters: filled(plan, plan.effect, parameters),
-      ...keptUpstream(plan, request, means, serverHold(plan, request, means)),
-    }
   const host = plan.effect.kind === 'http_client' ? literalHost(plan.effect.request.url) : null
   const variables = openVariables(
     { item, secrets, digest, host },
@@ -119,10 +119,12 @@ function filled(
   parameters: JsonObject,
 ): JsonObject {
   if (toolName === null) return parameters
-  // What is needed stays where it is, and is shown.
-  const names = parameterNames(item.manifest)
-  if (sent !== null)
+  if (sent !== null) {
+    if (sent.hidden.length === 0) return fillArguments(sent, parameters)
+    // What is needed stays where it is, and is shown.
+    const names = parameterNames(item.manifest)
     return fillArguments({ ...sent, hidden: sent.hidden.filter((name) => !names.has(name)) }, parameters)
+  }
   throw new KiwiError(
     'PERMISSION_DENIED',
     `Cannot run "${item.id}": "tools" of "${server?.id}" keeps "${toolName}" from agents`,

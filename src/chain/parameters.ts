@@ -1,5 +1,6 @@
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
+import { copyOf } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { textOf } from '../shared/template.ts'
 import type { Plan } from './plan.ts'
@@ -7,7 +8,7 @@ import { describeFindings } from './schemas.ts'
 
 /** The parameters of a call, checked, with defaults filled in. Each missing or wrong one is named. */
 export function checkParameters(plan: Plan, given: JsonObject): JsonObject {
-  const parameters: JsonObject = structuredClone(given)
+  const parameters = copyOf(given)
   const findings = plan.checkParameters(parameters)
   if (findings === null) return parameters
   const { missing, invalid } = findings

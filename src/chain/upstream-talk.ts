@@ -52,14 +52,10 @@ export function openTalk({ ask, tell, capabilities = {}, logLevel }: Watch, reda
       ask: askClient,
       capabilities: ask === undefined ? {} : capabilities,
       onResend: (why) => void warnings.add(`the call was sent again: ${textOf(redact(why, true))}`),
-      ...(tell === undefined
-        ? {}
-        : {
-            tell: (notice) => tell({ ...notice, params: clean(notice.params) }),
-            progress: forward((params) =>
-              tell({ from: '', method: 'notifications/progress', params: clean(params) }),
-            ),
-          }),
+      tell: tell && ((notice) => tell({ ...notice, params: clean(notice.params) })),
+      progress:
+        tell &&
+        forward((params) => tell({ from: '', method: 'notifications/progress', params: clean(params) })),
     },
     meta: logLevel === undefined ? {} : { [LOG_LEVEL]: logLevel },
     inVain,

@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8'
 import type { Config } from '../config/config.ts'
 import type { Kiwi } from '../kiwi.ts'
 import type { Endpoint } from '../server/build-server.ts'
@@ -17,6 +18,7 @@ export interface Served {
 export function createServed(config: () => Config, principal: string): Served {
   let opening: Promise<Kiwi> | null = null
   const openNow = async (): Promise<Kiwi> => {
+    compileSooner()
     const { openKiwi } = await import('../kiwi.ts')
     return openKiwi(config())
   }
@@ -41,6 +43,15 @@ export function createServed(config: () => Config, principal: string): Served {
       await kiwi?.close()
     },
   }
+}
+
+/**
+ * A call goes through some hundred functions, each once. With the engine's own patience they run unoptimised for the
+ * first thousands of calls, which is all that most sessions have. What has only been started up is left alone.
+ */
+function compileSooner(): void {
+  setFlagsFromString('--always-sparkplug')
+  setFlagsFromString('--interrupt-budget=20000')
 }
 
 /** A server that clients see whole; one that is not there is said at once, and not to every client. */

@@ -12,9 +12,16 @@ import type { Verdict } from './policy/rule.ts'
 import { keepWaitingCopy } from './waiting-copy.ts'
 
 /** Where a layer says ask, a person answers for this very call, once. Nothing waits here: the same call finds the answer. */
-export const approval: Stage = async (call, next, means) => {
+export const approval: Stage = (call, next, means) => {
   const { verdict, work } = call
-  if (verdict?.effect !== 'ask' || work === null) return next()
+  return verdict?.effect !== 'ask' || work === null ? next() : answered({ call, verdict, work }, next, means)
+}
+
+async function answered(
+  { call, verdict, work }: Pick<Question, 'call' | 'verdict' | 'work'>,
+  next: () => Promise<Outcome>,
+  means: Means,
+): Promise<Outcome> {
   const allow = (): Promise<Outcome> => {
     call.verdict = { ...verdict, effect: 'allow' }
     return next()

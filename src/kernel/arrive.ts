@@ -9,7 +9,7 @@ export const arrive: Stage = async (call, next, { runs }) => {
   call.run ??= work.endsRun ?? null
   call.isDryRun = isDryRun
   call.redact = redactBoth(work.redact, call.redact)
-  call.work = { ...work, redact: call.redact }
+  call.work = work.redact === call.redact ? work : { ...work, redact: call.redact }
   call.projectPath = projectPath
   return next()
 }

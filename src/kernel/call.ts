@@ -40,10 +40,10 @@ export interface Ticket extends Talk {
   readonly parameters: unknown
   readonly caller: Caller
   /** The run it says it belongs to; left out for a call without a directive. */
-  readonly runId?: string
-  readonly signal?: AbortSignal
+  readonly runId?: string | undefined
+  readonly signal?: AbortSignal | undefined
   /** Hears what the call is busy with. */
-  readonly report?: Report
+  readonly report?: Report | undefined
 }
 
 /** What a request means, once it is understood. */

@@ -10,9 +10,17 @@ import { nothingKept } from './kept.ts'
 import type { Means } from './means.ts'
 
 /** Keeps what the call may change, so that it can be undone. No effect yet. */
-export const checkpoint: Stage = async (call, next, means) => {
+export const checkpoint: Stage = (call, next, means) => {
   const undo = call.work?.undo
-  if (undo === undefined || undo.tier === 'never') return next()
+  return undo === undefined || undo.tier === 'never' ? next() : keeping(call, undo, next, means)
+}
+
+async function keeping(
+  call: Call,
+  undo: Exclude<Undo, { tier: 'never' }>,
+  next: () => Promise<Outcome>,
+  means: Means,
+): Promise<Outcome> {
   const kept = await begin(call, undo, means)
   call.warnings.push(...kept.warnings)
   let outcome: Outcome

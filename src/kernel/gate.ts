@@ -44,13 +44,19 @@ async function performWork(call: Call, means: Means): Promise<Outcome> {
   if (work === null) throw new TypeError('a call without work came through the gate')
   /** By the same layers that judged the call: nobody is asked once it runs. */
   const may = (demand: Demand): boolean => decide(policy?.layers ?? [], [demand], null).effect === 'allow'
+  const { ask, tell } = guardTalk(call, means)
+  const { signal, report, capabilities, logLevel } = ticket
   const { data, warnings: found } = await work.perform({
     session: holderOf(call),
     seen,
     mayRead: (path) => may({ op: 'read', path, isChosen: true }),
     mayReach: (host, method) => may({ op: 'net', host, method, isChosen: true }),
-    ...ticket,
-    ...guardTalk(call, means),
+    signal,
+    report,
+    ask,
+    tell,
+    capabilities,
+    logLevel,
   })
   return {
     status: work.status ?? 'success',

@@ -13,11 +13,11 @@ import { maySample } from './policy/may-sample.ts'
 import { serverName } from '../shared/groups.ts'
 
 /** What an upstream asks of the client comes through here: some things are asked of nobody, and all say who asks. */
-export function guardTalk(call: Call, means: Means): Talk {
+export function guardTalk(call: Call, means: Means): Pick<Talk, 'ask' | 'tell'> {
   const { ask, tell } = call.ticket
   return {
-    ...(ask === undefined ? {} : { ask: guarded(ask, call, means) }),
-    ...(tell === undefined ? {} : { tell: (notice) => tell({ ...notice, from: serverName(notice.from) }) }),
+    ask: ask && guarded(ask, call, means),
+    tell: tell && ((notice) => tell({ ...notice, from: serverName(notice.from) })),
   }
 }
 

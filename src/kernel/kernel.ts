@@ -238,11 +238,19 @@ function createBind(
   means: Means,
   workplaces: Workplaces,
 ): (ticket: Ticket, workplace: Workplace) => Promise<Means> {
+  // From one call of a session to the next.
+  let last: { readonly sessionProject: string | null; readonly means: Means } | null = null
+  const boundTo = (sessionProject: string | null): Means => {
+    if (last?.sessionProject === sessionProject) return last.means
+    const bound: Means = { ...means, policyOf: (path) => means.policyOf(path, sessionProject) }
+    last = { sessionProject, means: bound }
+    return bound
+  }
   return async ({ caller }, { lookup, sessionProject }) => {
     await lookup.begin()
     if (caller.kind === 'person') return means
     await workplaces.assertOpen(lookup.projectPath, sessionProject)
-    return { ...means, policyOf: (path) => means.policyOf(path, sessionProject) }
+    return boundTo(sessionProject)
   }
 }
 

@@ -3,7 +3,7 @@ import { existsSync, linkSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, r
 import { rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { OutputSettings } from '../config/config.ts'
 import { systemClock } from '../shared/clock.ts'
@@ -35,8 +35,8 @@ const save = async (
   at: string | null = project,
 ): Promise<readonly string[]> => {
   const warnings = await outputs.begin('a_tool', at).save(() => ({ output }))
-  // Behind the reply, in the next turn at the latest.
-  await turn()
+  // Behind the reply, a moment later.
+  await sleep(60)
   return warnings
 }
 const place = (root = join(project, '.ai')): string => join(root, 'outputs/tools/a_tool')
@@ -47,6 +47,23 @@ const saved = (root?: string): readonly string[] =>
 const read = (name: string): unknown => JSON.parse(readFileSync(join(place(), name), 'utf8'))
 
 describe('L6: the newest results of a tool', () => {
+  test('of many runs at one moment the newest are saved, in their order, and no more are written', async () => {
+    const outputs = open()
+    await save(outputs, 'first')
+    const runs = Array.from({ length: 40 }, (_, n) => `${n}`)
+    let made = 0
+    for (const output of runs) {
+      const warnings = await outputs.begin('a_tool', project).save(() => {
+        made += 1
+        return { output }
+      })
+      expect(warnings).toEqual([])
+    }
+    outputs.close()
+    expect(saved().map(read)).toEqual(runs.slice(-10).map((output) => ({ output })))
+    expect(made).toBe(10)
+  })
+
   test('12 runs in one second leave 10 files with the newest results', async () => {
     const outputs = open()
     for (let n = 1; n <= 12; n++) await save(outputs, `${n}`)

@@ -90,7 +90,7 @@ export function openOutputs({ settings: { keep, minBytes }, userSpace, clock }: 
     }
     return reason === '' ? [] : [`the output could not be saved: ${reason}`]
   }
-  const later = createLater()
+  const later = createLater(keep)
   return {
     begin(toolId, projectPath) {
       const finding = placesOf(toolId, projectPath)
@@ -99,7 +99,7 @@ export function openOutputs({ settings: { keep, minBytes }, userSpace, clock }: 
           const folders = await finding
           const [first] = folders
           if (first === undefined || !sound.has(first)) return saveNow(record(), folders)
-          later.add(() => saveNow(record(), folders))
+          later.add(first, () => saveNow(record(), folders))
           return []
         },
       }
@@ -111,22 +111,33 @@ export function openOutputs({ settings: { keep, minBytes }, userSpace, clock }: 
   }
 }
 
-/** Work that is done in order, behind what the loop is busy with; when there is much of it, at once. */
-function createLater(): { add(work: () => void): void; finish(): void } {
-  const waiting: (() => void)[] = []
+/** What is written a moment later, in its order. Of each folder only as many wait as are kept: those before would be gone at once. */
+function createLater(keep: number): { add(folder: string, write: () => void): void; finish(): void } {
+  const waiting = new Map<string, (() => void)[]>()
+  let timer: NodeJS.Timeout | null = null
   const finish = (): void => {
-    for (const work of waiting.splice(0)) work()
+    if (timer !== null) clearTimeout(timer)
+    timer = null
+    const folders = [...waiting.values()]
+    waiting.clear()
+    for (const writes of folders) for (const write of writes) write()
   }
   return {
-    add(work) {
-      waiting.push(work)
-      if (waiting.length === 1) setImmediate(finish)
-      if (waiting.length >= MOST_WAITING) finish()
+    add(folder, write) {
+      const writes = waiting.get(folder) ?? []
+      waiting.set(folder, writes)
+      writes.push(write)
+      if (writes.length > keep) writes.shift()
+      timer ??= setTimeout(finish, PAUSE_MS).unref()
+      if (waiting.size >= MOST_WAITING || writes.length >= MOST_WAITING) finish()
     },
     finish,
   }
 }
 
+/** Nobody reads the result of a run from its file as soon as that. */
+const PAUSE_MS = 50
+/** What waits holds on to whole results. */
 const MOST_WAITING = 16
 
 interface Listed {

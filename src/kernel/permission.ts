@@ -11,10 +11,16 @@ import type { Verdict } from './policy/rule.ts'
 import { resourceOf } from './policy/rule.ts'
 
 /** Every layer must agree. A dry run ends here, with what would have been decided. */
-export const permission: Stage = async (call, next, { policyOf }) => {
+export const permission: Stage = (call, next, { policyOf }) => {
   const { work } = call
   if (work === null) throw new TypeError('a call came to be judged before it was worked out')
-  const policy = withRun(work.policy ?? (await policyOf(call.projectPath, call.sessionProject)), call)
+  const policy = work.policy ?? policyOf(call.projectPath, call.sessionProject)
+  const judge = (known: Policy): Promise<Outcome> => judged(call, work, known, next)
+  return policy instanceof Promise ? policy.then(judge) : judge(policy)
+}
+
+async function judged(call: Call, work: Work, known: Policy, next: () => Promise<Outcome>): Promise<Outcome> {
+  const policy = withRun(known, call)
   call.policy = policy
   assertReadable(policy, work)
   const verdict = ofNoReturn(decide(policy.layers, work.demands, parametersOf(call, work)), work, policy)

@@ -1,14 +1,23 @@
 import { KiwiError } from '../shared/errors.ts'
 import type { FullWindow, Window } from '../store/limits.ts'
-import type { Call } from './call.ts'
+import type { Call, Outcome } from './call.ts'
 import type { Stage } from './gate.ts'
 import { holderOf } from './holder.ts'
+import type { Means } from './means.ts'
 import type { RateLimit } from './policy/policy.ts'
 
 /** Windows of calls, shared by all processes on one store. A call that is refused here does not count; one that fails later does. */
-export const rate: Stage = async (call, next, { store, clock }) => {
+export const rate: Stage = (call, next, means) => {
   const speaking = limitsOf(call)
-  if (speaking.length === 0) return next()
+  return speaking.length === 0 ? next() : counted(call, speaking, next, means)
+}
+
+async function counted(
+  call: Call,
+  speaking: readonly RateLimit[],
+  next: () => Promise<Outcome>,
+  { store, clock }: Means,
+): Promise<Outcome> {
   const { principal } = call.ticket.caller
   const windows = speaking.map(({ id, file, count, windowMs, per }): Window => ({
     key: `${id}\n${file}\n${per === 'session' ? holderOf(call) : principal}`,

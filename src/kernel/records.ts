@@ -1,6 +1,6 @@
 import type { ErrorCode, KiwiError } from '../shared/errors.ts'
 import type { Clock } from '../shared/clock.ts'
-import type { JsonObject } from '../shared/json.ts'
+import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { canonicalJson, sha256 } from '../shared/json.ts'
 import { groupOf } from '../shared/groups.ts'
 import { LIMITS } from '../shared/limits.ts'
@@ -20,41 +20,41 @@ export function decisionRecord(call: Call, clock: Clock, end?: Outcome | KiwiErr
   const { ticket, work, verdict, approval, redact } = call
   const isRequest = work === null || work.parameters === null
   const refusal = end instanceof Error ? end : null
-  // In what every call makes, what is spread comes last: in Node 20 a key that is added to it takes a microsecond.
-  return {
-    kind: 'decision',
-    status: end === undefined ? 'allow' : refusal === null ? 'ask' : 'deny',
-    body: {
-      project: call.projectPath,
-      group: mirroredIn(work),
-      ...parametersOf(isRequest ? ticket.parameters : work.parameters, redact),
-      ...(work === null ? {} : workBody(work)),
-      ...(verdict === null ? {} : { layer: verdict.layer, rule: verdict.rule }),
-      ...(approval === null ? {} : { approval_id: approval.id }),
-      caller: ticket.caller.kind,
-      ...(ticket.caller.protocol === undefined ? {} : { protocol: ticket.caller.protocol }),
-      process: OWN_TAG,
-      ...(call.run === null ? {} : { directive: call.run.directive }),
-      ...(refusal === null ? {} : failureOf(refusal, redact, null)),
-    },
-    ...common(call, clock),
+  const body: Body = { project: call.projectPath, group: mirroredIn(work) }
+  const { parameters, hash } = parametersOf(isRequest ? ticket.parameters : work.parameters, redact)
+  body['parameters'] = parameters
+  body['params_hash'] = hash
+  if (work !== null) addWork(body, work)
+  if (verdict !== null) {
+    body['layer'] = verdict.layer
+    body['rule'] = verdict.rule
   }
+  if (approval !== null) body['approval_id'] = approval.id
+  body['caller'] = ticket.caller.kind
+  if (ticket.caller.protocol !== undefined) body['protocol'] = ticket.caller.protocol
+  body['process'] = OWN_TAG
+  if (call.run !== null) body['directive'] = call.run.directive
+  if (refusal !== null) Object.assign(body, failureOf(refusal, redact, null))
+  const status = end === undefined ? 'allow' : refusal === null ? 'ask' : 'deny'
+  return recordOf(call, clock, { kind: 'decision', status, body })
 }
 
-function workBody({ item, chain, demands, redact, trust, digest }: Work): JsonObject {
-  const { id, version, space } = item
+/** Filled key by key: every call makes one, and in Node 20 to spread one into another takes microseconds. */
+type Body = Record<string, JsonValue>
+
+function addWork(body: Body, { item, chain, demands, redact, trust, digest }: Work): void {
   const reached = demands.find((demand) => demand.op === 'read' || demand.op === 'write')
-  return {
-    tool: id,
-    version,
-    space,
-    chain: chain.map((link) => `${link.id}${link.version === null ? '' : `@${link.version}`} ${link.space}`),
-    // A tool may be judged by its own name and as the shell.
-    demands: [...new Set(demands.slice(0, MOST_DEMANDS).map((demand) => demandText(demand, redact)))],
-    ...(reached === undefined ? {} : { path: redact(resourceOf(reached)) }),
-    ...(digest === undefined ? {} : { digest }),
-    ...(trust === undefined ? {} : { trust }),
-  }
+  body['tool'] = item.id
+  body['version'] = item.version
+  body['space'] = item.space
+  body['chain'] = chain.map(
+    ({ id, version, space }) => `${id}${version === null ? '' : `@${version}`} ${space}`,
+  )
+  // A tool may be judged by its own name and as the shell.
+  body['demands'] = [...new Set(demands.slice(0, MOST_DEMANDS).map((demand) => demandText(demand, redact)))]
+  if (reached !== undefined) body['path'] = redact(resourceOf(reached))
+  if (digest !== undefined) body['digest'] = digest
+  if (trust !== undefined) body['trust'] = trust
 }
 
 const MOST_DEMANDS = 100
@@ -76,23 +76,18 @@ export function outcomeRecord(
 ): NewRecord {
   const isError = end instanceof Error
   const undo = call.work?.undo?.tier
-  return {
-    kind: 'outcome',
-    status: isError
-      ? (STATUSES[end.code] ?? 'error')
-      : end.status === 'approval_required'
-        ? 'parked'
-        : 'success',
-    body: {
-      project: call.projectPath,
-      group: mirroredIn(call.work),
-      duration_ms: durationMs,
-      ...(isError ? failureOf(end, call.redact, call.work) : resultOf(end, call.work)),
-      ...(undo === undefined ? {} : { undo }),
-      ...call.work?.found?.(),
-    },
-    ...common(call, clock),
+  const body: Body = {
+    project: call.projectPath,
+    group: mirroredIn(call.work),
+    duration_ms: durationMs,
+    ...(isError ? failureOf(end, call.redact, call.work) : resultOf(end, call.work)),
   }
+  if (undo !== undefined) body['undo'] = undo
+  const found = call.work?.found?.()
+  if (found !== undefined) Object.assign(body, found)
+  const ended = isError ? (STATUSES[end.code] ?? 'error') : null
+  const status = ended ?? (!isError && end.status === 'approval_required' ? 'parked' : 'success')
+  return recordOf(call, clock, { kind: 'outcome', status, body })
 }
 
 function resultOf({ data, status }: Outcome, work: Work | null): JsonObject {
@@ -117,9 +112,16 @@ function failureOf({ code, message, partial }: KiwiError, redact: Redact, work: 
 }
 
 /** A run is a session of its own, below the one that sends it or the run that began it. */
-function common({ ticket, run, redact }: Call, clock: Clock): Omit<NewRecord, 'kind' | 'status' | 'body'> {
+function recordOf(
+  { ticket, run, redact }: Call,
+  clock: Clock,
+  { kind, status, body }: Pick<NewRecord, 'kind' | 'status' | 'body'>,
+): NewRecord {
   const { principal, session, parentSession = null } = ticket.caller
   return {
+    kind,
+    status,
+    body,
     call_id: ticket.callId,
     session: run?.id ?? session,
     parent_session: run === null ? parentSession : (run.parent ?? session),
@@ -165,17 +167,19 @@ const STATUSES: Partial<Record<ErrorCode, string>> = {
 }
 
 /** All of them by hash; in words only as far as the record has room. */
-function parametersOf(parameters: unknown, redact: Redact): JsonObject {
+function parametersOf(parameters: unknown, redact: Redact): { parameters: JsonValue; hash: string | null } {
   try {
     const shown = redact(JSON.parse(JSON.stringify(parameters ?? {}, hideBySecretKey)))
-    const text = JSON.stringify(shown)
+    // As long as it is in any order of its keys.
+    const text = canonicalJson(shown)
+    const isShort = text.length <= LIMITS.journalCharacters
     return {
-      parameters: text.length <= LIMITS.journalCharacters ? shown : text.slice(0, LIMITS.journalCharacters),
+      parameters: isShort ? shown : JSON.stringify(shown).slice(0, LIMITS.journalCharacters),
       // Of what is shown: a hash of a short secret would tell it to whoever tries all of them.
-      params_hash: sha256(canonicalJson(shown)),
+      hash: sha256(text),
     }
   } catch {
     // Nested deeper than can be written down. The refusal of such a call must be on record all the same.
-    return { parameters: null, params_hash: null }
+    return { parameters: null, hash: null }
   }
 }

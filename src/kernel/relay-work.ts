@@ -6,7 +6,6 @@ import { allWithoutHidden } from '../shared/hidden.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import type { Ask, Watch } from '../shared/progress.ts'
-import { redactBoth } from '../shared/redact.ts'
 import type { Server } from '../spaces/listed.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { notFound } from '../spaces/not-found.ts'
@@ -19,7 +18,7 @@ import { serverName } from '../shared/groups.ts'
 import { relisting } from './relisting.ts'
 import { runDemands } from './run-demands.ts'
 import { runPreview } from './run-preview.ts'
-import { linksOf, trustedPlan } from './run-work.ts'
+import { linksOf, redactedBy, trustedPlan } from './run-work.ts'
 import { listedOnly, refTo, relayServer } from './relay-server.ts'
 import { screenRun } from './screen-run.ts'
 import { shownTools } from './shown-tools.ts'
@@ -55,7 +54,7 @@ export async function relayWork(
     isServerMeant: called === null,
     isOlder: order.isOlder,
   })
-  const draft = { ...drafted, redact: redactBoth(drafted.redact, means.secrets.redact) }
+  const draft = redactedBy(drafted, means.secrets.redact)
   const id = plan.item.id
   const relisted = relisting(draft, { lookup, means, judge: () => trustedPlan(meant, lookup, means) })
   return {

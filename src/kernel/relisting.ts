@@ -38,5 +38,5 @@ export function relisting(draft: Draft, { lookup, means, judge }: Circumstances)
     }
     await judge()
   }
-  return { found, watching: (watch = {}) => ({ ...watch, relist: () => relist(watch) }) }
+  return { found, watching: (watch = {}) => ({ relist: () => relist(watch), ...watch }) }
 }

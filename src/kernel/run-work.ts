@@ -6,6 +6,7 @@ import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { canonicalJson, sha256 } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
+import type { Redact } from '../shared/redact.ts'
 import { redactBoth } from '../shared/redact.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
@@ -47,8 +48,7 @@ export async function runWork(
     rawOffer: () => rawOffer(policy.layers),
     guardsOwn: ticket.caller.kind === 'agent' ? policy.guardsOwn : null,
   })
-  // What another call was given may come back by this one.
-  const draft = { ...drafted, redact: redactBoth(drafted.redact, means.secrets.redact) }
+  const draft = redactedBy(drafted, means.secrets.redact)
   const paths = pathDemands(plan.item.manifest, { parameters: draft.parameters, projectPath })
   const hint = checkpointHint(draft, projectPath)
   const relisted = relisting(draft, { lookup, means, judge: () => trustedPlan(wish, lookup, means) })
@@ -106,6 +106,13 @@ export async function runWork(
       }
     },
   }
+}
+
+/** What another call was given may come back by this one. */
+export function redactedBy(drafted: Draft, known: Redact): Draft {
+  const { plan, parameters, digest, effect, hold, isReadOnly, warnings } = drafted
+  const redact = redactBoth(drafted.redact, known)
+  return { plan, parameters, digest, effect, hold, redact, isReadOnly, warnings }
 }
 
 const digests = new WeakMap<Plan, { readonly chain: string; readonly digest: string }>()

@@ -10,7 +10,6 @@ import { parseItemRef } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { isObject } from '../shared/json.ts'
 import type { Report, Talk } from '../shared/progress.ts'
-import { talkOf } from '../shared/progress.ts'
 import type { Redact } from '../shared/redact.ts'
 import type { Reply } from '../shared/reply.ts'
 import { textOf } from '../shared/template.ts'
@@ -157,22 +156,28 @@ export function openMeta(opened: MetaMeans): Meta {
     onNotice: (listener) => kernel.onNotice(listener),
     release: (key) => kernel.release(key),
     relay: (request, client, signal) =>
-      admit(
-        {
-          callId: ids(),
-          ...relayRecord(request, kernel.redact),
-          caller: callerOf(client),
-          ...(signal === undefined ? {} : { signal }),
-          ...talkOf(client),
-        },
-        async () => ({
-          wish: { kind: 'relay', order: { ...request, server: parseItemRef(request.server) } },
-          ...(await workplace(undefined, client, kernel, spaces)),
-          isDryRun: false,
-        }),
-      ),
+      admit(relayTicket(request, client, { callId: ids(), signal, redact: kernel.redact }), async () => {
+        const { method, params, isOlder, passesInput } = request
+        const order = { server: parseItemRef(request.server), method, params, isOlder, passesInput }
+        const { lookup, sessionProject } = await workplace(undefined, client, kernel, spaces)
+        return { wish: { kind: 'relay', order }, lookup, sessionProject, isDryRun: false }
+      }),
     rollback: (projectPath, order, client) => act(rollbackAct(projectPath, order), client),
   }
+}
+
+interface Sent {
+  readonly callId: string
+  readonly signal: AbortSignal | undefined
+  readonly redact: Redact
+}
+
+/** Written out, and not spread: it is made with every call. */
+function relayTicket(request: RelayRequest, client: Client, { callId, signal, redact }: Sent): Ticket {
+  const { operation, subject, parameters } = relayRecord(request, redact)
+  const { ask, tell, capabilities, logLevel } = client
+  const caller = callerOf(client)
+  return { callId, operation, subject, parameters, caller, signal, ask, tell, capabilities, logLevel }
 }
 
 function surfaceTicket(request: SurfaceRequest, client: Client, { ids, kernel }: MetaMeans): Ticket {
@@ -346,6 +351,8 @@ function ticketOf(given: {
   const action =
     name === 'execute' && typeof fields['action'] === 'string' ? `.${fields['action'].slice(0, 32)}` : ''
   const subject = fields['item_id'] ?? fields['query'] ?? fields['topic'] ?? fields['error_code'] ?? ''
+  const { report, ask, tell, capabilities, logLevel } = client
+  const runId = name === 'execute' ? fields['run_id'] : undefined
   return {
     callId,
     operation: `${name.slice(0, 32)}${action}`,
@@ -353,12 +360,13 @@ function ticketOf(given: {
     subject: typeof subject === 'string' ? textOf(redact(subject)).slice(0, 256) : '',
     parameters: name === 'execute' ? fields['parameters'] : fields,
     caller: callerOf(client),
-    ...(name === 'execute' && typeof fields['run_id'] === 'string'
-      ? { runId: fields['run_id'].slice(0, 64) }
-      : {}),
-    ...(signal === undefined ? {} : { signal }),
-    ...(client.report === undefined ? {} : { report: client.report }),
-    ...talkOf(client),
+    runId: typeof runId === 'string' ? runId.slice(0, 64) : undefined,
+    signal,
+    report,
+    ask,
+    tell,
+    capabilities,
+    logLevel,
   }
 }
 

@@ -1,7 +1,9 @@
 import type { RelayOrder, Ticket } from '../kernel/call.ts'
 import { serverName } from '../shared/groups.ts'
+import type { JsonObject } from '../shared/json.ts'
 import type { Redact } from '../shared/redact.ts'
 import { textOf } from '../shared/template.ts'
+import { withoutMeta } from '../shared/without-meta.ts'
 
 /** A request of a client that sees one server whole. */
 export interface RelayRequest extends Omit<RelayOrder, 'server'> {
@@ -14,13 +16,17 @@ export function relayRecord(
   { server, method, params }: RelayRequest,
   redact: Redact,
 ): Pick<Ticket, 'operation' | 'subject' | 'parameters'> {
-  const { _meta: _, arguments: given, ...others } = params
   const isCall = method === 'tools/call'
   const tool = isCall && typeof params['name'] === 'string' ? `.${params['name']}` : ''
   return {
     operation: `mcp.${(method ?? 'describe').slice(0, 64)}`,
     // Never by the name of a group of ours, which is not passed on to.
     subject: textOf(redact(serverName(`mcp_${server.replace(/^mcp_|_mcp$/, '')}`) + tool)).slice(0, 256),
-    parameters: isCall ? given : others,
+    parameters: isCall ? params['arguments'] : othersIn(params),
   }
+}
+
+function othersIn(params: JsonObject): JsonObject {
+  const { arguments: _, ...others } = withoutMeta(params)
+  return others
 }

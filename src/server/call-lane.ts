@@ -3,6 +3,7 @@ import { ProtocolError } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { messageOf } from '../shared/errors.ts'
 import { isObject } from '../shared/json.ts'
+import { withoutMeta } from '../shared/without-meta.ts'
 
 /** Answers `tools/call`, as a handler of the SDK does. */
 export type Respond = (params: CallParams, ctx: ServerContext) => Promise<object>
@@ -34,13 +35,17 @@ function openCallLane(server: Server, respond: Respond): CallLane {
   ): Promise<void> => {
     const controller = new AbortController()
     running.set(id, controller)
-    const { _meta: meta, ...given } = params
-    const ended = await respond(given, contextOf(server, { id, meta, signal: controller.signal })).then(
-      (result) => ({ result }),
-      (error: unknown) => ({ error: errorOf(error) }),
+    const { signal } = controller
+    const { _meta: meta } = params
+    const ended = await respond(
+      meta === undefined ? params : withoutMeta(params),
+      contextOf(server, { id, meta, signal }),
+    ).then(
+      (result) => ({ jsonrpc: '2.0', id, result }),
+      (error: unknown) => ({ jsonrpc: '2.0', id, error: errorOf(error) }),
     )
     running.delete(id)
-    answer(controller.signal.aborted ? null : { jsonrpc: '2.0', id, ...ended })
+    answer(signal.aborted ? null : ended)
   }
 
   return {

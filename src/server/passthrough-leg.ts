@@ -59,7 +59,8 @@ export function openLeg(endpoint: Endpoint, server: string, era: Leg['era']): Le
   const relay: Leg['relay'] = async (request, client, signal) => {
     try {
       const meta = await endpoint.open()
-      const reply = await meta.relay({ ...request, server, isOlder }, client, signal)
+      const { method, params, passesInput } = request
+      const reply = await meta.relay({ method, params, passesInput, server, isOlder }, client, signal)
       if (request.method === 'tools/list' && reply.status === 'success') noteSchemas(reply.data, schemas)
       return reply
     } catch (error) {

@@ -2,12 +2,11 @@ import type { ServerContext } from '@modelcontextprotocol/server'
 import type { JsonObject } from '../shared/json.ts'
 import type { Notice, Talk } from '../shared/progress.ts'
 import type { Abilities } from './client-abilities.ts'
-import { pushTalk } from './push-talk.ts'
+import { askWhile } from './push-talk.ts'
 
 /** A client of the older era is asked while its request waits. It set the level of the log at the server itself. */
-export function pushedTalk(ctx: ServerContext, declared: JsonObject, abilities: Abilities): Talk {
-  const { ask } = pushTalk(ctx, abilities)
-  return { ask, capabilities: declared, tell: tellOf(ctx, true) }
+export function pushedTalk(ctx: ServerContext, declared: JsonObject): Talk {
+  return { ask: askWhile(ctx), capabilities: declared, tell: tellOf(ctx, true) }
 }
 
 /**

@@ -11,6 +11,7 @@ import { z } from 'zod'
 import type { Client } from '../meta/meta.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
+import { withoutMeta } from '../shared/without-meta.ts'
 import { createAsking } from './ask-client.ts'
 import type { Endpoint } from './build-server.ts'
 import { offerLane } from './call-lane.ts'
@@ -48,9 +49,8 @@ export function openPassthrough(endpoint: Endpoint, name: string): Passthrough {
     const { leg, described, server, method, params, ctx, level } = given
     const { era } = leg
     const abilities = abilitiesOf({ era, ctx, opened: server.getClientCapabilities(), level })
-    const { _meta: _, ...request } = params
-    const occasion = { ctx, request, abilities }
     const isSameEra = described.era === era
+    const isParked = era === 'modern' && !isSameEra
     const client: Client = {
       principal: endpoint.principal,
       session: leg.session,
@@ -58,7 +58,8 @@ export function openPassthrough(endpoint: Endpoint, name: string): Passthrough {
       protocol: server.getNegotiatedProtocolVersion(),
       defaultProject: () => Promise.resolve(endpoint.folder),
     }
-    if (era === 'modern' && !isSameEra) {
+    const occasion = isParked ? { ctx, request: withoutMeta(params), abilities } : null
+    if (occasion !== null) {
       const resumed = await parked.resume(occasion)
       if (resumed !== null) return resumed
     }
@@ -68,12 +69,13 @@ export function openPassthrough(endpoint: Endpoint, name: string): Passthrough {
         params: paramsOf(params, ctx, carried),
         passesInput: era === 'modern' && isSameEra,
       }
-      if (era === 'modern' && !isSameEra)
+      if (occasion !== null)
         return parked.make(occasion, (talk, signal) => leg.relay(passed, { ...client, ...talk }, signal))
       const declared = declaredBy({ era, ctx, opened: server.getClientCapabilities(), level })
-      const talk =
-        era === 'modern' ? echoTalk(ctx, declared, abilities) : pushedTalk(ctx, declared, abilities)
-      return leg.relay(passed, { ...client, ...talk }, ctx.mcpReq.signal)
+      const talk = era === 'modern' ? echoTalk(ctx, declared, abilities) : pushedTalk(ctx, declared)
+      // In what every call makes, what is spread comes last: in Node 20 a key that is added to it takes microseconds.
+      const { ask, tell, capabilities, logLevel } = talk
+      return leg.relay(passed, { ask, tell, capabilities, logLevel, ...client }, ctx.mcpReq.signal)
     })
   }
 

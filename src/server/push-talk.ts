@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { KiwiError, messageOf } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
-import type { Talk } from '../shared/progress.ts'
+import type { Ask, Talk } from '../shared/progress.ts'
 import type { Abilities } from './client-abilities.ts'
 import type { Voice } from './client-voice.ts'
 import { voiceOf } from './client-voice.ts'
@@ -21,21 +21,22 @@ export function pushTalk(ctx: ServerContext, abilities: Abilities): Talk & Voice
     capabilities,
     ...(logLevel === null ? {} : { logLevel }),
     ...voiceOf(() => ctx, abilities),
-    async ask({ method, params }, signal) {
-      const options = { timeout: PATIENCE_MS, ...(signal === undefined ? {} : { signal }) }
-      try {
-        const answer: unknown = await ctx.mcpReq.send({ method, params: asked(params) }, AsItIs, options)
-        return isJsonObject(answer) ? answer : {}
-      } catch (error) {
-        throw new KiwiError(
-          'PERMISSION_DENIED',
-          `Cannot ask the client for "${method}": ${messageOf(error)}`,
-          {
-            cause: error,
-          },
-        )
-      }
-    },
+    ask: askWhile(ctx),
+  }
+}
+
+/** Asks while the request of the client waits. */
+export function askWhile({ mcpReq }: ServerContext): Ask {
+  return async ({ method, params }, signal) => {
+    const options = { timeout: PATIENCE_MS, ...(signal === undefined ? {} : { signal }) }
+    try {
+      const answer: unknown = await mcpReq.send({ method, params: asked(params) }, AsItIs, options)
+      return isJsonObject(answer) ? answer : {}
+    } catch (error) {
+      throw new KiwiError('PERMISSION_DENIED', `Cannot ask the client for "${method}": ${messageOf(error)}`, {
+        cause: error,
+      })
+    }
   }
 }
 

@@ -32,6 +32,29 @@ export function canonicalJson(value: unknown): string {
   return `{${parts.join(',')}}`
 }
 
+/** A copy that shares nothing, of what is nested no deeper than the limit. */
+export function copyOf<T extends JsonValue>(value: T): T
+export function copyOf(value: JsonValue): JsonValue {
+  if (typeof value !== 'object' || value === null) return value
+  if (isList(value)) return value.map((item) => copyOf(item))
+  const copy: Record<string, JsonValue> = {}
+  for (const key of Object.keys(value)) {
+    const own = value[key]
+    if (own === undefined) continue
+    const inner = copyOf(own)
+    // Written as a plain key it would become the prototype.
+    if (key === '__proto__') Object.defineProperty(copy, key, { ...OWN, value: inner })
+    else copy[key] = inner
+  }
+  return copy
+}
+
+const OWN = { configurable: true, enumerable: true, writable: true }
+
+function isList(value: JsonValue): value is readonly JsonValue[] {
+  return Array.isArray(value)
+}
+
 export function deepFreeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value) && !ArrayBuffer.isView(value)) {
     Object.freeze(value)

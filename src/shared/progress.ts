@@ -56,13 +56,3 @@ export interface Notice {
   readonly method: string
   readonly params: JsonObject
 }
-
-/** The part of `given` that is talk. */
-export function talkOf({ ask, tell, capabilities, logLevel }: Talk): Talk {
-  return {
-    ...(ask === undefined ? {} : { ask }),
-    ...(tell === undefined ? {} : { tell }),
-    ...(capabilities === undefined ? {} : { capabilities }),
-    ...(logLevel === undefined ? {} : { logLevel }),
-  }
-}

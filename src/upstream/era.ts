@@ -32,7 +32,12 @@ export function paramsOf(
   number: number,
 ): JsonObject {
   const given = isJsonObject(params['_meta']) ? params['_meta'] : null
-  if (era === 'legacy' && given === null && progress === undefined) return params
+  if (era === 'legacy' && given === null) {
+    if (progress === undefined) return params
+    const meta = { progressToken: number }
+    // What is spread comes last, where that makes no difference: it is faster.
+    return params['_meta'] === undefined ? { _meta: meta, ...params } : { ...params, _meta: meta }
+  }
   const {
     progressToken: _token,
     [PROTOCOL_KEY]: _protocol,

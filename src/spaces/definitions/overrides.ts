@@ -125,6 +125,7 @@ function fits(patterns: readonly string[], name: string): boolean {
 
 /** What goes out: what is fixed, in place of what the caller says, and nothing that is hidden. */
 export function fillArguments({ fixed, hidden }: Sent, given: JsonObject): JsonObject {
+  if (hidden.length === 0) return Object.keys(fixed).length === 0 ? given : { ...given, ...fixed }
   const left = Object.entries(given).filter(([name]) => !hidden.includes(name))
   return { ...Object.fromEntries(left), ...fixed }
 }

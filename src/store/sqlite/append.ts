@@ -53,8 +53,12 @@ export function createAppender(
 
   /** A record that stands already, or an approval that is gone, is the fault of one rider; the others get a commit without it. */
   const commit = async (riders: readonly Rider[]): Promise<void> => {
-    const sync = riders.some((rider) => rider.sync === 'full') ? 'full' : least
-    const entries = riders.flatMap((rider) => rider.entries)
+    let sync = least
+    const entries: Entry[] = []
+    for (const rider of riders) {
+      if (rider.sync === 'full') sync = 'full'
+      entries.push(...rider.entries)
+    }
     try {
       const placed = await connection.write(() => {
         for (const { claim } of riders) if (claim !== undefined) useUp(claim)
@@ -118,28 +122,35 @@ function createTurn(): { take(): Promise<void> } {
   }
 }
 
-/** Records that nobody waits for are made when the loop is free, and always before those of the calls that follow. */
+/** Records that nobody waits for share the commit of the next ones, and stand before them; if none come, they get one of their own. */
 function createLate(append: (make: () => readonly NewRecord[]) => Promise<readonly JournalRecord[]>): {
   readonly add: Journal['appendLater']
   readonly finish: () => void
 } {
   let due: (() => void)[] = []
+  let timer: NodeJS.Timeout | null = null
   const finish = (): void => {
     const all = due
     due = []
     for (const begin of all) begin()
   }
+  const finishInTime = (): void => {
+    timer = null
+    finish()
+  }
   return {
     add: (make) =>
       new Promise((resolve, reject) => {
         due.push(() => void append(make).then(resolve, reject))
-        if (due.length === 1) setImmediate(finish)
+        timer ??= setTimeout(finishInTime, LATE_MS)
         if (due.length >= MOST_LATE) finish()
       }),
     finish,
   }
 }
 
+/** A client that calls again at once does so within this. */
+const LATE_MS = 2
 /** What is not made into records yet holds on to whole results. */
 const MOST_LATE = 64
 
@@ -208,7 +219,7 @@ function createWriter(
   const place = ({ record, salt, body, body_hash }: Entry, { seq: last, hash: prev }: End): JournalRecord => {
     const { kind, call_id, session, principal, operation, tool, status, wall, mono, parent_session } = record
     const seq = last + 1
-    const hash = hashOf({ seq, prev_hash: prev, body_hash, ...record })
+    const hash = hashOf(seq, prev, body_hash, record)
     insert.run(
       seq,
       kind,

@@ -117,16 +117,22 @@ const FEW_WRITES = 200
 function createRest(begin: () => void): { disturb(): void; end(): void } {
   let writes = 0
   let timer: NodeJS.Timeout | null = null
+  let seen = 0
   const rest = (): void => {
-    writes = 0
     timer = null
+    // Cheaper than to put the timer off with every write.
+    if (writes > seen) return wait()
+    writes = 0
     begin()
+  }
+  const wait = (): void => {
+    seen = writes
+    timer = setTimeout(rest, REST_MS).unref()
   }
   return {
     disturb() {
       writes += 1
-      if (timer !== null) timer.refresh()
-      else if (writes >= FEW_WRITES) timer = setTimeout(rest, REST_MS).unref()
+      if (timer === null && writes >= FEW_WRITES) wait()
     },
     end() {
       if (timer !== null) clearTimeout(timer)

@@ -46,7 +46,7 @@ const MOST_TOLD = 100
 function faultOf(record: RecordRow, seq: number, prev: string): JournalFault | null {
   if (record.seq !== seq) return 'missing'
   const isBodyTrue = record.body === null || hashBody(record.salt ?? '', record.body) === record.body_hash
-  const isTrue = isBodyTrue && hashOf({ ...record, prev_hash: prev }) === record.hash
+  const isTrue = isBodyTrue && hashOf(record.seq, prev, record.body_hash, record) === record.hash
   if (isTrue) return record.prev_hash === prev ? null : 'changed'
   return record.prev_hash === prev ? 'changed' : 'moved'
 }
