@@ -50,7 +50,6 @@ export function createServed(config: () => Config, principal: string): Served {
  * first thousands of calls, which is all that most sessions have. What has only been started up is left alone.
  */
 function compileSooner(): void {
-  setFlagsFromString('--always-sparkplug')
   setFlagsFromString('--interrupt-budget=20000')
 }
 
