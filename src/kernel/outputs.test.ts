@@ -36,7 +36,7 @@ const save = async (
 ): Promise<readonly string[]> => {
   const warnings = await outputs.begin('a_tool', at).save(() => ({ output }))
   // Behind the reply, a moment later.
-  await sleep(60)
+  await sleep(120)
   return warnings
 }
 const place = (root = join(project, '.ai')): string => join(root, 'outputs/tools/a_tool')

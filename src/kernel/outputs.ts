@@ -136,7 +136,7 @@ function createLater(keep: number): { add(folder: string, write: () => void): vo
 }
 
 /** Nobody reads the result of a run from its file as soon as that. */
-const PAUSE_MS = 50
+const PAUSE_MS = 100
 /** What waits holds on to whole results. */
 const MOST_WAITING = 16
 
