@@ -9,6 +9,8 @@ import { newCall } from '../src/kernel/new-call.ts'
 import { permission } from '../src/kernel/permission.ts'
 import type { JournalRecord } from '../src/store/journal.ts'
 import { textField } from './fixtures/field.ts'
+import { systemClock } from '../src/shared/clock.ts'
+import { openSqliteStore } from '../src/store/sqlite/open.ts'
 import type { TempKiwi } from './temp-kiwi.ts'
 import { openTempKiwi } from './temp-kiwi.ts'
 
@@ -155,7 +157,7 @@ describe('every call is on record', () => {
   })
 })
 
-test('H2: the decision is on record before the effect, and the outcome only after it', async () => {
+test('H2, AUD-03: the decision is on record before the effect, and the outcome only after it', async () => {
   const go = join(temp.folder, 'go')
   await temp.create(
     'slow',
@@ -165,7 +167,10 @@ test('H2: the decision is on record before the effect, and the outcome only afte
   )
   const running = temp.run('slow')
   for (let tries = 0; tries < 100 && !existsSync(join(temp.folder, 'started')); tries++) await sleep(20)
-  const during = await temp.kiwi.store.records({ limit: 1 })
+  // Seen from elsewhere: what is only in the memory of this process is on no record.
+  const other = await openSqliteStore({ path: temp.config.store, clock: systemClock })
+  const during = await other.journal.read({ limit: 1 })
+  await other.close()
   expect(during).toMatchObject([{ kind: 'decision', status: 'allow', tool: 'slow' }])
   writeFileSync(go, '')
   const reply = await running

@@ -44,6 +44,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'node:tls': ['server', 'primitives'],
   'node:vm': [],
   'node:worker_threads': [],
+  // Of what strangers packed only an answer over HTTP is unpacked, as it comes and to a bound; Kiwi reads no archives.
+  'node:zlib': ['primitives/http/content-decoder.ts', 'store/sqlite/undo.ts'],
   undici: ['primitives'],
   // The demo plays the agent on the other side of the wire; no call can reach it.
   '@modelcontextprotocol/client': ['upstream', 'commands/demo.ts'],

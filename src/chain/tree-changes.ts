@@ -2,11 +2,12 @@ import { join } from 'node:path'
 import { messageOf } from '../shared/errors.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { statOf } from '../spaces/disk.ts'
-import { ABSENT, entryAt, isSame } from '../spaces/entry.ts'
+import { ABSENT, entryAt, isSame, unkeepable } from '../spaces/entry.ts'
+import { nameOf, oddChanges } from '../spaces/oddity.ts'
 import type { Entry, KeptBytes, PathChange } from '../store/undo.ts'
 import type { ShadowGit } from './shadow-git.ts'
 import type { Known } from './tree-standing.ts'
-import { changedPaths, emptyFolders, foldersAbove } from './tree-standing.ts'
+import { changedPaths, emptyFolders, foldersAbove, oddNow, withNested } from './tree-standing.ts'
 
 export interface TreeChanges {
   readonly changes: readonly PathChange[]
@@ -18,19 +19,23 @@ export interface TreeChanges {
 /** What is otherwise than it stood, with the bytes that stood there. `scratch` is an empty folder. */
 export async function changesSince(git: ShadowGit, before: Known, scratch: string): Promise<TreeChanges> {
   const { workTree } = git.shadow
-  const paths = await pathsInQuestion(git, before)
+  const { paths, folders } = await pathsInQuestion(git, before)
+  const odd = oddNow(git, folders)
   const isLost = await layOut(
     git,
     paths.filter((path) => before.files.has(path)),
     scratch,
   )
-  const skipped: string[] = []
+  const skipped = [...oddChanges(before.odd, odd)]
   const changes: PathChange[] = []
   const bytes = new Map<string, Uint8Array>()
   let room = LIMITS.undoCallBytes
   for (const path of paths) {
     try {
-      const after = entryAt(join(workTree, path), LIMITS.undoCallBytes).entry
+      const fault = unkeepable(join(workTree, path))
+      // What cannot be kept is in the way of what stood there, which comes back once it is gone.
+      const after = fault === null ? entryAt(join(workTree, path), LIMITS.undoCallBytes).entry : ABSENT
+      if (fault !== null && !odd.has(nameOf(path))) skipped.push(`${nameOf(path)}: ${fault}`)
       const was = stood(path, before, scratch, room)
       if (isSame(was.entry, after)) continue
       if (was.entry.kind === 'file' && was.bytes !== null && !bytes.has(was.entry.hash)) {
@@ -39,25 +44,30 @@ export async function changesSince(git: ShadowGit, before: Known, scratch: strin
       }
       changes.push({ path: join(workTree, path), before: was.entry, after })
     } catch (error) {
-      skipped.push(`${path}: ${isLost ?? messageOf(error)}`)
+      skipped.push(`${nameOf(path)}: ${isLost ?? messageOf(error)}`)
     }
   }
   return { changes, bytes: Array.from(bytes, ([hash, each]) => ({ hash, bytes: each })), skipped }
 }
 
 /** Files that git finds changed, those with another mode, and every folder that is or was there. */
-async function pathsInQuestion(git: ShadowGit, before: Known): Promise<readonly string[]> {
+async function pathsInQuestion(
+  git: ShadowGit,
+  before: Known,
+): Promise<{ paths: readonly string[]; folders: ReadonlySet<string> }> {
   const { workTree, prefix } = git.shadow
-  const [changed, bare] = await Promise.all([changedPaths(git), emptyFolders(git)])
+  const [changed, untold] = await Promise.all([changedPaths(git), emptyFolders(git)])
+  const bare = await withNested(git, untold)
   const paths = new Set([...changed].filter((path) => !path.endsWith('/')))
   for (const [path, mode] of before.files) {
     const stats = mode === null || paths.has(path) ? null : statOf(join(workTree, path))
     if (stats !== null && (stats.mode & 0o7777) !== mode) paths.add(path)
   }
+  const folders = new Set(before.folders.keys())
   for (const path of [...paths, ...bare.map((folder) => `${folder}/.`)])
-    for (const above of foldersAbove(path, prefix)) paths.add(above)
-  for (const folder of before.folders.keys()) paths.add(folder)
-  return [...paths]
+    for (const above of foldersAbove(path, prefix)) folders.add(above)
+  for (const folder of folders) paths.add(folder)
+  return { paths: [...paths], folders }
 }
 
 /** Writes files out as the index has them. Says why some may be missing, or null. */

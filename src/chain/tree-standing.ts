@@ -1,7 +1,9 @@
-import { accessSync, constants } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { LIMITS } from '../shared/limits.ts'
-import { statOf } from '../spaces/disk.ts'
+import { list, statOf } from '../spaces/disk.ts'
+import { unkeepable } from '../spaces/entry.ts'
+import type { Oddities } from '../spaces/oddity.ts'
+import { isText, nameOf, odditiesIn } from '../spaces/oddity.ts'
 import type { ShadowGit } from './shadow-git.ts'
 
 /** What stands below a project. Paths are from the work tree. */
@@ -10,6 +12,8 @@ export interface Known {
   readonly files: ReadonlyMap<string, number | null>
   /** With their modes. */
   readonly folders: ReadonlyMap<string, number>
+  /** What no undo can give back. */
+  readonly odd: Oddities
 }
 
 /** What may be read at once to know a project. */
@@ -38,7 +42,7 @@ export async function settleIndex(git: ShadowGit, most: Bounds): Promise<Settled
   for (const [path, state] of changed) {
     const fault = faultOf(join(workTree, path), untracked.has(path))
     if (fault === null) added.push(path)
-    else skipped.push(`${path}: ${fault}`)
+    else skipped.push(`${nameOf(path)}: ${fault}`)
     if (fault !== null && state === 'known') forgotten.push(path)
   }
   const bytes = added.reduce((sum, path) => sum + (sizes.get(path) ?? 0), 0)
@@ -48,17 +52,17 @@ export async function settleIndex(git: ShadowGit, most: Bounds): Promise<Settled
   if (added.length > 0) await git.run(update, added)
   if (forgotten.length > 0) await git.run(['update-index', '-z', '--force-remove', '--stdin'], forgotten)
   // A folder of which nothing was known is told as one, whatever empty ones are in it.
-  const bare = added.length > 0 ? await emptyFolders(git) : early
+  const bare = await withNested(git, added.length > 0 ? await emptyFolders(git) : early)
   const left = new Set(forgotten)
   const standing = [...all, ...added].filter((path) => !left.has(path))
   return { ...standingNow(git, standing, bare), skipped, read: { files: added.length, bytes } }
 }
 
-/** What the index has, though some of it may be changed or gone by now. */
-export async function knownTo(git: ShadowGit): Promise<Known> {
+/** What the index has, though some of it may be changed or gone by now; what is odd was noted beside it. */
+export async function knownTo(git: ShadowGit, odd: Oddities): Promise<Known> {
   const [{ all }, bare] = await Promise.all([listed(git), emptyFolders(git)])
   const files = new Map(Array.from(all, (path) => [path, null]))
-  return { files, folders: foldersOf(git, [...all, ...bare.map((folder) => `${folder}/.`)]) }
+  return { files, folders: foldersOf(git, [...all, ...bare.map((folder) => `${folder}/.`)]), odd }
 }
 
 function standingNow(git: ShadowGit, paths: readonly string[], bare: readonly string[]): Known {
@@ -70,7 +74,13 @@ function standingNow(git: ShadowGit, paths: readonly string[], bare: readonly st
     // What git has as a repository of its own is a folder.
     if (stats?.isDirectory() === false) files.set(path, stats.mode & 0o7777)
   }
-  return { files, folders: foldersOf(git, there) }
+  const folders = foldersOf(git, there)
+  return { files, folders, odd: oddNow(git, folders.keys()) }
+}
+
+/** What no undo can give back, in these folders and at the top. */
+export function oddNow({ shadow: { workTree, prefix } }: ShadowGit, folders: Iterable<string>): Oddities {
+  return odditiesIn(workTree, [prefix.slice(0, -1), ...folders])
 }
 
 /** The folders that paths lie in, with the usual mode where one is gone. */
@@ -103,7 +113,7 @@ async function listed(git: ShadowGit): Promise<{ all: Set<string>; changed: Map<
   const changed = new Map<string, 'known' | 'new'>()
   for (const line of lines) {
     const path = line.slice(2)
-    if (isOfKiwi(path, prefix)) continue
+    if (isOfKiwi(path, prefix) || !isText(path)) continue
     if (line.startsWith('?')) changed.set(path, 'new')
     else all.add(path)
     // Cached and as it was is H, or S where a sparse checkout leaves it out.
@@ -126,27 +136,43 @@ async function withoutTracked(git: ShadowGit, paths: readonly string[]): Promise
 
 /** Why a path cannot be kept, or null. */
 function faultOf(path: string, isLarge: boolean): string | null {
-  if (path.includes('\uFFFD')) return 'its name is no text'
-  const stats = statOf(path)
-  if (stats === null || stats.isSymbolicLink()) return null
-  if (stats.isDirectory()) return 'it is a repository of its own'
+  if (statOf(path)?.isDirectory() === true) return 'it is a repository of its own'
   if (isLarge) return `git does not track it, and it is over ${LIMITS.undoUntrackedBytes} bytes`
-  try {
-    accessSync(path, constants.R_OK)
-    return null
-  } catch {
-    return 'it cannot be read'
-  }
+  return unkeepable(path)
 }
 
-/** Folders that hold nothing the index has. */
+/** Folders that hold nothing the index has; what lies in one of them is not told. */
 export async function emptyFolders(git: ShadowGit): Promise<readonly string[]> {
   const { workTree, prefix } = git.shadow
   const lines = await git.run(['ls-files', '-z', '-o', '--directory', '--exclude-standard', ...within(git)])
   return lines
-    .filter((path) => path.endsWith('/') && path !== './' && path !== prefix && !isOfKiwi(path, prefix))
+    .filter(
+      (path) =>
+        path.endsWith('/') && path !== './' && path !== prefix && !isOfKiwi(path, prefix) && isText(path),
+    )
     .map((path) => path.slice(0, -1))
     .filter((path) => statOf(join(workTree, path, '.git')) === null)
+}
+
+/** With the folders in them, but for what .gitignore names. */
+export async function withNested(git: ShadowGit, bare: readonly string[]): Promise<readonly string[]> {
+  const { workTree, prefix } = git.shadow
+  const inside = (folder: string): readonly string[] =>
+    list(join(workTree, folder))
+      .filter((entry) => entry.isDirectory() && isText(entry.name))
+      .map(({ name }) => `${folder}/${name}`)
+  if (bare.every((folder) => inside(folder).length === 0)) return bare
+  const ignored = ['ls-files', '-z', '-o', '-i', '--directory', '--exclude-standard', ...within(git)]
+  const passedOver = new Set(await git.run(ignored))
+  const all = new Set(bare)
+  for (const folder of all) {
+    if (all.size >= LIMITS.undoFiles) break
+    for (const each of inside(folder)) {
+      const isOwn = statOf(join(workTree, each, '.git')) !== null
+      if (!isOwn && !passedOver.has(`${each}/`) && !isOfKiwi(`${each}/`, prefix)) all.add(each)
+    }
+  }
+  return [...all]
 }
 
 function within({ shadow: { prefix } }: ShadowGit): readonly string[] {

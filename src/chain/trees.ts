@@ -1,11 +1,13 @@
-import { mkdirSync, renameSync, rmSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { z } from 'zod'
 import type { Subprocess } from '../primitives/subprocess/subprocess.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../shared/clock.ts'
 import { messageOf } from '../shared/errors.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { statOf } from '../spaces/disk.ts'
+import type { Oddities } from '../spaces/oddity.ts'
 import { dropOldest } from './drop-oldest.ts'
 import type { Shadow, Uncovered } from './shadow.ts'
 import { copyIndex, dropShadow, findShadow, grow, prepareShadow } from './shadow.ts'
@@ -63,12 +65,15 @@ export function openTrees(means: TreeMeans): Trees {
       if ('why' in git) return git
       try {
         const standing = await stand(git, bounds)
+        if (standing.odd.size > 0)
+          writeFileSync(oddFile(git), JSON.stringify([...standing.odd]), { mode: 0o600 })
         await dropOldest(trees, clock.now(), { most: MOST_SHADOWS, unusedMs: LIMITS.undoDays * DAY_MS })
         return {
           skipped: standing.skipped,
           async finish() {
             const found = await inScratch(git, (scratch) => changesSince(git, standing, scratch))
             renameSync(git.index, join(git.shadow.folder, 'index'))
+            rmSync(oddFile(git), { force: true })
             if (standing.isFull && !(await isNeeded(project, callId))) dropShadow(git.shadow)
             return found
           },
@@ -83,7 +88,7 @@ export function openTrees(means: TreeMeans): Trees {
       if ('why' in git) return git
       if (statOf(git.index) === null) return { why: 'what was noted before it is gone' }
       try {
-        const standing = await knownTo(git)
+        const standing = await knownTo(git, readOdd(git))
         const { changes, ...rest } = await inScratch(git, (scratch) => changesSince(git, standing, scratch))
         return { ...rest, changes: changes.map((change) => ({ ...change, after: null })) }
       } catch (error) {
@@ -94,6 +99,18 @@ export function openTrees(means: TreeMeans): Trees {
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000
+
+/** What git does not know of: after a call that was cut off it is found here. */
+function oddFile({ index }: ShadowGit): string {
+  return `${index}.odd`
+}
+
+const Odd = z.array(z.tuple([z.string(), z.object({ why: z.string(), stamp: z.string() })]))
+
+function readOdd(git: ShadowGit): Oddities {
+  if (statOf(oddFile(git)) === null) return new Map()
+  return new Map(Odd.parse(JSON.parse(readFileSync(oddFile(git), 'utf8'))))
+}
 
 interface Standing extends Known {
   readonly skipped: readonly string[]

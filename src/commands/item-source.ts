@@ -1,9 +1,11 @@
-import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { lstatSync, readFileSync, statSync } from 'node:fs'
 import { extname, join, parse, relative, resolve } from 'node:path'
 import { KiwiError, messageOf } from '../shared/errors.ts'
 import { LIMITS } from '../shared/limits.ts'
+import { folderFiles } from '../spaces/folder-files.ts'
 import { parseDocument } from '../spaces/parse-document.ts'
 import { parseToml } from '../spaces/parse-toml.ts'
+import { readRegularFile } from '../spaces/read-file.ts'
 import { languageByEnding } from '../spaces/source/languages.ts'
 import { manifestText } from '../spaces/written-item.ts'
 
@@ -63,22 +65,16 @@ async function nameUnlessSaid(manifest: string, name: string): Promise<string | 
 }
 
 async function readFolder(source: string): Promise<ItemSource> {
-  const manifest = readFileSync(join(source, 'tool.yaml'), 'utf8')
-  const entries = readdirSync(source, { recursive: true, withFileTypes: true })
-  const link = entries.find((entry) => entry.isSymbolicLink())
+  const manifest = readRegularFile(join(source, 'tool.yaml'), LIMITS.itemBytes).bytes.toString('utf8')
+  const others: string[] = []
+  const files = folderFiles(source, (path) => others.push(path))
+  const link = others.find((path) => lstatSync(join(source, path)).isSymbolicLink())
   if (link !== undefined) {
-    throw new KiwiError(
-      'INVALID_MANIFEST',
-      `Cannot use "${join(link.parentPath, link.name)}": it is a link`,
-      {
-        hint: 'Replace the link by what it leads to',
-      },
-    )
+    throw new KiwiError('INVALID_MANIFEST', `Cannot use "${join(source, link)}": it is a link`, {
+      hint: 'Replace the link by what it leads to',
+    })
   }
-  const paths = entries
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
-    .filter((path) => relative(source, path) !== 'tool.yaml')
+  const paths = files.filter((path) => path !== 'tool.yaml').map((path) => join(source, path))
   assertFits(source, paths)
   return {
     id: await nameUnlessSaid(manifest, parse(resolve(source)).name),

@@ -44,6 +44,7 @@ test('T6: what is wrong is told line by line: fields, and what the rules of a ch
     'lib/a.py: cannot be read',
     'the manifest has no entrypoint',
   ])
+  expect(faultLines({ invalid: [{ name: '', reason: 'has no key "levl"' }] })).toEqual(['has no key "levl"'])
   expect(faultLines({ missing: ['name'], invalid: [{ name: 'age', reason: 'must be a number' }] })).toEqual([
     'name: is missing',
     'age: must be a number',

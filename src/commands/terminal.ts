@@ -92,7 +92,8 @@ export function faultLines(details: unknown): readonly string[] {
   const { missing, invalid, findings } = Faults.catch(NO_FAULTS).parse(details)
   return [
     ...missing.map((name) => `${name}: is missing`),
-    ...invalid.map(({ name, reason }) => `${name}: ${reason}`),
+    // What is wrong with the whole has no name.
+    ...invalid.map(({ name, reason }) => (name === '' ? reason : `${name}: ${reason}`)),
     ...findings.map(({ path, line, reason }) => {
       const place = line === null ? path : `${path}:${line}`
       return path === null ? reason : `${place}: ${reason}`

@@ -100,7 +100,9 @@ function show(report: Report, isDone: boolean, terminal: Terminal): void {
   if (rows.length > 0) terminal.out(`\n${table(rows.slice(0, MOST_LINES))}`)
   if (rows.length > MOST_LINES) terminal.out(`  and ${rows.length - MOST_LINES} more: --json shows all`)
   for (const { path, before } of paths) if (before !== undefined) showDifference(path, before, terminal)
-  if (uncovered.length > 0) terminal.note(`\nnot covered: ${printable(uncovered.join(', '))}`)
+  if (uncovered.length === 1) terminal.note(`\nnot covered: ${printable(uncovered.join(''))}`)
+  else if (uncovered.length > 1)
+    terminal.note(['\nnot covered:', ...uncovered.map((each) => `  ${printable(each)}`)].join('\n'))
   if (report.denied_by) {
     const { layer, remedy } = report.denied_by
     return terminal.note(`\nThe layer "${printable(layer)}" denies it: ${printable(remedy)}`)

@@ -47,7 +47,7 @@ function commandOf(demand: Demand): readonly (readonly string[])[] {
   return demand.op === 'exec' && demand.argv !== undefined ? [[demand.program, ...demand.argv.slice(1)]] : []
 }
 
-/** What a command line runs of files is not part of what is approved; the content of a tool is. */
+/** Whether files run that are not part of what is approved. */
 function runsCode(demands: readonly Demand[]): boolean {
   const isLine = demands.some((demand) => demand.op === 'tool' && demand.of?.server === 'shell')
   return isLine && demands.some((demand) => demand.op === 'exec' && demand.runsCode === true)
@@ -108,7 +108,7 @@ export function questionText(approval: Approval, isFull = false): string {
     ['call', `${visible(action)} ${visible(tool)}${version === null ? '' : `@${visible(version)}`}`],
     ['with', bounded(visibleJson(parameters))],
     ['starts', bounded(starts.map((argv) => argv.map(quoted).join(' ')).join('\n'))],
-    ['note', summary.runs_code ? UNBOUND : null],
+    ['note', summary.runs_code ? unboundText(would['would_run']) : null],
     ['in', cwd === null ? null : quoted(cwd)],
     ['sends', url === null ? null : bounded(`${visible(method ?? '')} ${visible(url)}`)],
     ['undo', undo === null ? null : visibleLine(undo)],
@@ -123,7 +123,14 @@ export function questionText(approval: Approval, isFull = false): string {
     .join('\n')
 }
 
-const UNBOUND = 'it runs code of the project: you approve the command, not the content of the files it runs'
+/** What of the code that runs is not part of the answer: of a line all of it, of a tool what it does not carry itself. */
+function unboundText(started: JsonValue | undefined): string {
+  return Line.safeParse(started).success
+    ? 'it runs code of the project: you approve the command, not the content of the files it runs'
+    : 'its own files are part of what you approve (content, below); other files that it runs are not'
+}
+
+const Line = z.looseObject({ commands: z.array(z.json()) })
 
 const Command = z
   .looseObject({

@@ -1,6 +1,6 @@
 import type { Call } from './call.ts'
 import type { Kept } from './kept.ts'
-import { newCheckpoint, nothingKept } from './kept.ts'
+import { newCheckpoint, notCovered, nothingKept, uncoveredDetails } from './kept.ts'
 import type { Means } from './means.ts'
 
 /** Keeps what stands below a project around a call that may change any of it. */
@@ -16,8 +16,8 @@ export async function keepTree(call: Call, root: string, { store, chain, clock }
       const ranMs = Math.round(clock.monotonic() - startedAt)
       const { changes, bytes, skipped } = await begun.finish()
       const isKept = changes.length > 0
-      const left = [...begun.skipped, ...skipped].slice(0, MOST_NAMED)
-      const details = { not_covered: left, ran_ms: ranMs, named: namedBy(call) }
+      const left = uncoveredDetails([...new Set([...begun.skipped, ...skipped])])
+      const details = { ...left, ran_ms: ranMs, named: namedBy(call) }
       if (isKept) await store.undo.close(callId, changes, { bytes, details })
       else await store.undo.discard(callId)
       return { isKept, warnings: notCovered(skipped) }
@@ -25,16 +25,7 @@ export async function keepTree(call: Call, root: string, { store, chain, clock }
   }
 }
 
-const MOST_NAMED = 100
-
 /** What the call itself says it writes. */
 function namedBy({ work }: Call): readonly string[] {
   return (work?.demands ?? []).flatMap((demand) => (demand.op === 'write' ? [demand.path] : []))
-}
-
-function notCovered(skipped: readonly string[]): readonly string[] {
-  const [first] = skipped
-  if (first === undefined) return []
-  const more = skipped.length > 1 ? ` (and ${skipped.length - 1} more)` : ''
-  return [`undo does not cover ${first}${more}`]
 }

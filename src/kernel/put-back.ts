@@ -17,6 +17,9 @@ import { sha256 } from '../shared/json.ts'
 import { entryAt, isGone, isSame } from '../spaces/entry.ts'
 import type { Entry } from '../store/undo.ts'
 
+/** Why a folder stays. */
+export const HOLDS_MORE = 'it holds what the call did not put there, or what undo does not cover'
+
 /** One path on its way back to what it was. */
 export interface Restoration {
   readonly path: string
@@ -41,7 +44,7 @@ export function putBack(restoration: Restoration): string | null {
       return null
     })
   } catch (error) {
-    if (errnoOf(error) === 'ENOTEMPTY') return 'it holds what the call did not put there'
+    if (errnoOf(error) === 'ENOTEMPTY') return HOLDS_MORE
     if (isGone(error)) return 'the folder it lay in is gone'
     throw error
   }

@@ -1,9 +1,10 @@
 import { readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { messageOf } from '../shared/errors.ts'
-import { realPathOf } from '../spaces/disk.ts'
+import { realPathOf, statOf } from '../spaces/disk.ts'
 import { ABSENT, entryAt, isSame } from '../spaces/entry.ts'
 import type { Entry, PathChange } from '../store/undo.ts'
+import { HOLDS_MORE } from './put-back.ts'
 
 /** The changes of one call. */
 export interface UndoStep {
@@ -114,13 +115,13 @@ function possible(
   for (const line of ordered) {
     if (line.from.kind !== 'folder' || line.to.kind === 'folder') continue
     const isUsed = readdirSync(line.path).some((name) => goals.get(join(line.path, name))?.kind !== 'absent')
-    if (isUsed) refuse(line, line.to.kind !== 'absent', 'it holds what the call did not put there')
+    if (isUsed) refuse(line, line.to.kind !== 'absent', HOLDS_MORE)
   }
   for (const line of ordered.toReversed()) {
     if (line.to.kind === 'absent' || !goals.has(line.path)) continue
     const above = dirname(line.path)
     const goal = goals.get(above)
-    const isThere = goal === undefined ? realPathOf(above) === above : goal.kind === 'folder'
+    const isThere = goal === undefined ? isFolder(above) : goal.kind === 'folder'
     if (!isThere) refuse(line, true, 'the folder it lay in is gone or leads elsewhere')
   }
   const kept = ordered.filter(({ path }) => goals.has(path))
@@ -129,4 +130,8 @@ function possible(
     lines: [...kept.filter(isRemoval), ...kept.filter((line) => !isRemoval(line)).toReversed()],
     left: [...left, ...refused],
   }
+}
+
+function isFolder(path: string): boolean {
+  return realPathOf(path) === path && statOf(path)?.isDirectory() === true
 }

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { lstatSync } from 'node:fs'
+import { z } from 'zod'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
 import type { Checkpoint, Entry } from '../store/undo.ts'
 import type { Caller, Work } from './call.ts'
@@ -19,6 +20,8 @@ interface Undertaking {
   readonly checkpoints: readonly Checkpoint[]
   readonly plan: UndoPlan
   readonly counter: readonly CounterCall[]
+  /** What is found not to be covered only now, of calls that were cut off. */
+  readonly uncovered: readonly string[]
   readonly caller: Caller
 }
 
@@ -30,12 +33,13 @@ interface UndoReport {
 }
 
 const MOST_PATHS = 1000
+const MOST_NAMES = 20
 const MOST_TEXTS = 20
 const MOST_TEXT_BYTES = 64 * 1024
 
 /** What would be undone, and what was. Old bytes are shown to a person alone, where they have to choose. */
 export async function undoReport(
-  { id, checkpoints, plan, counter, caller }: Undertaking,
+  { id, checkpoints, plan, counter, uncovered, caller }: Undertaking,
   means: Means,
 ): Promise<UndoReport> {
   const texts = caller.kind === 'person' ? await conflictTexts(plan.left, means) : new Map<string, string>()
@@ -43,6 +47,7 @@ export async function undoReport(
     return { call_id, tool, tier, time: new Date(wall).toISOString() }
   })
   const makes = counter.map(({ callId, tool }) => ({ for: callId, tool }))
+  const { names, count } = notCovered(checkpoints, uncovered)
   const conflicts = plan.left.filter(({ isConflict }) => isConflict).length
   const report = (lines: readonly UndoLine[], left: readonly LeftPath[]): JsonObject => ({
     undo: id,
@@ -50,7 +55,8 @@ export async function undoReport(
     ...(makes.length === 0 ? {} : { makes_calls: makes }),
     totals: totalsOf(lines, left),
     paths: [...lines.map(lineOf), ...left.map((each) => leftOf(each, texts))].slice(0, MOST_PATHS),
-    not_covered: notCovered(checkpoints),
+    not_covered: names,
+    not_covered_count: count,
   })
   return {
     preview: report(plan.lines, plan.left),
@@ -60,8 +66,9 @@ export async function undoReport(
       const lines = plan.lines.filter(({ path }) => !lost.has(path))
       const said = `${lines.length} ${lines.length === 1 ? 'path' : 'paths'} put back`
       const kept = conflicts + failed.length
+      const left = kept === 0 ? '' : `, ${kept} left as they are`
       return {
-        output: kept === 0 ? said : `${said}, ${kept} left as they are`,
+        output: `${said}${left}${count === 0 ? '' : `; undo does not cover ${count}`}`,
         ...report(lines, [...plan.left, ...failed]),
         undone: undone.map(({ call_id }) => call_id),
       }
@@ -138,10 +145,28 @@ async function conflictTexts(left: readonly LeftPath[], { store }: Means): Promi
   return texts
 }
 
-function notCovered(checkpoints: readonly Checkpoint[]): readonly JsonValue[] {
-  const named = checkpoints.flatMap(({ details: { not_covered: paths } }) =>
-    Array.isArray(paths) ? paths : [],
-  )
+const Uncovered = z.object({
+  not_covered: z.array(z.string()).catch([]),
+  not_covered_count: z.number().catch(0),
+})
+
+/** What these calls changed and is not given back: some names, and how many there are besides what git ignores. */
+function notCovered(
+  checkpoints: readonly Checkpoint[],
+  found: readonly string[],
+): { names: readonly string[]; count: number } {
+  const kept = checkpoints.map(({ details }) => Uncovered.parse(details))
+  const named = new Set([...kept.flatMap((each) => each.not_covered), ...found])
+  const unnamed = kept.map((each) => Math.max(0, each.not_covered_count - each.not_covered.length))
+  const count = named.size + unnamed.reduce((sum, each) => sum + each, 0)
+  const names = [...named].slice(0, MOST_NAMES)
   const isTree = checkpoints.some(({ tier }) => tier === 'tree')
-  return [...(isTree ? ['what .gitignore names'] : []), ...new Set(named)]
+  return {
+    names: [
+      ...(isTree ? ['what .gitignore names'] : []),
+      ...names,
+      ...(count > names.length ? [`and ${count - names.length} more`] : []),
+    ],
+    count,
+  }
 }

@@ -25,10 +25,10 @@ export async function undoWork(
   means: Means,
 ): Promise<Work> {
   const checkpoints = await chosenCheckpoints(id, ticket.caller, means)
-  const { steps, recovered } = await stepsOf(checkpoints, means)
+  const { steps, recovered, uncovered } = await stepsOf(checkpoints, means)
   const plan = planUndo(steps, ticket.caller.kind === 'person')
   const counter = await counterCalls(checkpoints, lookup, ticket, means)
-  const report = await undoReport({ id, checkpoints, plan, counter, caller: ticket.caller }, means)
+  const report = await undoReport({ id, checkpoints, plan, counter, uncovered, caller: ticket.caller }, means)
   const undo = undoOfUndo(plan, counter)
   return {
     item: { id, version: null, space: null },
@@ -68,11 +68,15 @@ export async function undoWork(
   }
 }
 
-async function stepsOf(
-  checkpoints: readonly Checkpoint[],
-  { store, chain }: Means,
-): Promise<{ steps: Parameters<typeof planUndo>[0]; recovered: readonly KeptBytes[] }> {
+interface Steps {
+  readonly steps: Parameters<typeof planUndo>[0]
+  readonly recovered: readonly KeptBytes[]
+  readonly uncovered: readonly string[]
+}
+
+async function stepsOf(checkpoints: readonly Checkpoint[], { store, chain }: Means): Promise<Steps> {
   const recovered: KeptBytes[] = []
+  const uncovered: string[] = []
   const steps = []
   for (const checkpoint of checkpoints) {
     const { call_id: callId, tier, state, project } = checkpoint
@@ -83,13 +87,14 @@ async function stepsOf(
           hint: 'Look at the files it may have changed',
         })
       recovered.push(...found.bytes)
+      uncovered.push(...found.skipped)
       steps.push({ callId, changes: found.changes })
       continue
     }
     const isDoubtful = doubtOf(checkpoint)
     steps.push({ callId, changes: await store.undo.changes(callId), ...(isDoubtful && { isDoubtful }) })
   }
-  return { steps, recovered }
+  return { steps, recovered, uncovered }
 }
 
 async function counterCalls(

@@ -51,7 +51,8 @@ export function realPathOf(path: string): string | null {
   return unlessAbsent(path, () => realpathSync.native(path)) ?? null
 }
 
-function unlessAbsent<T>(path: string, look: () => T): T | null {
+/** What a look gives; null where there is nothing for us, and no fault that may pass. */
+export function unlessAbsent<T>(path: string, look: () => T): T | null {
   try {
     return look()
   } catch (error) {

@@ -1,17 +1,22 @@
-import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import type { Stats } from 'node:fs'
+import { accessSync, closeSync, constants, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs'
+import { readlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { errnoOf } from '../shared/errors.ts'
 import { sha256 } from '../shared/json.ts'
 import type { Entry, KeptBytes } from '../store/undo.ts'
 import { statOf } from './disk.ts'
+import type { Oddities, Oddity } from './oddity.ts'
+import { isText, nameOf, oddKind, odditiesIn, oddityAt } from './oddity.ts'
 
 /** What stands at a path, and the bytes of a file. Throws what the system says, or that it is nothing to be kept. */
 export function entryAt(path: string, mostBytes = Infinity): { entry: Entry; bytes: Uint8Array | null } {
   const stats = statOf(path)
   if (stats === null) return { entry: ABSENT, bytes: null }
+  const fault = faultOf(path, stats)
+  if (fault !== null) throw new Error(`"${path}" cannot be kept: ${fault}`)
   if (stats.isSymbolicLink()) return { entry: { kind: 'link', target: readlinkSync(path) }, bytes: null }
   if (stats.isDirectory()) return { entry: { kind: 'folder', mode: stats.mode & 0o7777 }, bytes: null }
-  if (!stats.isFile()) throw new Error(`"${path}" is neither a file nor a folder`)
   // It may have become something else meanwhile: a link leads away, and a pipe would be waited for.
   const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
@@ -22,6 +27,27 @@ export function entryAt(path: string, mostBytes = Infinity): { entry: Entry; byt
   } finally {
     closeSync(file)
   }
+}
+
+/** Why what stands at a path cannot be kept, whatever else is kept; null when it can, or nothing is there. */
+export function unkeepable(path: string): string | null {
+  const stats = statOf(path)
+  if (stats === null) return null
+  return faultOf(path, stats) ?? (stats.isSymbolicLink() || isOpen(path) ? null : 'it cannot be read')
+}
+
+function isOpen(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK)
+    return true
+  } catch (error) {
+    return !['EACCES', 'EPERM'].includes(errnoOf(error))
+  }
+}
+
+function faultOf(path: string, stats: Stats): string | null {
+  if (stats.isSymbolicLink() && !isText(readlinkSync(path))) return 'what it links to is no text'
+  return oddKind(stats)
 }
 
 export const ABSENT: Entry = { kind: 'absent' }
@@ -49,39 +75,47 @@ interface Seen {
   readonly entries: ReadonlyMap<string, Entry>
   /** The bytes of every file, each once. */
   readonly bytes: readonly KeptBytes[]
+  /** What is there and cannot be kept; none of the entries. */
+  readonly odd: Oddities
 }
 
 /**
  * What stands at these paths and below them. Folders that are missing above them are seen as absent: a call may make
- * them. Throws when it is more than the bounds.
+ * them. What cannot be kept is named beside the rest. Throws when it is more than the bounds.
  */
 export function seeEntries(paths: readonly string[], { bytes: mostBytes, files }: Bounds): Seen {
   const entries = new Map<string, Entry>()
   const kept = new Map<string, Uint8Array>()
   let room = mostBytes
+  const odd = new Map<string, Oddity>()
   const open = [...paths]
   for (let path = open.pop(); path !== undefined; path = open.pop()) {
     if (entries.has(path)) continue
     if (entries.size >= files) throw new Error(`it may change more than ${files} files`)
+    const fault = unkeepable(path)
+    const oddity = fault === null ? null : oddityAt(path, fault)
+    if (oddity !== null) {
+      odd.set(nameOf(path), oddity)
+      continue
+    }
     const { entry, bytes } = entryAt(path, room)
     entries.set(path, entry)
     if (entry.kind === 'file' && bytes !== null && !kept.has(entry.hash)) {
       kept.set(entry.hash, bytes)
       room -= bytes.byteLength
     }
-    if (entry.kind === 'folder') open.push(...namesIn(path).map((name) => join(path, name)))
+    if (entry.kind === 'folder') {
+      open.push(
+        ...readdirSync(path)
+          .filter(isText)
+          .map((name) => join(path, name)),
+      )
+      for (const [name, each] of odditiesIn(path, [''])) odd.set(`${nameOf(path)}/${name}`, each)
+    }
     const above = dirname(path)
     if (entry.kind === 'absent' && statOf(above) === null) open.push(above)
   }
-  return { entries, bytes: Array.from(kept, ([hash, bytes]) => ({ hash, bytes })) }
-}
-
-/** Names that are no text cannot be told apart again. */
-function namesIn(folder: string): readonly string[] {
-  const names = readdirSync(folder)
-  if (names.some((name) => name.includes('\uFFFD')))
-    throw new Error(`"${folder}" holds a name that is no text`)
-  return names
+  return { entries, bytes: Array.from(kept, ([hash, bytes]) => ({ hash, bytes })), odd }
 }
 
 /** Nothing is there, or the folder above is no longer one. */

@@ -13,6 +13,7 @@ import { readManifest } from './manifest.ts'
 import { isServerFile } from './normalise-manifest.ts'
 import { parseDocument } from './parse-document.ts'
 import { parseToml } from './parse-toml.ts'
+import { statOf } from './disk.ts'
 import { assertWithin, decodeText, readRegularFile } from './read-file.ts'
 import type { Entry } from './scan.ts'
 import { stripSignatures } from './signature-line.ts'
@@ -168,11 +169,19 @@ function contentFile(path: string, body: string): ItemFile {
 /** Everything in the folder of an item, its manifest too. */
 export function readFolder(folder: string, disk: Disk = DISK): readonly ItemFile[] {
   let left: number = LIMITS.bundleBytes + LIMITS.itemBytes
-  return disk.list(folder).map((path) => {
+  const paths = disk.list(folder)
+  assertSizes(folder, paths, left)
+  return paths.map((path) => {
     const file = fileIn(disk, folder, path, left)
     left -= file.content.length
     return file
   })
+}
+
+/** Before the first is read: what is too much in all takes no memory. */
+export function assertSizes(folder: string, paths: readonly string[], limit: number): void {
+  const bytes = paths.reduce((sum, path) => sum + (statOf(join(folder, path))?.size ?? 0), 0)
+  assertWithin(bytes, folder, limit)
 }
 
 function fileIn(disk: Disk, folder: string, path: string, limit: number = LIMITS.bundleBytes): ItemFile {

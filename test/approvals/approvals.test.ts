@@ -75,6 +75,20 @@ describe('a call that a layer asks about', () => {
     expect(asking.ran()).toBe(0)
   })
 
+  test('APR-01, N5: so is a call whose rules were changed, though they still ask', async () => {
+    const waiting = await asking.run()
+    await asking.decide(waiting)
+    const rule = '  - { op: tool, match: { tool: another }, effect: deny }\n'
+    writeAsking(asking.temp.config.userSpace, ['careful'], rule)
+    const changed = await asking.run()
+    expect(changed.status).toBe('approval_required')
+    expect(idOf(changed)).not.toBe(idOf(waiting))
+    expect(asking.ran()).toBe(0)
+    writeAsking(asking.temp.config.userSpace, ['careful'])
+    expect((await asking.run()).status).toBe('success')
+    expect(asking.ran()).toBe(1)
+  })
+
   test('APR-01: so is a tool whose library was changed', async () => {
     const { temp, kiwi, client } = asking
     temp.write('tools/lib/part.py', 'WORD = "one"\n')

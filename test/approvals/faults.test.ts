@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { questionText } from '../../src/kernel/approval-view.ts'
 import { openKiwi } from '../../src/kiwi.ts'
 import { systemClock } from '../../src/shared/clock.ts'
+import type { Reply } from '../../src/shared/reply.ts'
 import { createConnection } from '../../src/store/sqlite/connection.ts'
 import { openDatabase } from '../../src/store/sqlite/driver.ts'
 import type { Asking } from '../fixtures/asking.ts'
@@ -131,6 +132,21 @@ test('APR-08: of a command that runs code of the project it is said that its con
   expect(code).toMatch(/^note {6}it runs code of the project: you approve the command, not the content/m)
   expect(plain).not.toContain('runs code')
   await temp.close()
+})
+
+test('APR-08: of a script that nobody signed it is said that its own content is bound, and no other', async () => {
+  const { temp, kiwi, client } = asking
+  temp.write('tools/loose.sh', '#!/bin/bash\n# Says a word.\necho one\n')
+  writeAsking(temp.config.userSpace, ['loose'])
+  const run = (): Promise<Reply> =>
+    kiwi.call('execute', { item_type: 'tool', action: 'run', item_id: 'loose' }, client)
+  const waiting = await run()
+  const shown = textField(waiting.data, 'summary')
+  expect(shown).toMatch(/^note {6}its own files are part of what you approve \(content, below\)/m)
+  expect(shown).toMatch(/^content {3}[0-9a-f]{64}$/m)
+  await asking.decide(waiting)
+  temp.write('tools/loose.sh', '#!/bin/bash\n# Says a word.\necho two\n')
+  expect((await run()).status).toBe('approval_required')
 })
 
 test('APR-08, ENV-02: a granted value is in no question, reply or copy', async () => {

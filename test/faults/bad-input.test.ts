@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -206,7 +207,7 @@ describe('programs', () => {
 
   test('ENV-06: a child sees the allow-list, what was declared, and nothing else of ours', async () => {
     await bash('shows_env', 'env', { env: { DECLARED: 'yes' } })
-    const { data } = await temp.run('shows_env')
+    const { data, metadata } = await temp.run('shows_env')
     const names = textField(data, 'output')
       .split('\n')
       .map((line) => line.split('=')[0])
@@ -215,6 +216,14 @@ describe('programs', () => {
     const allowed =
       /^(?:PATH|HOME|LANG|LC_\w+|TZ|TMPDIR|USER|SHELL|TERM|DECLARED|KIWI_\w+|PWD|OLDPWD|SHLVL|_|)$/
     expect(names.filter((name) => !allowed.test(name ?? ''))).toEqual([])
+    const records = await temp.kiwi.store.records({ limit: 9, call_id: metadata.call_id })
+    expect(records).toHaveLength(2)
+    expect(JSON.stringify(records)).not.toContain('never-granted-value')
+    // The saved output is a file of the project.
+    const saved = spawnSync('grep', ['-rlaF', 'DECLARED=yes', temp.project], { encoding: 'utf8' })
+    expect(saved.stdout).toContain('.ai/outputs/')
+    const found = spawnSync('grep', ['-rlaF', 'never-granted-value', temp.folder], { encoding: 'utf8' })
+    expect(found).toMatchObject({ status: 1, stdout: '' })
   })
 })
 

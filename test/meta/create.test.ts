@@ -200,11 +200,26 @@ describe('create', () => {
   })
 
   test('ZIP-01: a file that would leave its folder is refused, and nothing is written', async () => {
-    for (const path of ['../x', '/etc/x', 'a/../../b', 'C:\\x', 'a/./b', '']) {
+    const all = (): readonly string[] =>
+      readdirSync(temp.folder, { recursive: true, encoding: 'utf8' })
+        .filter((path) => !path.includes('kiwi.db') && !path.includes('.ai/logs'))
+        .toSorted()
+    const before = all()
+    for (const path of [
+      '../../.bashrc',
+      '../x',
+      '/etc/cron.d/x',
+      'a/../../b',
+      'C:\\x',
+      'a\0b',
+      'a/./b',
+      '',
+    ]) {
       const reply = await temp.create('escapes', BASH, { 'main.sh': 'true', [path]: 'x' })
-      expect(reply.error?.code).toBe('INVALID_MANIFEST')
+      expect(reply.error?.code, path).toBe(path.includes('\0') ? 'INVALID_PARAMETERS' : 'INVALID_MANIFEST')
     }
-    expect(existsSync(join(temp.project, '.ai/tools/escapes'))).toBe(false)
+    expect(all()).toEqual(before)
+    expect(existsSync('/etc/cron.d/x')).toBe(false)
   })
 
   test('an id that is taken is not replaced', async () => {

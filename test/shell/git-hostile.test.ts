@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Repository } from '../fixtures/repository.ts'
@@ -228,7 +228,9 @@ describe('CMD-02: no parameter is an option', () => {
     ['git.fetch', { remote: '--upload-pack=touch PWNED' }],
     ['git.pull', { remote: 'origin', branch: '--upload-pack=x' }],
   ])('%s %j', async (id, parameters) => {
+    const before = readdirSync(temp.project)
     expect(await temp.run(id, parameters)).toMatchObject({ error: { code: 'INVALID_PARAMETERS' } })
+    expect(readdirSync(temp.project)).toEqual(before)
   })
 
   test('paths stand behind "--", and no variable of git is passed on', async () => {

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -86,6 +86,7 @@ test(
     mkdirSync(join(place.project, '.ai'))
     mkdirSync(join(place.project, 'many'))
     for (const name of names.slice(0, 20)) writeFileSync(at(name), name)
+    execFileSync('mkfifo', [at('pipe')])
     const child = spawn(
       process.execPath,
       [
@@ -93,7 +94,7 @@ test(
         'run',
         'shell.run',
         '--params',
-        JSON.stringify({ command: 'rm many/f0.txt many/f1.txt; sleep 60' }),
+        JSON.stringify({ command: 'rm many/pipe many/f0.txt many/f1.txt; sleep 60' }),
       ],
       { cwd: place.project, env: place.env, stdio: 'ignore' },
     )
@@ -106,7 +107,10 @@ test(
     const { stdout } = await kiwi(place, ['audit', '--status', 'unknown', '--json'])
     const id = textField(JSON.parse(stdout.split('\n')[0] ?? ''), 'call_id')
     expect(await json('undo', id, '--yes')).toMatchObject({
-      data: { totals: { bring_back: 2, conflict: 0 } },
+      data: {
+        totals: { bring_back: 2, conflict: 0 },
+        not_covered: ['what .gitignore names', 'many/pipe: gone, and it is a pipe'],
+      },
     })
     expect(readFileSync(at('f0.txt'), 'utf8')).toBe('f0.txt')
     expect(readFileSync(at('f1.txt'), 'utf8')).toBe('f1.txt')

@@ -10,7 +10,7 @@ import { mayPass } from '../disk.ts'
 import { folderFiles } from '../folder-files.ts'
 import type { Item } from '../item.ts'
 import { readRegularFile } from '../read-file.ts'
-import { readEntry } from '../read-item.ts'
+import { assertSizes, readEntry } from '../read-item.ts'
 import type { Entry } from '../scan.ts'
 import type { Find } from './collect-items.ts'
 
@@ -82,7 +82,9 @@ export function readFiles(from: string, isFolder: boolean): readonly ItemFile[] 
     return { path, content: bytes, isExecutable }
   }
   if (!isFolder) return [read(basename(from), from)]
-  return folderFiles(from).map((path) => read(path, join(from, path)))
+  const paths = folderFiles(from)
+  assertSizes(from, paths, left)
+  return paths.map((path) => read(path, join(from, path)))
 }
 
 /** What they are, whatever the folder or file is called. */

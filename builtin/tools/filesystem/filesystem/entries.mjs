@@ -94,6 +94,7 @@ export async function remove({ paths: { path }, args: { recursive = false }, see
       return { path, deleted: 1 }
     }
     if (recursive) {
+      assertText(folder, name, MOST_LEVELS)
       await assertAllSeen(folder, name, seen)
       return { path, deleted: removeFolder(folder, name, MOST_LEVELS) }
     }
@@ -126,8 +127,27 @@ async function assertAllSeen(folder, name, seen) {
   }
 }
 
+/** Before the first goes too: a name that is no text cannot be told to the system, and would stop it halfway. */
+function assertText(folder, name, levels) {
+  if (levels === 0) throw tooDeep()
+  const inner = openInside(folder, name)
+  try {
+    for (const each of namesIn(inner)) {
+      if (each.includes('\uFFFD'))
+        throw new Refusal('there is a name in it that is no text', 'Delete it with shell.run and rm -r')
+      if (entryOf(inner, each)?.isDirectory()) assertText(inner, each, levels - 1)
+    }
+  } finally {
+    inner.close()
+  }
+}
+
+function tooDeep() {
+  return new Refusal(`it is nested deeper than ${MOST_LEVELS} folders`)
+}
+
 function removeFolder(folder, name, levels) {
-  if (levels === 0) throw new Refusal(`it is nested deeper than ${MOST_LEVELS} folders`)
+  if (levels === 0) throw tooDeep()
   let deleted = 0
   const inner = openInside(folder, name)
   try {
