@@ -30,9 +30,14 @@ export function excessOf(
   const isGranted = judgeOf(rules)
   const excess: Excessive = (wanted, demand, line = null) =>
     isGranted(demand) ? [] : [{ wanted, required: requiredFor(demand, context), line }]
+  // A skill names the tool of another client, and no place: whatever is granted will do.
+  const isAnyOf = (right: 'read' | 'write', path: string): boolean =>
+    context.dialect === 'skill' &&
+    path === '**/*' &&
+    rules.some(({ op, effect }) => op === right && effect !== 'deny')
   const paths = (right: 'read' | 'write'): readonly Excess[] =>
     (filesystem?.[right] ?? []).flatMap((path) =>
-      probesOf(path, context).every((probe) => isGranted({ op: right, path: probe }))
+      isAnyOf(right, path) || probesOf(path, context).every((probe) => isGranted({ op: right, path: probe }))
         ? []
         : [{ wanted: `${right} ${path}`, required: requiredFor({ op: right, path }, context), line: null }],
     )

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../shared/json.ts'
 import type { Directive } from '../../spaces/directive/model.ts'
+import { fillValue } from '../../spaces/directive/placeholders.ts'
 import type { Item } from '../../spaces/item.ts'
 import type { ToolContext } from './tool-context.ts'
 import { shownProcess } from './shown-process.ts'
@@ -28,7 +29,7 @@ export function readyAnswer(handed: Handed, context: ToolContext): JsonObject {
       // What was not given is said, as nothing is left of its placeholders.
       inputs: { ...Object.fromEntries(declared.map((one) => [one, null])), ...inputs },
       process,
-      ...(Object.keys(more).length === 0 ? {} : { more }),
+      ...(Object.keys(more).length === 0 ? {} : { more: fillValue(more, inputs, declared) }),
       ...filesOf(item),
     },
     tool_context: context.shown,
