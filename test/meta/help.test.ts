@@ -94,6 +94,23 @@ describe('help', () => {
       'how do I find a tool': 'search',
       'quarantined tool': 'mcp',
       'connect claude': 'clients',
+      'how do I run a shell command': 'shell',
+      'how do I commit with git': 'shell',
+      'how do I run a bash script': 'tools',
+      'how do I remember something': 'knowledge',
+      'how do I store a note for later': 'knowledge',
+      'how do I give a tool an API key': 'secrets',
+      'how do I restrict network access of a script': 'sandbox',
+      'how do I write a directive': 'directives',
+      'how do I finish a run': 'directives',
+      'how do I search only one server': 'search',
+      'how do I see what happened yesterday': 'audit',
+      'how do I get the rest of a large result': 'load',
+      'how do I log in to a remote server': 'mcp',
+      'how do I delete a tool': 'execute',
+      'how do I limit calls per minute': 'limits',
+      'how do I trust a project': 'sign',
+      'my server does not start': 'mcp',
     }
     // Whatever else there is to be found has no say in it.
     for (const at of [1, 2, 3])
