@@ -175,6 +175,33 @@ describe('help', () => {
     },
   )
 
+  test('S10: an error that a topic speaks of leads there', async () => {
+    const seeAlso = async (error_code: string) =>
+      field((await temp.call('help', { error_code })).data, 'see_also')
+    expect(await seeAlso('PERMISSION_DENIED')).toEqual(['permissions', 'shell'])
+    expect(await seeAlso('quarantined')).toEqual(['mcp'])
+    expect(await seeAlso('TOO_DEEP')).toBeUndefined()
+  })
+
+  test('S10: a server is explained by its own name, and what is no tool by itself says so', async () => {
+    for (const item_id of ['github', 'mcp_github', 'github_mcp'])
+      expect((await temp.call('help', { item_id })).data).toMatchObject({
+        item_id: 'mcp_github',
+        item_type: 'mcp',
+        text: expect.stringContaining('"github.<tool>"'),
+        load: { item_type: 'mcp', item_id: 'github' },
+      })
+    expect((await temp.run('github')).error).toMatchObject({
+      code: 'NOT_FOUND',
+      message: 'Cannot find tool "github": it is an MCP server',
+      fix: { call: 'load', arguments: { item_type: 'mcp', item_id: 'github' } },
+    })
+    expect((await temp.run('git')).error).toMatchObject({
+      message: 'Cannot find tool "git": it is a group of tools',
+      hint: expect.stringContaining('git.<tool>'),
+    })
+  })
+
   test('S10: how to call an item, and an unknown topic or code lists the known ones', async () => {
     expect((await temp.call('help', { item_id: 'hello_bash' })).data).toMatchObject({
       call: { item_id: 'hello_bash' },
