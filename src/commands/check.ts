@@ -141,6 +141,10 @@ function print(report: Report, terminal: Terminal): void {
     ],
     ['steps', steps.map((step, at) => step.name ?? String(at + 1)).join(', ')],
     ...report.granted.map((line): readonly [string, string] => ['grants', line]),
+    [
+      'grants',
+      report.granted.length + report.scripts.length === 0 ? 'nothing: a run of it calls no tool' : '',
+    ],
     ['scripts', report.scripts.join(', ')],
     ['secrets', report.asks_for_secrets.join(', ')],
   ]

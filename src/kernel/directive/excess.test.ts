@@ -108,8 +108,8 @@ test('D10: a skill that wants to read is content with any grant to read', async 
   )
   const { permissions: rules } = compilePermissions(block, { ...CONTEXT, servers: new Set() })
   const wanted = (tools: string) => skillTools(tools, { line: 1, column: 1 }, () => undefined)
-  const excess = (tools: string) =>
+  const beyond = (tools: string) =>
     excessOf(wanted(tools), rules, { ...CONTEXT, dialect: 'skill' }).map((one) => one.wanted)
-  expect(excess('Read Grep')).toEqual([])
-  expect(excess('Read(src/**) Write')).toEqual(['read src/**', 'write **/*'])
+  expect(beyond('Read Grep')).toEqual([])
+  expect(beyond('Read(src/**) Write')).toEqual(['read src/**', 'write **/*'])
 })
