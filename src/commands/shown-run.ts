@@ -28,8 +28,11 @@ export function showRun(
   for (const line of granted) terminal.note(`  ${printable(line)}`)
   if (granted.length === 0) terminal.note('  it may do nothing: its permissions grant nothing')
   for (const line of [...ignored, ...(warnings ?? [])]) terminal.note(`note: ${printable(line)}`)
-  for (const [name, { error }] of Object.entries(context ?? {}))
-    if (isText(error)) terminal.note(`note: "${printable(name)}" cannot be used: ${printable(error)}`)
+  for (const [name, { error }] of Object.entries(context ?? {})) {
+    const isSaid = warnings?.some((line) => line.includes(`"${name}.`) || line.includes(`"${name} `)) ?? false
+    if (isText(error) && !isSaid)
+      terminal.note(`note: "${printable(name)}" cannot be used: ${printable(error)}`)
+  }
   const steps = directive?.process ?? []
   terminal.out(printableText(steps.map(stepText).join('\n')))
 }

@@ -82,6 +82,7 @@ test('D1: check says that there is nothing to follow', async () => {
   const path = join(folder, 'nothing.md')
   writeFileSync(path, '---\nname: nothing\nversion: 1.0.0\ndescription: Does nothing\n---\n')
   const { code, stdout } = await kiwi(place, ['check', 'nothing'])
+  expect(stdout).toContain('  grants  nothing: a run of it calls no tool\n')
   expect(stdout).toContain(`${path}:1:1: it has neither steps nor a text: there is nothing to follow`)
   expect(code).toBe(0)
 })
