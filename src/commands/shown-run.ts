@@ -28,13 +28,20 @@ export function showRun(
   for (const line of granted) terminal.note(`  ${printable(line)}`)
   if (granted.length === 0) terminal.note('  it may do nothing: its permissions grant nothing')
   for (const line of [...ignored, ...(warnings ?? [])]) terminal.note(`note: ${printable(line)}`)
-  for (const [name, { error }] of Object.entries(context ?? {})) {
-    const isSaid = warnings?.some((line) => line.includes(`"${name}.`) || line.includes(`"${name} `)) ?? false
-    if (isText(error) && !isSaid)
-      terminal.note(`note: "${printable(name)}" cannot be used: ${printable(error)}`)
-  }
+  for (const line of unusable(context ?? {}, warnings ?? [])) terminal.note(`note: ${printable(line)}`)
   const steps = directive?.process ?? []
   terminal.out(printableText(steps.map(stepText).join('\n')))
+}
+
+/** What it has to do without, as far as no warning speaks of it. */
+function unusable(
+  context: Readonly<Record<string, { readonly error?: string | null | undefined }>>,
+  warnings: readonly string[],
+): readonly string[] {
+  return Object.entries(context).flatMap(([name, { error }]) => {
+    const isSaid = warnings.some((line) => line.includes(`"${name}.`) || line.includes(`"${name} `))
+    return isText(error) && !isSaid ? [`"${name}" cannot be used: ${error}`] : []
+  })
 }
 
 function stepText({ name, condition, description, action, calls }: z.infer<typeof Step>, at: number): string {
