@@ -99,7 +99,7 @@ async function fix(path: string | null, terminal: Terminal): Promise<void> {
 }
 
 function reportOf(item: Item, file: string | null, checked: CheckedDirective) {
-  const { directive, granted, excess, unknownServers, calls } = checked
+  const { directive, granted, excess, idle, unknownServers, calls } = checked
   const required = new Set(
     directive.wanted.servers.filter((server) => server.required).map(({ name }) => name),
   )
@@ -119,6 +119,7 @@ function reportOf(item: Item, file: string | null, checked: CheckedDirective) {
     scripts: directive.wanted.scripts,
     unknown_servers: unknownServers.map((name) => ({ name, required: required.has(name) })),
     excess,
+    idle,
     calls,
     ignored: granted.reports,
     findings: isEmpty ? [...directive.findings, EMPTY] : directive.findings,
@@ -140,6 +141,10 @@ function print(report: Report, terminal: Terminal): void {
     ],
     ['steps', steps.map((step, at) => step.name ?? String(at + 1)).join(', ')],
     ...report.granted.map((line): readonly [string, string] => ['grants', line]),
+    [
+      'grants',
+      report.granted.length + report.scripts.length === 0 ? 'nothing: a run of it calls no tool' : '',
+    ],
     ['scripts', report.scripts.join(', ')],
     ['secrets', report.asks_for_secrets.join(', ')],
   ]
@@ -154,6 +159,7 @@ function faultsOf({
   findings,
   ignored,
   excess,
+  idle,
   unknown_servers,
   calls,
   warnings,
@@ -165,6 +171,11 @@ function faultsOf({
       ({ wanted, required, line }) =>
         `${line === null ? '' : `:${line}`}: ${wanted} is not granted: add ${required} to ${nameIn(dialect, 'permissions')}`,
     ),
+    ...(idle.length === 0
+      ? []
+      : [
+          `: ${idle.join(', ')}: granted, and not among ${nameIn(dialect, 'tools')}, so that no run can use it`,
+        ]),
     ...unknown_servers.map(
       ({ name, required }) =>
         `: there is no server "${name}"${required ? ', which it requires' : ''}: kiwi add ${name}`,

@@ -13,13 +13,14 @@ const Step = z.looseObject({
 export const Ready = z.looseObject({
   run_id: z.string(),
   directive: z.looseObject({ process: z.array(Step).nullish() }).nullish(),
+  tool_context: z.record(z.string(), z.looseObject({ error: z.string().nullish() })).nullish(),
   permissions: z.looseObject({ granted: z.array(z.string()), ignored: z.array(z.string()) }).nullish(),
   warnings: z.array(z.string()).nullish(),
 })
 
 /** What to follow goes where a pipe takes it; the run it is followed in stands beside. */
 export function showRun(
-  { run_id: run, directive, permissions, warnings }: z.infer<typeof Ready>,
+  { run_id: run, directive, permissions, warnings, tool_context: context }: z.infer<typeof Ready>,
   terminal: Terminal,
 ): void {
   const { granted = [], ignored = [] } = permissions ?? {}
@@ -27,8 +28,20 @@ export function showRun(
   for (const line of granted) terminal.note(`  ${printable(line)}`)
   if (granted.length === 0) terminal.note('  it may do nothing: its permissions grant nothing')
   for (const line of [...ignored, ...(warnings ?? [])]) terminal.note(`note: ${printable(line)}`)
+  for (const line of unusable(context ?? {}, warnings ?? [])) terminal.note(`note: ${printable(line)}`)
   const steps = directive?.process ?? []
   terminal.out(printableText(steps.map(stepText).join('\n')))
+}
+
+/** What it has to do without, as far as no warning speaks of it. */
+function unusable(
+  context: Readonly<Record<string, { readonly error?: string | null | undefined }>>,
+  warnings: readonly string[],
+): readonly string[] {
+  return Object.entries(context).flatMap(([name, { error }]) => {
+    const isSaid = warnings.some((line) => line.includes(`"${name}.`) || line.includes(`"${name} `))
+    return isText(error) && !isSaid ? [`"${name}" cannot be used: ${error}`] : []
+  })
 }
 
 function stepText({ name, condition, description, action, calls }: z.infer<typeof Step>, at: number): string {

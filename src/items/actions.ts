@@ -14,6 +14,14 @@ const ACTIONS = {
   thread: AUTHORING,
 } as const satisfies Record<Kind, readonly Action[]>
 
+const IN_A_SENTENCE: Readonly<Record<Kind, string>> = {
+  tool: 'a tool',
+  directive: 'a directive',
+  knowledge: 'a piece of knowledge',
+  mcp: 'an MCP server',
+  thread: 'a thread',
+}
+
 type Action = 'run' | 'discover' | 'finish' | 'undo' | (typeof AUTHORING)[number]
 
 export function readAction(kind: Kind, given: string): Action {
@@ -21,7 +29,8 @@ export function readAction(kind: Kind, given: string): Action {
   const action = ACTIONS[kind].find((known) => known === wanted)
   if (action !== undefined) return action
   const supported = ACTIONS[kind].join(', ')
-  throw new KiwiError('UNKNOWN_ACTION', `Cannot do "${given}" with a ${kind}: it supports ${supported}`, {
+  const what = IN_A_SENTENCE[kind]
+  throw new KiwiError('UNKNOWN_ACTION', `Cannot do "${given}" with ${what}: it supports ${supported}`, {
     hint: `Use one of ${supported}`,
     fix: { call: 'help', arguments: { topic: 'execute' } },
     details: { supported: ACTIONS[kind] },

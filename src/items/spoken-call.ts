@@ -10,6 +10,6 @@ export function asSpoken(args: unknown): unknown {
   const isCall = type === 'mcp' && (action === 'call' || action === 'run')
   if (!isCall || typeof server !== 'string' || !isObject(parameters)) return args
   const { tool, ...given } = parameters
-  if (typeof tool !== 'string' || tool === '' || server.includes('.')) return args
+  if (typeof tool !== 'string' || tool.trim() === '' || server.includes('.')) return args
   return { ...rest, item_type: 'tool', action, item_id: `${server}.${tool}`, parameters: given }
 }

@@ -46,6 +46,28 @@ describe('S8: what an action means', () => {
     })
   })
 
+  test.each([
+    ['knowledge', 'a piece of knowledge'],
+    ['mcp', 'an MCP server'],
+  ] as const)('S8: what %s cannot is said as people say it', async (kind, name) => {
+    await expect(understand(order({ kind, action: 'undo' }))).rejects.toThrow(
+      `Cannot do "undo" with ${name}:`,
+    )
+  })
+
+  test.each([
+    [{}, 'is missing', { missing: ['tool'], invalid: [] }],
+    [{ tool: '' }, 'is empty', { missing: [], invalid: [{ name: 'tool', reason: 'is empty' }] }],
+    [{ tool: 5 }, 'must be a text', { missing: [], invalid: [{ name: 'tool', reason: 'must be a text' }] }],
+    [{ tool: null }, 'must be a text', { invalid: [{ name: 'tool' }] }],
+  ])('S12: a server called with %j is told what is wrong with "tool"', async (parameters, said, details) => {
+    await expect(understand(order({ kind: 'mcp', itemId: 'docs', parameters }))).rejects.toMatchObject({
+      code: 'INVALID_PARAMETERS',
+      message: `Cannot call "docs": "tool" ${said}`,
+      details,
+    })
+  })
+
   test('D9: a directive is run, and a run is finished by its id alone', async () => {
     const given = { kind: 'directive', action: 'finish', itemId: '01RUN' } as const
     expect(await understand(order(given))).toEqual({ kind: 'finish', runId: '01RUN' })

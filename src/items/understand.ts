@@ -5,7 +5,7 @@ import { IN_WORDS, fieldFaults } from '../shared/field-faults.ts'
 import { isGlob } from '../shared/glob.ts'
 import type { ItemRef } from '../shared/ids.ts'
 import { Category, parseItemRef } from '../shared/ids.ts'
-import type { JsonObject } from '../shared/json.ts'
+import type { JsonObject, JsonValue } from '../shared/json.ts'
 import type { ItemType } from '../shared/tool-type.ts'
 import type { SpaceName } from '../store/store.ts'
 import { SPACES } from '../store/store.ts'
@@ -69,16 +69,21 @@ function unversioned(action: string, itemId: string, version: string | undefined
 }
 
 /** A server is not run: one of its tools is. */
-function runOf({ kind, itemId = '' }: Order): { readonly itemType: ItemType } {
-  if (kind === 'mcp' && !itemId.includes('.')) throw noToolNamed(itemId)
+function runOf({ kind, itemId = '', parameters }: Order): { readonly itemType: ItemType } {
+  if (kind === 'mcp' && !itemId.includes('.')) throw noToolNamed(itemId, parameters['tool'])
   return { itemType: kind === 'thread' || kind === 'mcp' ? 'tool' : kind }
 }
 
-function noToolNamed(server: string): KiwiError {
-  return new KiwiError('INVALID_PARAMETERS', `Cannot call "${server}": "tool" is missing`, {
+function noToolNamed(server: string, given: JsonValue | undefined): KiwiError {
+  const reason =
+    given === undefined ? 'is missing' : typeof given === 'string' ? 'is empty' : 'must be a text'
+  return new KiwiError('INVALID_PARAMETERS', `Cannot call "${server}": "tool" ${reason}`, {
     hint: `Name one of its tools: parameters {"tool": "<name>", ...}, or item_id "${server}.<name>"`,
     fix: { call: 'load', arguments: { item_type: 'mcp', item_id: server } },
-    details: { missing: ['tool'], invalid: [] },
+    details:
+      given === undefined
+        ? { missing: ['tool'], invalid: [] }
+        : { missing: [], invalid: [{ name: 'tool', reason }] },
   })
 }
 

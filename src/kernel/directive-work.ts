@@ -6,9 +6,10 @@ import { readExtended } from '../spaces/directive/extend.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Ticket, Wish, Work } from './call.ts'
+import { checkBounds } from './directive/check-bounds.ts'
 import { prepareDirective } from './directive/prepare-directive.ts'
 import type { Handed } from './directive/ready-answer.ts'
-import { howToCall, readyAnswer } from './directive/ready-answer.ts'
+import { howToCall, readyAnswer, sayIfLeftOut } from './directive/ready-answer.ts'
 import { toolContext } from './directive/tool-context.ts'
 import { itemDemand, judgedItem } from './item-demand.ts'
 import type { Means } from './means.ts'
@@ -32,6 +33,7 @@ export async function directiveWork(
   const { parameters } = wish
   const prepared = await prepareDirective(directive, { item, parameters, policy, lookup, ticket, means })
   const { run, scene, handed } = prepared
+  checkBounds(directive.name, handed.inputs, plans)
   // Nothing is asked of servers in a dry run: what is known of them is shown.
   const rehearsed = means.listings === null ? readyAnswer(handed, await toolContext(scene)) : null
   let begun: string | null = null
@@ -58,7 +60,8 @@ export async function directiveWork(
       begun = runId
       const data = { run_id: runId, ...answer, ...howToCall(runId, lookup.projectPath) }
       const brief = { tool_context: context.brief }
-      return { data: await means.results.fitAnswer(ticket.callId, id, data, brief), warnings: [] }
+      const fitting = await means.results.fitAnswer(ticket.callId, id, data, brief)
+      return { data: sayIfLeftOut(fitting), warnings: [] }
     },
     found: () => (begun === null ? {} : { run_id: begun }),
   }

@@ -1,10 +1,12 @@
 import type { ErrorCode } from '../shared/errors.ts'
 import { ERRORS, KiwiError } from '../shared/errors.ts'
+import { serverName } from '../shared/groups.ts'
 import { ItemName, parseItemRef } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { itemTypeOf } from '../shared/tool-type.ts'
 import { withInputs } from '../spaces/directive/with-inputs.ts'
 import { inputSchema } from '../spaces/input-schema.ts'
+import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { readyCall } from '../spaces/ready-call.ts'
 import type { SearchQuery } from '../store/store.ts'
@@ -28,13 +30,13 @@ export async function help(
 }
 
 async function guidance(args: Arguments<'help'>, call: MetaCall): Promise<JsonObject> {
-  if (args.error_code !== undefined) return aboutError(args.error_code)
   const lookup = await call.lookupAt(args.project_path)
+  if (args.error_code !== undefined) return aboutError(args.error_code, lookup, call)
   if (args.item_id !== undefined) return aboutItem(args.item_id, lookup)
   return aboutTopic(args.topic ?? 'overview', lookup, call)
 }
 
-function aboutError(given: string): JsonObject {
+async function aboutError(given: string, lookup: Lookup, { store }: MetaCall): Promise<JsonObject> {
   const wanted = given.toUpperCase()
   const codes = Object.keys(ERRORS)
   const code = codes.find((known): known is ErrorCode => known === wanted)
@@ -45,12 +47,25 @@ function aboutError(given: string): JsonObject {
     })
   }
   const { means, hint, retryable } = ERRORS[code]
-  return { error_code: code, text: `${code}: ${means}. ${hint}.`, means, hint, retryable }
+  const topics = await readTopics(await topicNames(store), lookup)
+  const about = topics.filter(({ text }) => text.includes(`\`${code}\``)).map(({ name }) => name)
+  return {
+    error_code: code,
+    text: `${code}: ${means}. ${hint}.`,
+    means,
+    hint,
+    retryable,
+    ...(about.length === 0 ? {} : { see_also: about }),
+  }
 }
 
 async function aboutItem(itemId: string, lookup: Lookup): Promise<JsonObject> {
-  const item = await withInputs(await findItem(lookup, parseItemRef(itemId), 'tool'), lookup)
+  const ref = parseItemRef(itemId)
+  // A server goes by its own name where no tool has it.
+  const server = (await lookup.find(ref, 'tool')) === null ? await lookup.find(ref, 'mcp') : null
+  const item = await withInputs(server ?? (await findItem(lookup, ref, 'tool')), lookup)
   const { manifest } = item
+  if (manifest.tool_type === 'mcp_server') return aboutServer(item)
   const call = readyCall(manifest)
   const how =
     call === null
@@ -65,6 +80,13 @@ async function aboutItem(itemId: string, lookup: Lookup): Promise<JsonObject> {
   }
 }
 
+function aboutServer({ id, manifest }: Item): JsonObject {
+  const name = serverName(id)
+  const load = { item_type: 'mcp', item_id: name }
+  const how = `Its tools are run by execute as "${name}.<tool>". Send this to load, to see them: ${JSON.stringify(load)}`
+  return { item_id: id, item_type: 'mcp', text: `${manifest.description}\n${how}`, call: null, load }
+}
+
 /** A topic by its name, else the one that a question in words is about. */
 async function aboutTopic(asked: string, lookup: Lookup, call: MetaCall): Promise<JsonObject> {
   const { store } = call
@@ -72,8 +94,8 @@ async function aboutTopic(asked: string, lookup: Lookup, call: MetaCall): Promis
   const name = asked.trim().toLowerCase()
   if (topics.includes(name)) return showTopic(name, topics, lookup, call)
   const code = asked.match(/\b[A-Z][A-Z_]{3,}\b/g)?.find((word) => word in ERRORS)
-  if (code !== undefined) return aboutError(code)
-  const read = await Promise.all(topics.map((topic) => readTopic(topic, lookup)))
+  if (code !== undefined) return aboutError(code, lookup, call)
+  const read = await readTopics(topics, lookup)
   const [best, ...others] = rankTopics(asked, read)
   // What it is asked with may as well be the step that a tool is looked for.
   const search = { call: 'search', arguments: { query: asked.slice(0, 256) } } as const
@@ -101,6 +123,10 @@ async function showTopic(
   const items = await store.count(places)
   const servers = await itemIds({ spaces: SPACES, roots: places, itemTypes: ['mcp'] }, store)
   return { topic, text: `${text}\n\nTopics: ${topics.join(', ')}.`, topics, items, servers }
+}
+
+function readTopics(names: readonly string[], lookup: Lookup): Promise<readonly Topic[]> {
+  return Promise.all(names.map((name) => readTopic(name, lookup)))
 }
 
 async function readTopic(name: string, lookup: Lookup): Promise<Topic> {

@@ -29,6 +29,14 @@ test('S3: what must be given is always named, of the rest as much as fits', () =
   expect(parameterLine(SCHEMA, 0)).toBe('query, edits, ...')
 })
 
+test('S3: where there is hardly any room, what must be given is cut between its names, and dots say so', () => {
+  expect(parameterLine(SCHEMA, 0, 12)).toBe('query, edits, ...')
+  expect(parameterLine(SCHEMA, 0, 11)).toBe('query, ...')
+  expect(parameterLine(SCHEMA, 0, 0)).toBe('...')
+  expect(parameterLine({ properties: { name: {} } }, 0, 0)).toBe('...')
+  expect(parameterLine({}, 0, 0)).toBe('')
+})
+
 test('S3: where nothing must be given, the first is named however little room there is', () => {
   const schema = { properties: { name: { type: 'integer' }, all: { type: 'boolean' } } }
   expect(parameterLine(schema, 0)).toBe('name?, ...')

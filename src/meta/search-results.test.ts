@@ -6,14 +6,14 @@ import type { JsonObject } from '../shared/json.ts'
 import type { FoundItem } from './search-results.ts'
 import { searchResults } from './search-results.ts'
 
-function found(tool_id: string, description: string, properties: JsonObject = {}): FoundItem {
+function found(tool_id: string, description: string, properties: JsonObject = {}, required = 1): FoundItem {
   const raw = {
     tool_id,
     tool_type: 'api',
     executor: 'http_client',
     description,
     config: { url: 'https://example.com/' },
-    input_schema: { type: 'object', properties, required: Object.keys(properties).slice(0, 1) },
+    input_schema: { type: 'object', properties, required: Object.keys(properties).slice(0, required) },
   }
   const hit = {
     row: 1,
@@ -36,10 +36,12 @@ const many = Array.from({ length: 10 }, (_, n) =>
   found(`server.find_things_${n}`, LONG, { query: { type: 'string' }, page: { type: 'integer' } }),
 )
 
+const ABOUT = { total: 12_345, query: 'some words of a query' }
+
 describe('S3: results', () => {
   test('few are whole, and so is whatever a person sees', () => {
-    for (const shown of [searchResults(many.slice(0, 3), false), searchResults(many, true)]) {
-      expect(Object.keys(shown)).toEqual(['results'])
+    for (const shown of [searchResults(many.slice(0, 3), false, ABOUT), searchResults(many, true, ABOUT)]) {
+      expect(Object.keys(shown)).toEqual(['results', 'total', 'query'])
       expect(field(shown, 'results', 2)).toMatchObject({
         id: 'server.find_things_2',
         description: LONG,
@@ -52,7 +54,7 @@ describe('S3: results', () => {
   })
 
   test('many are what it takes to choose one and to call it', () => {
-    expect(searchResults(many, false)).toMatchObject({
+    expect(searchResults(many, false, ABOUT)).toMatchObject({
       call_format: { item_type: 'tool', action: 'run', item_id: '<id>', parameters: {} },
       results: [
         {
@@ -77,7 +79,7 @@ describe('S3: results', () => {
       hit: { ...first.hit, tool_type: 'knowledge', why: ['body', 'used after like searches'] },
       item: null,
     }
-    const shown = listField(searchResults([...many.slice(0, 4), knowledge], false), 'results')
+    const shown = listField(searchResults([...many.slice(0, 4), knowledge], false, ABOUT), 'results')
     expect(shown[4]).toMatchObject({
       item_type: 'knowledge',
       call: null,
@@ -95,11 +97,36 @@ describe('S3: results', () => {
       )
     fc.assert(
       fc.property(fc.array(one, { minLength: 4, maxLength: 10 }), (items) => {
-        const shown = searchResults(items, false, { total: 12_345, query: 'some words of a query' })
+        const shown = searchResults(items, false, ABOUT)
         expect(Buffer.byteLength(JSON.stringify(shown))).toBeLessThanOrEqual(1600)
         expect(listField(shown, 'results')).toHaveLength(items.length)
       }),
       { numRuns: 60 },
     )
+  })
+
+  test('a query is not sent back whole when it is long', () => {
+    for (const items of [many, many.slice(0, 1)]) {
+      const shown = searchResults(items, false, { total: 1, query: '天'.repeat(4000) })
+      expect(Buffer.byteLength(JSON.stringify(shown))).toBeLessThanOrEqual(1600)
+      expect(field(shown, 'query')).toMatch(/^天{40,}\.{3}$/)
+    }
+    const query = 'x'.repeat(4000)
+    expect(searchResults(many, true, { total: 1, query })).toMatchObject({ query })
+  })
+
+  test('ten that must be given a lot take no more, and each says that it takes something', () => {
+    const keys = Array.from({ length: 12 }, (_, n) => `a_rather_long_name_of_a_parameter_${n}`)
+    const properties = Object.fromEntries(keys.map((key) => [key, { type: 'string' }]))
+    for (const id of ['server.do_this', `server.${'x'.repeat(90)}`]) {
+      const items = Array.from({ length: 10 }, (_, n) => found(`${id}_${n}`, LONG, properties, keys.length))
+      const shown = searchResults(items, false, ABOUT)
+      expect(Buffer.byteLength(JSON.stringify(shown))).toBeLessThanOrEqual(1600)
+      for (const result of listField(shown, 'results')) {
+        expect(field(result, 'parameters')).toMatch(/\.{3}$/)
+        // Where names alone take the room, there is none for more.
+        expect(field(result, 'description')).toMatch(id.length > 90 ? /^/ : /^Searches for/)
+      }
+    }
   })
 })

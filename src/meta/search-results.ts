@@ -28,21 +28,23 @@ const ALWAYS_WHOLE = 3
  * What a search shows: whole results where they are few or short; else of each what it takes to choose one and to call
  * it, and once how that is done. A person has room for all. What stands beside the results is counted too.
  */
-export function searchResults(
-  found: readonly FoundItem[],
-  isPerson: boolean,
-  beside: JsonObject = {},
-): JsonObject {
+export function searchResults(found: readonly FoundItem[], isPerson: boolean, about: About): JsonObject {
+  // Who sent a query knows it, and it may be as long as all results.
+  const beside = isPerson ? { ...about } : { ...about, query: cutText(about.query, MOST_QUERY) }
   const whole = { results: found.map(wholeResult), ...beside }
   const most = Math.max(LEAST_BYTES, RESULT_BYTES * found.length)
   if (isPerson || found.length <= ALWAYS_WHOLE || bytesOf(whole) <= most) return whole
   const empty = { call_format: CALL_FORMAT, results: [] }
-  const left = most - bytesOf(empty) - Math.min(MOST_BESIDE, bytesOf(beside))
+  const left = most - bytesOf(empty) - bytesOf(beside)
   return { ...empty, results: shortResults(found, left), ...beside }
 }
 
-/** A query may be as long as all results. */
-const MOST_BESIDE = 200
+interface About {
+  readonly total: number
+  readonly query: string
+}
+
+const MOST_QUERY = 160
 
 /** Of the input schema of each result; load shows it whole. */
 const SCHEMA_BYTES = 2048
@@ -88,10 +90,21 @@ function serverTool(item: Item): JsonObject {
 /** How a short result is called: with its own id, and what its `parameters` name. */
 const CALL_FORMAT = { item_type: 'tool', action: 'run', item_id: '<id>', parameters: {} } as const
 
-/** Characters of the line of parameters: what is there to be shared decides how much of it is shown. */
-const LINES = [72, 48, 24, 0]
-/** Bytes that a description should have at least. */
-const LEAST_DESCRIPTION = 48
+/**
+ * Characters of the line of parameters, and of what must be given in it: what is there to be shared decides how much of
+ * it is shown. Last of all that is cut which a call needs; `least` is what a description should have then, in bytes.
+ */
+const LINES: readonly LineTier[] = [
+  ...[72, 48, 24, 0].map((longest) => ({ longest, must: Infinity, least: 48 })),
+  ...[96, 64, 32, 0].map((must) => ({ longest: 0, must, least: 16 })),
+]
+
+interface LineTier {
+  readonly longest: number
+  readonly must: number
+  readonly least: number
+}
+
 const MOST_DESCRIPTION = 200
 const MOST_FIRST_CALL = 240
 const MOST_WARNING = 80
@@ -100,22 +113,24 @@ function shortResults(found: readonly FoundItem[], most: number): readonly JsonO
   const texts = found.map(({ hit, item }) => cutText(firstSentence(describe(hit, item)), MOST_DESCRIPTION))
   let results: readonly JsonObject[] = []
   let left = 0
-  for (const longest of LINES) {
-    results = found.map((one, at) => shortResult(one, at === 0, longest))
+  for (const tier of LINES) {
+    results = found.map((one, at) => shortResult(one, at === 0, tier))
     left = most - bytesOf(results)
-    if (left >= LEAST_DESCRIPTION * found.length) break
+    if (left >= tier.least * found.length) break
   }
   const given = shares(texts.map(writtenBytes), left)
   return results.map((result, at) => ({ ...result, description: cutText(texts[at] ?? '', given[at] ?? 0) }))
 }
 
 /** All but the text of its description, in the order in which it is read. What goes without saying is left out. */
-function shortResult({ hit, id, item }: FoundItem, isFirst: boolean, longest: number): JsonObject {
+function shortResult({ hit, id, item }: FoundItem, isFirst: boolean, tier: LineTier): JsonObject {
   const type: ItemType = itemTypeOf(hit.tool_type)
   const call = item === null ? null : readyCall(item.manifest)
-  const line = item === null || call === null ? '' : parameterLine(inputSchema(item.manifest), longest)
+  const line =
+    item === null || call === null ? '' : parameterLine(inputSchema(item.manifest), tier.longest, tier.must)
   const ready = call === null ? null : { ...call, item_id: id }
-  const isCallShown = ready === null || (isFirst && bytesOf(ready) <= MOST_FIRST_CALL)
+  const isRoomy = tier.must > 0 && bytesOf(ready) <= MOST_FIRST_CALL
+  const isCallShown = ready === null || (isFirst && isRoomy)
   const isRaised = hit.why.includes(USED)
   return {
     id,
@@ -124,10 +139,14 @@ function shortResult({ hit, id, item }: FoundItem, isFirst: boolean, longest: nu
     ...(line === '' ? {} : { parameters: line }),
     ...(isCallShown ? { call: ready } : {}),
     ...(isRaised ? { why: [USED] } : {}),
-    ...(item === null || item.warnings.length === 0
-      ? {}
-      : { warning: cutText(item.warnings.join('; '), MOST_WARNING) }),
+    ...warningOf(item),
   }
+}
+
+/** Of a tool of a server it says whether it can be called; of other items it is for who wrote them. */
+function warningOf(item: Item | null): JsonObject {
+  if (item === null || item.warnings.length === 0 || toolOfServer(item)['mcp'] === undefined) return {}
+  return { warning: cutText(item.warnings.join('; '), MOST_WARNING) }
 }
 
 function bytesOf(value: unknown): number {

@@ -25,6 +25,7 @@ import { fillVectors, rankByMeaning } from './by-meaning.ts'
 import { refreshServers } from './refresh-servers.ts'
 import type { FoundItem } from './search-results.ts'
 import { searchResults } from './search-results.ts'
+import { cutText } from './short-text.ts'
 
 interface Found {
   readonly data: JsonObject
@@ -97,7 +98,13 @@ export async function search(args: Arguments<'search'>, call: MetaCall): Promise
       total: Math.max(found.length, total - hits.length + found.length),
       query: args.query,
     }),
-    warnings: [...warnings, ...aboutMeaning, ...usurpers, ...faultWarnings(faults)],
+    warnings: [
+      ...withoutWords(query, args.query),
+      ...warnings,
+      ...aboutMeaning,
+      ...usurpers,
+      ...faultWarnings(faults),
+    ],
   }
 }
 
@@ -107,6 +114,13 @@ type Ranked = ReturnType<typeof rankItems>
 function queryOf({ query: text, server }: Arguments<'search'>): Query {
   const query = parseQuery(text)
   return server === undefined ? query : { ...query, server: serverName(server), toolTypes: MCP_TYPES }
+}
+
+/** Signs alone rank nothing. Who sends them sees what an empty query shows, and why; `*` means just that. */
+function withoutWords({ words }: Query, text: string): readonly string[] {
+  const said = spokenIn(text)
+  if (words.length > 0 || said === '' || said === '*') return []
+  return [`"${cutText(said, 40)}" holds no word to search for: it counts as an empty query`]
 }
 
 const NOTHING_NEW = { hasMore: false, warnings: [] }

@@ -68,7 +68,7 @@ test.each([
   ['{"a": 1 "b": 2}', '"," or "}" is missing'],
   ['{"a": [1 2]}', '"," or "]" is missing'],
   ['{"a": }', 'a value is missing'],
-  ['{a: 1}', 'a key is missing'],
+  ['{a: 1}', 'a key must stand in double quotes'],
   ['[]', 'it is no object'],
   ['{} {}', 'something follows its end'],
   ['{"a": '.repeat(70), 'nested deeper than 64'],

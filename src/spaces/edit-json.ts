@@ -1,22 +1,7 @@
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
-import { LIMITS } from '../shared/limits.ts'
-
-/** Where one is, in the text of JSON that may hold comments and commas before a closing bracket. */
-interface Node {
-  readonly start: number
-  readonly end: number
-  /** Of an object; null for anything else. */
-  readonly members: readonly Member[] | null
-}
-
-interface Member {
-  readonly key: string
-  readonly start: number
-  readonly value: Node
-  /** Where the comma behind it stands; null for none. */
-  readonly comma: number | null
-}
+import type { JsonMember, JsonNode } from './read-json.ts'
+import { readJson } from './read-json.ts'
 
 /** The same text with another value at `object.name`: every other byte stays, comments and all. */
 export function setJson(
@@ -27,7 +12,8 @@ export function setJson(
 ): string {
   if (text.replace(/^\uFEFF/, '').trim() === '')
     return `${JSON.stringify({ [object]: { [name]: value } }, null, 2)}\n`
-  const root = readDocument(text, where)
+  const root = readJson(text, where)
+  if (root.members === null) throw new KiwiError('PARSE_ERROR', `Cannot read "${where}": it is no object`)
   const style = styleOf(text, root)
   const holder = member(root, object)
   if (holder === null) return insert(text, root, [object, { [name]: value }], style)
@@ -42,7 +28,7 @@ export function setJson(
 }
 
 /** What a reader takes: the last of several. */
-function member({ members }: Node, key: string): Member | null {
+function member({ members }: JsonNode, key: string): JsonMember | null {
   return members?.findLast((each) => each.key === key) ?? null
 }
 
@@ -51,7 +37,7 @@ interface Style {
   readonly line: string
 }
 
-function styleOf(text: string, { members }: Node): Style {
+function styleOf(text: string, { members }: JsonNode): Style {
   const [first] = members ?? []
   const unit = first === undefined ? '' : indentAt(text, first.start)
   return { unit: unit === '' ? '  ' : unit, line: text.includes('\r\n') ? '\r\n' : '\n' }
@@ -70,7 +56,7 @@ function written(value: JsonObject, indent: string, { unit, line }: Style): stri
 /** Behind the last member and what is said about it. */
 function insert(
   text: string,
-  object: Node,
+  object: JsonNode,
   [key, value]: readonly [string, JsonObject],
   style: Style,
 ): string {
@@ -101,77 +87,4 @@ function insert(
 function lineStart(text: string, at: number): number {
   const from = text.lastIndexOf('\n', at - 1) + 1
   return from + (/^[ \t]*/.exec(text.slice(from, at))?.[0].length ?? 0)
-}
-
-const BLANK = /(?:\s+|\uFEFF|\/\/[^\n]*|\/\*[^]*?\*\/)*/y
-const STRING = /"(?:[^"\\\n]|\\.)*"/y
-const PLAIN = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
-
-function readDocument(text: string, where: string): Node {
-  let at = 0
-  const fault = (reason: string): KiwiError => {
-    const before = text.slice(0, at).split('\n')
-    const place = { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }
-    const found = `${reason} (line ${place.line}, column ${place.column})`
-    return new KiwiError('PARSE_ERROR', `Cannot read "${where}": ${found}`, {
-      hint: 'Correct the file, and run the command again; nothing was written',
-      details: place,
-    })
-  }
-  const take = (token: RegExp): string | null => {
-    token.lastIndex = at
-    const [found] = token.exec(text) ?? []
-    if (found === undefined) return null
-    at += found.length
-    return found
-  }
-  const skip = (): void => void take(BLANK)
-  const isNext = (mark: string): boolean => {
-    skip()
-    if (text[at] !== mark) return false
-    at += 1
-    return true
-  }
-  const readMember = (depth: number): Member => {
-    skip()
-    const start = at
-    const key = take(STRING)
-    if (key === null) throw fault('a key is missing')
-    if (!isNext(':')) throw fault('":" is missing')
-    const value = readValue(depth + 1)
-    const comma = isNext(',') ? at - 1 : null
-    return { key: keyOf(key), start, value, comma }
-  }
-  const readValue = (depth: number): Node => {
-    skip()
-    if (depth > LIMITS.nesting) throw fault(`it is nested deeper than ${LIMITS.nesting} levels`)
-    const start = at
-    if (isNext('{')) {
-      const members: Member[] = []
-      while (!isNext('}')) {
-        if (members.at(-1)?.comma === null) throw fault('"," or "}" is missing')
-        members.push(readMember(depth))
-      }
-      return { start, end: at, members }
-    }
-    if (isNext('[')) {
-      for (let isMore = true; !isNext(']'); isMore = isNext(',')) {
-        if (!isMore) throw fault('"," or "]" is missing')
-        readValue(depth + 1)
-      }
-      return { start, end: at, members: null }
-    }
-    if (take(STRING) === null && take(PLAIN) === null) throw fault('a value is missing')
-    return { start, end: at, members: null }
-  }
-  const root = readValue(0)
-  skip()
-  if (at < text.length) throw fault('something follows its end')
-  if (root.members === null) throw fault('it is no object')
-  return root
-}
-
-function keyOf(quoted: string): string {
-  const key: unknown = JSON.parse(quoted)
-  return typeof key === 'string' ? key : ''
 }

@@ -1,4 +1,5 @@
 import { KiwiError } from '../shared/errors.ts'
+import { GROUPS, serverName } from '../shared/groups.ts'
 import type { ItemRef } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { ItemType } from '../shared/tool-type.ts'
@@ -15,8 +16,9 @@ export async function versionNotFound(
 ): Promise<KiwiError> {
   const there = ref.version === null ? null : await lookup.find({ ...ref, version: null }, itemType)
   if (there === null) {
-    const server = ref.name.includes('.') ? await lookup.serverFor(ref.name) : null
     if (itemType !== 'tool') return notFound(ref, itemType)
+    if (!ref.name.includes('.') && (await isWhole(ref, lookup))) return wholeNotFound(ref)
+    const server = ref.name.includes('.') ? await lookup.serverFor(ref.name) : null
     return withMeant(server === null ? notFound(ref, itemType) : toolNotFound(ref, server), ref, lookup)
   }
   const versions = [...new Set([...(await lookup.versions(ref.name)), there.manifest.version])]
@@ -35,6 +37,26 @@ export async function versionNotFound(
 }
 
 const MOST_NAMED = 10
+
+/** A server, or one of our own groups of tools, named without any of its tools. */
+async function isWhole(ref: ItemRef, lookup: Pick<Lookup, 'find'>): Promise<boolean> {
+  if (GROUPS.some((group) => group === ref.name)) return true
+  const found = await lookup.find({ ...ref, version: null }, 'mcp').catch(() => null)
+  return found?.manifest.tool_type === 'mcp_server'
+}
+
+function wholeNotFound(ref: ItemRef): KiwiError {
+  const name = serverName(ref.name.replace(/_mcp$/, ''))
+  const isOurs = GROUPS.some((group) => group === name)
+  const what = isOurs ? 'a group of tools' : 'an MCP server'
+  return new KiwiError('NOT_FOUND', `Cannot find tool "${ref.name}": it is ${what}`, {
+    hint: `Name one of its tools: item_id "${name}.<tool>"`,
+    fix: isOurs
+      ? { call: 'search', arguments: { query: name } }
+      : { call: 'load', arguments: { item_type: 'mcp', item_id: name } },
+    details: { item_type: 'tool', item_id: ref.name },
+  })
+}
 
 /** The same, with what may be meant. */
 async function withMeant(

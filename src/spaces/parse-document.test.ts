@@ -47,6 +47,21 @@ describe('a document', () => {
   })
 
   test.each([
+    ['{\n "a": 1\n "b": 2\n}', '"," or "}" is missing (line 3, column 2)'],
+    ['{"a" 1}', '":" is missing (line 1, column 6)'],
+    ['{"a": {"b": 1}', '"," or "}" is missing (line 1, column 15)'],
+    ['{"a": "open}\n', 'a text has no closing quote on its line (line 1, column 7)'],
+    ['{"a": 1}}', 'something follows its end (line 1, column 9)'],
+    ['{"a": 1, "a": 2}', 'the key "a" is there twice (line 1, column 10)'],
+    ['a: {"b": 1', 'Flow map'],
+  ])('that reads as JSON is faulted in words of JSON: %j', async (text, reason) => {
+    await expect(read(text)).rejects.toMatchObject({
+      code: 'PARSE_ERROR',
+      message: expect.stringContaining(reason),
+    })
+  })
+
+  test.each([
     ['a key twice', 'a: 1\nb: 2\na: 3', 3],
     ['a key twice in JSON', '{"a": 1,\n "a": 2}', 2],
     ['a key twice below', 'x:\n  y: 1\n  "y": 2', 3],

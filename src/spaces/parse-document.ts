@@ -4,6 +4,7 @@ import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { assertPlain, isJsonObject, isUnsafeKey } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { textOf } from '../shared/template.ts'
+import { looksLikeJson, readJson } from './read-json.ts'
 
 /** Reads YAML or JSON (which is YAML) strictly: no aliases, no tags, no key twice, nothing repaired. */
 export async function parseDocument(text: string, where: string): Promise<JsonObject> {
@@ -40,6 +41,8 @@ export async function parseValue(text: string, where: string): Promise<Located<J
   const { document, lines } = await compose(text, where)
   const fault = await findFault(document)
   if (fault !== null) {
+    // Who wrote JSON has heard nothing of flow maps.
+    if (looksLikeJson(text)) readJson(text, where)
     const { line, col } = lines.linePos(fault.offset)
     throw parseError(where, `${fault.reason} (line ${line}, column ${col})`)
   }

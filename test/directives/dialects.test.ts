@@ -118,9 +118,11 @@ describe('D1: elements of a directive', () => {
       { name: 'c', type: 'string', required: false, enum: ['x', 'y'], description: '' },
       { name: 'd', type: 'array', required: false, default: ['p', 'q'], description: '' },
       { name: 'e', type: 'boolean', required: false, description: '' },
+      { name: 'f', type: 'string', required: false, enum: ['x', 'y'], description: '' },
     ])
     expect(messages(directive)).toEqual([
       'the default of the input "e" is not of type boolean: it is left out',
+      'the default of the input "f" is none of its values: it is left out',
     ])
   })
 

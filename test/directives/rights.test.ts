@@ -254,6 +254,37 @@ describe('D2: inputs', () => {
     })
   })
 
+  test('D2: what lies outside of the schema of an input is refused, of one that is handed down too', async () => {
+    writeDirective(
+      temp,
+      'base',
+      permissions(),
+      '<inputs><input name="port" type="integer" minimum="1024"/><input name="tag" pattern="^x"/></inputs>',
+    )
+    temp.write(
+      'directives/child.md',
+      `---
+name: child
+version: 1.0.0
+description: A child
+extends: base
+inputs:
+  - { name: tag, pattern: '^v[0-9]+$' }
+  - { name: names, type: array, items: { type: string }, maxItems: 2 }
+---
+Go.
+`,
+    )
+    const child = (parameters: object): Promise<Reply> => begin(temp, 'child', { parameters })
+    expect((await child({ port: 80, tag: 'x1', names: ['a', 2] })).error).toMatchObject({
+      code: 'INVALID_PARAMETERS',
+      details: {
+        invalid: [{ name: 'tag' }, { name: 'names.1', reason: 'must be string' }, { name: 'port' }],
+      },
+    })
+    expect(await child({ port: 8080, tag: 'v1', names: ['a'] })).toMatchObject({ status: 'ready' })
+  })
+
   test('D2, D12: values are filled in once, defaults too; what is no input is said', async () => {
     const { data } = await deploy({ branch: '{count} "x"', count: '3', tags: '["a"]', other: 1 })
     expect(data).toMatchObject({
@@ -263,6 +294,29 @@ describe('D2: inputs', () => {
       },
       warnings: expect.arrayContaining(['"other" is no input of "d": it is not filled in anywhere']),
     })
+  })
+})
+
+test('D13: a directive that is too large for one answer says first how it is read', async () => {
+  writeDirective(
+    temp,
+    'd',
+    '',
+    `<inputs><input name="x" required="true"/></inputs><process><step name="a"><action>${'{x}'.repeat(10)}</action></step></process>`,
+  )
+  const { data } = await begin(temp, 'd', { parameters: { x: 'y'.repeat(100_000) } })
+  expect(data).toMatchObject({
+    directive: null,
+    instructions: expect.stringMatching(/^The directive is too large .* rest, page by page/),
+  })
+  const whole = await temp.call('load', field(data, 'rest', 'arguments'))
+  expect(textField(whole.data, 'text')).toMatch(/^\{"run_id":.*"directive":\{"name":"d"/)
+})
+
+test('D13: a step that may not read is told which grant would let it, as check tells it', async () => {
+  writeDirective(temp, 'd', '', '<process><step name="a"><call tool="filesystem.read"/></step></process>')
+  expect((await begin(temp, 'd')).data).toMatchObject({
+    warnings: [expect.stringContaining('add <read resource="filesystem" path="**/*"/> to <permissions>')],
   })
 })
 

@@ -48,6 +48,23 @@ describe('servers that a directive wants', () => {
     expect(namesIn(reply, 'supabase')).toHaveLength(5)
   })
 
+  test('D8, D13: of a server that is granted whole, what is granted is what it says it will use', async () => {
+    writeDirective(temp, 'd', `${ALL}<tools><mcp name="supabase"><tool>execute_sql</tool></mcp></tools>`)
+    const reply = await begin(temp, 'd')
+    expect(field(reply.data, 'permissions', 'granted')).toEqual(['allow tool supabase.execute_sql'])
+    expect(namesIn(reply, 'supabase')).toEqual(['supabase.execute_sql'])
+  })
+
+  test('D2: what a directive says of its outcome has its inputs filled in', async () => {
+    writeDirective(
+      temp,
+      'd',
+      '<inputs><input name="day" required="true"/></inputs><outputs><success>out/{day}.md, not {night}</success></outputs>',
+    )
+    const { data } = await begin(temp, 'd', { parameters: { day: 'mon' } })
+    expect(field(data, 'directive', 'more', 'outputs', 'success')).toBe('out/mon.md, not {night}')
+  })
+
   test('D3: one that is required and not there begins nothing, and the error says what to do', async () => {
     writeDirective(temp, 'd', '<tools><mcp name="linear" required="true"/></tools>')
     expect(await begin(temp, 'd')).toMatchObject({

@@ -51,10 +51,38 @@ test('D10: check says which calls of its steps would fail, and which scripts are
   expect(stdout).toContain(`${path}: <tools> names "lost": there is no such tool here`)
 })
 
+test('D8: check says what is granted and can never be used, and asks a skill for no more than its author did', async () => {
+  const path = join(folder, 'keeper/SKILL.md')
+  mkdirSync(join(folder, 'keeper'))
+  writeFileSync(
+    path,
+    `---
+name: keeper
+version: 1.0.0
+description: Keeps notes
+allowed-tools: Read Bash(git:*) mcp__memory__create
+permissions:
+  - read: { resource: filesystem, path: 'notes/**' }
+  - write: { resource: filesystem, path: 'notes/**' }
+  - execute: { resource: shell, commands: [git, npm] }
+  - execute: { resource: mcp, name: memory, tools: [create, forget] }
+  - execute: { resource: mcp, name: thinking }
+---
+Keep them.
+`,
+  )
+  const { stdout } = await kiwi(place, ['check', 'keeper'])
+  expect(stdout).toContain(
+    `${path}: write, npm, memory.forget, thinking.*: granted, and not among "allowed-tools", so that no run can use it`,
+  )
+  expect(stdout).not.toContain('is not granted')
+})
+
 test('D1: check says that there is nothing to follow', async () => {
   const path = join(folder, 'nothing.md')
   writeFileSync(path, '---\nname: nothing\nversion: 1.0.0\ndescription: Does nothing\n---\n')
   const { code, stdout } = await kiwi(place, ['check', 'nothing'])
+  expect(stdout).toContain('  grants  nothing: a run of it calls no tool\n')
   expect(stdout).toContain(`${path}:1:1: it has neither steps nor a text: there is nothing to follow`)
   expect(code).toBe(0)
 })

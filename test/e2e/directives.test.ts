@@ -17,6 +17,7 @@ beforeAll(() => {
     )
   put('tidy', '<execute><directive>note</directive></execute><write resource="filesystem" path="**/*"/>')
   put('note', '<write resource="filesystem" path="notes/**"/>')
+  put('lonely', '<execute resource="mcp" name="nowhere"/>')
 })
 afterAll(() => place.remove())
 
@@ -27,6 +28,13 @@ const begin = async (id: string, ...more: readonly string[]): Promise<string> =>
 }
 const write = (run: string, file: string) =>
   kiwi(place, ['run', 'filesystem.write', `path=${join(place.project, file)}`, 'content=x', '--run', run])
+
+test('D3: a person who begins a run is told which servers it has to do without', async () => {
+  expect(await kiwi(place, ['run', 'lonely'])).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('note: "nowhere" cannot be used: no server "nowhere" was added here\n'),
+  })
+})
 
 // Ten commands, each a process of its own.
 test('D9, H11: a run is begun, called, read with its child and undone from the command line', async () => {

@@ -94,6 +94,23 @@ describe('help', () => {
       'how do I find a tool': 'search',
       'quarantined tool': 'mcp',
       'connect claude': 'clients',
+      'how do I run a shell command': 'shell',
+      'how do I commit with git': 'shell',
+      'how do I run a bash script': 'tools',
+      'how do I remember something': 'knowledge',
+      'how do I store a note for later': 'knowledge',
+      'how do I give a tool an API key': 'secrets',
+      'how do I restrict network access of a script': 'sandbox',
+      'how do I write a directive': 'directives',
+      'how do I finish a run': 'directives',
+      'how do I search only one server': 'search',
+      'how do I see what happened yesterday': 'audit',
+      'how do I get the rest of a large result': 'load',
+      'how do I log in to a remote server': 'mcp',
+      'how do I delete a tool': 'execute',
+      'how do I limit calls per minute': 'limits',
+      'how do I trust a project': 'sign',
+      'my server does not start': 'mcp',
     }
     // Whatever else there is to be found has no say in it.
     for (const at of [1, 2, 3])
@@ -157,6 +174,33 @@ describe('help', () => {
       })
     },
   )
+
+  test('S10: an error that a topic speaks of leads there', async () => {
+    const seeAlso = async (error_code: string) =>
+      field((await temp.call('help', { error_code })).data, 'see_also')
+    expect(await seeAlso('PERMISSION_DENIED')).toEqual(['permissions', 'shell'])
+    expect(await seeAlso('quarantined')).toEqual(['mcp'])
+    expect(await seeAlso('TOO_DEEP')).toBeUndefined()
+  })
+
+  test('S10: a server is explained by its own name, and what is no tool by itself says so', async () => {
+    for (const item_id of ['github', 'mcp_github', 'github_mcp'])
+      expect((await temp.call('help', { item_id })).data).toMatchObject({
+        item_id: 'mcp_github',
+        item_type: 'mcp',
+        text: expect.stringContaining('"github.<tool>"'),
+        load: { item_type: 'mcp', item_id: 'github' },
+      })
+    expect((await temp.run('github')).error).toMatchObject({
+      code: 'NOT_FOUND',
+      message: 'Cannot find tool "github": it is an MCP server',
+      fix: { call: 'load', arguments: { item_type: 'mcp', item_id: 'github' } },
+    })
+    expect((await temp.run('git')).error).toMatchObject({
+      message: 'Cannot find tool "git": it is a group of tools',
+      hint: expect.stringContaining('git.<tool>'),
+    })
+  })
 
   test('S10: how to call an item, and an unknown topic or code lists the known ones', async () => {
     expect((await temp.call('help', { item_id: 'hello_bash' })).data).toMatchObject({

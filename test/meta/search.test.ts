@@ -157,6 +157,23 @@ describe('search', () => {
     }
   })
 
+  test.each(['???', '---', '🥝', 'type:directive !!', '"'.repeat(4000)])(
+    'S3: %j holds no word: it lists what an empty query does, and says so',
+    async (query) => {
+      const empty = await temp.search(query.startsWith('type:') ? 'type:directive' : '')
+      const signs = await temp.search(query)
+      expect(resultsOf(signs).map(({ id }) => id)).toEqual(resultsOf(empty).map(({ id }) => id))
+      expect(signs.metadata.warnings).toEqual([
+        expect.stringMatching(/^".{1,40}" holds no word to search for: it counts as an empty query$/u),
+      ])
+      expect(empty.metadata.warnings ?? []).toEqual([])
+    },
+  )
+
+  test.each(['', '   ', '*', 'type:script', 'the'])('S3: of %j there is nothing to say', async (query) => {
+    expect((await temp.search(query)).metadata.warnings ?? []).toEqual([])
+  })
+
   test('N2: searching and loading run nothing of what they find', async () => {
     await temp.create('marks', BASH, { 'main.sh': `touch '${temp.folder}/searched'` })
     await temp.search('marks')

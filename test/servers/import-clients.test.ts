@@ -150,6 +150,20 @@ describe('M1: what clients mean by their configs', () => {
     })
   })
 
+  test.each([
+    [String.raw`{"mcpServers": {"a": {"command": "C:\Program Files\a"}}}`, String.raw`\P is no escape`],
+    ['{"mcpServers": {"a": {"command": "x" "args": []}}}', '"," or "}" is missing'],
+    ["{'mcpServers': {'a': {'command': 'x'}}}", 'a key must stand in double quotes'],
+  ])('M1: %s is no JSON, is told so with its place, and is not read as anything else', async (text, said) => {
+    const file = join(temp.folder, 'mcp.json')
+    writeFileSync(file, text)
+    expect(await take(file)).toMatchObject({
+      error: { code: 'PARSE_ERROR', message: expect.stringMatching(/\(line 1, column \d+\)$/) },
+    })
+    expect((await take(file)).error?.message).toContain(said)
+    expect(await bed.servers()).toEqual({})
+  })
+
   test('M1: a file that is not there is said to be not there', async () => {
     expect((await take('/nowhere/nofile.json')).error).toMatchObject({
       code: 'NOT_FOUND',

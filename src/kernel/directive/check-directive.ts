@@ -10,12 +10,13 @@ import type { Permissions } from '../policy/compile-permissions.ts'
 import { compilePermissions } from '../policy/compile-permissions.ts'
 import type { PathContext } from '../policy/expand-path.ts'
 import { missingGrant } from '../policy/missing-grant.ts'
-import type { Demand, Rule, Verdict } from '../policy/rule.ts'
+import type { Demand, Rule, Verdict, WantedLayer } from '../policy/rule.ts'
 import { wantedLayer } from '../policy/wanted-layer.ts'
 import type { CallFault } from './check-calls.ts'
 import { checkCalls } from './check-calls.ts'
 import type { Excess } from './excess.ts'
 import { excessOf, judgeOf, requiredFor } from './excess.ts'
+import { idleGrants } from './idle-grants.ts'
 import { settleAliases } from './settle-aliases.ts'
 
 /** What is known of a directive before anybody runs it. */
@@ -24,6 +25,8 @@ export interface CheckedDirective {
   readonly granted: Permissions
   /** Wanted, and not granted. */
   readonly excess: readonly Excess[]
+  /** Granted, and of no use: it says that it will use other things. */
+  readonly idle: readonly string[]
   /** Servers it names that nobody has configured. */
   readonly unknownServers: readonly string[]
   /** Calls of its steps, and tools it names, that it could not use. */
@@ -47,28 +50,32 @@ export async function checkDirective(item: Item, means: CheckMeans): Promise<Che
   const servers = new Set([...known, ...named])
   const { directive: settled } = await settleAliases(directive, lookup)
   const granted = compilePermissions(permissions ?? undefined, { ...context, servers })
+  const layer = narrowingOf(settled, context)
   return {
     directive,
     granted,
     excess: excessOf(wanted, granted.permissions, context),
-    calls: await checkCalls(settled, { lookup, refusalOf: refusals(settled, granted.permissions, context) }),
+    calls: await checkCalls(settled, { lookup, refusalOf: refusals(settled, granted.permissions, layer) }),
+    idle: layer === null ? [] : idleGrants(granted.permissions, settled.wanted, judgeOf(layer.rules)),
     unknownServers: named.filter(
       (server) => !known.includes(server) && !GROUPS.some((group) => group === server),
     ),
   }
 }
 
+/** What it says it will use, as the layer that it becomes; null where it says nothing. */
+function narrowingOf({ name, dialect, wanted }: Directive, context: PathContext): WantedLayer | null {
+  if (!isNarrowing(wanted)) return null
+  return wantedLayer(wanted, { ...context, directive: name, dialect, aliases: {} })
+}
+
 /** What its own words say of a call: its permissions, and what it says it will use. */
 function refusals(
   { name, dialect, wanted }: Directive,
   rules: readonly Rule[],
-  context: PathContext,
+  layer: WantedLayer | null,
 ): (demand: Demand) => Pick<Verdict, 'remedy' | 'required'> | null {
   const isGranted = judgeOf(rules)
-  const aliases = {}
-  const layer = isNarrowing(wanted)
-    ? wantedLayer(wanted, { ...context, directive: name, dialect, aliases })
-    : null
   const isWanted = layer === null ? null : judgeOf(layer.rules)
   return (demand) => {
     const isScript = demand.op === 'tool' && demand.of === undefined && wanted.scripts.includes(demand.id)

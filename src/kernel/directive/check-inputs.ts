@@ -18,7 +18,7 @@ export function checkInputs({ name, inputs }: Directive, given: JsonObject): Che
     const reason = value === undefined ? null : faultOf(input, value)
     return reason === null ? [] : [{ name: input.name, reason }]
   })
-  if (missing.length > 0 || invalid.length > 0) throw refusal(name, missing.map(toInput), invalid)
+  if (missing.length > 0 || invalid.length > 0) throw inputsRefused(name, missing.map(toInput), invalid)
   const declared = new Set(inputs.map((input) => input.name))
   return {
     inputs: Object.fromEntries(
@@ -49,7 +49,7 @@ function faultOf({ type, enum: allowed }: DirectiveInput, value: JsonValue): str
   return `must be one of ${allowed.map((one) => JSON.stringify(one)).join(', ')}`
 }
 
-function refusal(
+export function inputsRefused(
   directive: string,
   missing: readonly DirectiveInput[],
   invalid: readonly { readonly name: string; readonly reason: string }[],

@@ -24,22 +24,32 @@ export function effectiveRules(rules: readonly Rule[], layers: readonly Layer[])
         effect: part.effect,
         match: { ...match, names: part.names },
       }))
-    if (op !== 'tool' || match.kind !== 'tool' || match.tools === undefined || match.actions !== undefined)
-      return [rule]
+    if (op !== 'tool' || match.kind !== 'tool' || match.actions !== undefined) return [rule]
     const { server } = match
     if (typeof server !== 'string' || isPattern(server)) return [rule]
+    const tools = match.tools ?? wantedOf(server, layers)
+    if (tools === null) return [rule]
     const demandOf = (tool: string): Demand => ({
       op: 'tool',
       id: `${server}.${tool}`,
       action: 'run',
       of: { server, tool },
     })
-    return split(match.tools, demandOf).map((part) => ({
+    return split(tools, demandOf).map((part) => ({
       ...rule,
       effect: part.effect,
       match: { ...match, tools: part.names },
     }))
   })
+}
+
+/** The tools of a server that a directive says it will use, where it grants all of them; null for any. */
+function wantedOf(server: string, layers: readonly Layer[]): readonly string[] | null {
+  const rules = layers.flatMap((layer) => (layer.source.kind === 'tools' ? layer.rules : []))
+  const found = rules.flatMap(({ match }) =>
+    match.kind === 'tool' && match.server === server && match.tools !== undefined ? [match.tools] : [],
+  )
+  return found.length === 0 ? null : found.flat()
 }
 
 interface Part {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { readXml } from '../../spaces/directive/read-xml.ts'
+import { skillTools } from '../../spaces/directive/skill-tools.ts'
 import { readWanted } from '../../spaces/directive/wanted.ts'
 import { compilePermissions } from '../policy/compile-permissions.ts'
 import { excessOf } from './excess.ts'
@@ -98,4 +99,17 @@ test.each<[string, string, string, (readonly [string, string])[]]>([
   ['nothing', '', '', []],
 ])('D10: %s', async (_, permissions, tools, expected) => {
   expect(await excess(permissions, tools)).toEqual(expected)
+})
+
+test('D10: a skill that wants to read is content with any grant to read', async () => {
+  const { root: block } = await readXml(
+    '<permissions><read resource="filesystem" path="notes/**"/></permissions>',
+    'd',
+  )
+  const { permissions: rules } = compilePermissions(block, { ...CONTEXT, servers: new Set() })
+  const wanted = (tools: string) => skillTools(tools, { line: 1, column: 1 }, () => undefined)
+  const beyond = (tools: string) =>
+    excessOf(wanted(tools), rules, { ...CONTEXT, dialect: 'skill' }).map((one) => one.wanted)
+  expect(beyond('Read Grep')).toEqual([])
+  expect(beyond('Read(src/**) Write')).toEqual(['read src/**', 'write **/*'])
 })

@@ -30,9 +30,14 @@ export function excessOf(
   const isGranted = judgeOf(rules)
   const excess: Excessive = (wanted, demand, line = null) =>
     isGranted(demand) ? [] : [{ wanted, required: requiredFor(demand, context), line }]
+  // A skill names the tool of another client, and no place: whatever is granted will do.
+  const isAnyOf = (right: 'read' | 'write', path: string): boolean =>
+    context.dialect === 'skill' &&
+    path === '**/*' &&
+    rules.some(({ op, effect }) => op === right && effect !== 'deny')
   const paths = (right: 'read' | 'write'): readonly Excess[] =>
     (filesystem?.[right] ?? []).flatMap((path) =>
-      probesOf(path, context).every((probe) => isGranted({ op: right, path: probe }))
+      isAnyOf(right, path) || probesOf(path, context).every((probe) => isGranted({ op: right, path: probe }))
         ? []
         : [{ wanted: `${right} ${path}`, required: requiredFor({ op: right, path }, context), line: null }],
     )
@@ -123,10 +128,15 @@ export function requiredFor(
     source: { kind: 'directive', directive, dialect, element: 'permissions' },
     rules: [],
   } as const
-  const { server, tool = '' } = demand.op === 'tool' ? (demand.of ?? {}) : {}
-  const isWritten = FILE_OPERATIONS.write.some((operation) => operation === tool)
-  const files: Demand = { op: isWritten ? 'write' : 'read', path: '**/*' }
-  const meant =
-    server === 'filesystem' ? files : server === 'shell' ? ({ op: 'exec', program: '*' } as const) : demand
+  const meant = doneBy(demand)
   return missingGrant(layer, meant, [meant]).required ?? ''
+}
+
+/** What is done by a call of our own whose path or command nobody knows yet: that is what grants are about. */
+export function doneBy(demand: Demand): Demand {
+  const { server, tool } = demand.op === 'tool' ? (demand.of ?? {}) : {}
+  if (server === 'shell') return { op: 'exec', program: '*' }
+  if (server !== 'filesystem') return demand
+  const isWritten = FILE_OPERATIONS.write.some((operation) => operation === tool)
+  return { op: isWritten ? 'write' : 'read', path: '**/*' }
 }

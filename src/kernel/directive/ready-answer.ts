@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../shared/json.ts'
 import type { Directive } from '../../spaces/directive/model.ts'
+import { fillValue } from '../../spaces/directive/placeholders.ts'
 import type { Item } from '../../spaces/item.ts'
 import type { ToolContext } from './tool-context.ts'
 import { shownProcess } from './shown-process.ts'
@@ -28,7 +29,7 @@ export function readyAnswer(handed: Handed, context: ToolContext): JsonObject {
       // What was not given is said, as nothing is left of its placeholders.
       inputs: { ...Object.fromEntries(declared.map((one) => [one, null])), ...inputs },
       process,
-      ...(Object.keys(more).length === 0 ? {} : { more }),
+      ...(Object.keys(more).length === 0 ? {} : { more: fillValue(more, inputs, declared) }),
       ...filesOf(item),
     },
     tool_context: context.shown,
@@ -40,6 +41,15 @@ export function readyAnswer(handed: Handed, context: ToolContext): JsonObject {
 
 /** Written for a model. */
 const INSTRUCTIONS = `Follow directive.process step by step; judge each condition yourself. Make every call with execute as call_format.example shows: the run_id must be in it. Only search, load, help and execute themselves are sent as they are: call_format.own. An input that is null was not given. tool_context holds every tool you may use, with what it takes: no search or load is needed. What is not in it is refused, and the refusal says why. When you are done, or cannot go on, send finish.`
+
+/** Of an answer that even without large schemas was too large, what to do first. */
+export function sayIfLeftOut(answer: JsonObject): JsonObject {
+  if (answer['directive'] !== null) return answer
+  return { ...answer, instructions: `${READ_FIRST} ${INSTRUCTIONS}` }
+}
+
+const READ_FIRST =
+  'The directive is too large for one answer, so that directive is null here: first read the whole answer with rest, page by page up to next_offset null.'
 
 /** How a call of the run is made, and how the run is ended. */
 export function howToCall(runId: string, projectPath: string | null): JsonObject {

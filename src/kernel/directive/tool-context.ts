@@ -3,7 +3,7 @@ import { isJsonObject } from '../../shared/json.ts'
 import { nameIn } from '../../spaces/directive/dialect.ts'
 import { decide } from '../policy/decide.ts'
 import { checkCalls } from './check-calls.ts'
-import { excessOf } from './excess.ts'
+import { doneBy, excessOf } from './excess.ts'
 import { groupParts, isGroup } from './group-parts.ts'
 import { kiwiPart, scriptsPart } from './item-parts.ts'
 import type { Scene } from './scene.ts'
@@ -63,8 +63,10 @@ async function unusable(
   const faults = await checkCalls(directive, {
     lookup,
     refusalOf(demand) {
-      const verdict = decide(layers, [demand], null)
-      return verdict.effect === 'deny' ? { ...verdict, remedy: lowered(verdict.remedy) } : null
+      if (decide(layers, [demand], null).effect !== 'deny') return null
+      // The line that helps is about what is done.
+      const verdict = decide(layers, [demand, doneBy(demand)], null)
+      return { ...verdict, remedy: lowered(verdict.remedy) }
     },
   })
   const isSaid = (tool: string): boolean => {

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../shared/json.ts'
-import { isUnsafeKey } from '../../shared/json.ts'
+import { canonicalJson, isUnsafeKey, parsePlain } from '../../shared/json.ts'
 import { textOf } from '../../shared/template.ts'
 import { keyOf, typeOf } from '../source/declared.ts'
 import type { DirectiveInput } from './model.ts'
@@ -52,6 +52,11 @@ const KEYWORDS: ReadonlySet<string> = new Set(
   items prefixItems contains minItems maxItems uniqueItems properties additionalProperties patternProperties
   propertyNames minProperties maxProperties const oneOf anyOf allOf not deprecated example`.split(/\s+/),
 )
+/** Those that are no text: an attribute is always written as one. */
+const NUMBERS = /^(?:min|max|exclusiveM|multipleOf)/
+const FLAGS = /^(?:uniqueItems|deprecated)$/
+const PARTS =
+  /^(?:items|contains|properties|additionalProperties|patternProperties|propertyNames|not|oneOf|anyOf|allOf|prefixItems)$/
 
 function quoted(name: string): string {
   return `"${name}"`
@@ -61,7 +66,8 @@ type Say = (message: string) => void
 
 function inputOf(name: string, given: JsonObject, say: Say): DirectiveInput {
   const { name: _name, type: _type, required = false, description, ...others } = given
-  const { default: fallback, enum: choices, ...schema } = others
+  const { default: fallback, enum: choices, ...rest } = others
+  const schema = schemaIn(name, rest, say)
   for (const key of Object.keys(schema).filter((one) => !KEYWORDS.has(one)))
     say(`"${key}" of the input "${name}" is not known: without effect${meant(key, INPUT_KEYS, quoted)}`)
   const type = typeIn(name, given, say)
@@ -74,8 +80,10 @@ function inputOf(name: string, given: JsonObject, say: Say): DirectiveInput {
     say(`${what} of the input "${name}" is not of type ${type}: it is left out`)
     return []
   }
-  const [standard] = fallback === undefined || fallback === null ? [] : as(fallback, 'the default')
   const values = choicesIn(choices ?? null).flatMap((choice) => as(choice, `"${textOf(choice)}"`))
+  const [otherwise] = fallback === undefined || fallback === null ? [] : as(fallback, 'the default')
+  const standard = otherwise === undefined || isAmong(otherwise, values) ? otherwise : undefined
+  if (standard !== otherwise) say(`the default of the input "${name}" is none of its values: it is left out`)
   return {
     name,
     type,
@@ -85,6 +93,28 @@ function inputOf(name: string, given: JsonObject, say: Say): DirectiveInput {
     description: textOf(description).replaceAll(/\s+/g, ' ').trim(),
     ...(Object.keys(schema).length === 0 ? {} : { schema }),
   }
+}
+
+/** What its schema says, each of the type it has there; what cannot be read as that is left out. */
+function schemaIn(name: string, rest: JsonObject, say: Say): JsonObject {
+  return Object.fromEntries(
+    Object.entries(rest).flatMap(([key, value]) => {
+      const read = typeof value === 'string' ? keywordValue(key, value) : value
+      if (read === undefined) say(`"${key}" of the input "${name}" cannot be read: it is left out`)
+      return read === undefined ? [] : [[key, read] as const]
+    }),
+  )
+}
+
+function keywordValue(key: string, text: string): JsonValue | undefined {
+  if (NUMBERS.test(key)) return valueAs('number', text)
+  if (FLAGS.test(key)) return valueAs('boolean', text)
+  return PARTS.test(key) ? parsePlain(text) : text
+}
+
+/** Where no values are named, any will do. */
+function isAmong(value: JsonValue, values: readonly JsonValue[]): boolean {
+  return values.length === 0 || values.some((one) => canonicalJson(one) === canonicalJson(value))
 }
 
 function typeIn(name: string, { type: word = 'string' }: JsonObject, say: Say): DirectiveInput['type'] {

@@ -27,6 +27,14 @@ describe('placeholders of a directive', () => {
     expect(fillPlaceholders(text, INPUTS, [...Object.keys(INPUTS), 'unset'])).toBe(filled)
   })
 
+  test('D2: an input may be named in any script', () => {
+    const inputs = { 話題: '天気', שם: 'דוד', नाम: 'अदा' }
+    expect(fillPlaceholders('{話題}について {{שם}} ${inputs.नाम} {天気}', inputs)).toBe(
+      '天気について דוד अदा {天気}',
+    )
+    expect(fillValue({ a: '{話題}', b: '{無}' }, { ...inputs, 無: null })).toEqual({ a: '天気' })
+  })
+
   test('D2: a value that holds a placeholder is never filled again', () => {
     const name = fc.constantFrom('a', 'b', 'c')
     const text = fc

@@ -4,7 +4,8 @@ import type { DirectiveInput } from './model.ts'
 import type { Note } from './note.ts'
 import type { PlacedStep } from './steps.ts'
 
-const NAME = String.raw`([A-Za-z_][\w-]*)`
+/** In any script. */
+const NAME = String.raw`([\p{L}_][\p{L}\p{M}\p{N}_-]*)`
 /** `${inputs.x}`, `${inputs.x ?? "default"}`, `${json(inputs.x)}`, `{{x}}`, `{input:x}`, `{x}`. */
 const PLACEHOLDER = new RegExp(
   [
@@ -14,8 +15,9 @@ const PLACEHOLDER = new RegExp(
     String.raw`\{input:${NAME}\}`,
     String.raw`\{${NAME}\}`,
   ].join('|'),
-  'g',
+  'gu',
 )
+const ALONE = new RegExp(String.raw`^\{${NAME}\}$`, 'u')
 
 /**
  * Puts inputs into a text, once: what a value holds is never looked at again. Only what is declared is replaced; of
@@ -68,7 +70,7 @@ export function fillValue(
 
 /** Of a text that is one placeholder. */
 function nameIn(text: JsonValue): string | undefined {
-  return typeof text === 'string' ? /^\{([A-Za-z_][\w-]*)\}$/.exec(text)?.[1] : undefined
+  return typeof text === 'string' ? ALONE.exec(text)?.[1] : undefined
 }
 
 /** Says which placeholders of the steps stay as they are, because nothing declares them. */

@@ -24,6 +24,17 @@ test.each([
   expect(await repairText(text, ORIGIN)).toEqual({ text: matter(repaired, 'inputs: []'), lines: [3] })
 })
 
+test('D1: a key that stands too far in is moved beside the one above it, which is left as it is', async () => {
+  const text = matter('  description: Deploys', 'version: 1.0.0')
+  await expect(parseDirective(text, ORIGIN)).rejects.toMatchObject({
+    hint: 'Write line 3 as: description: Deploys (kiwi check --fix does that)',
+  })
+  expect(await repairText(text, ORIGIN)).toEqual({
+    text: matter('description: Deploys', 'version: 1.0.0'),
+    lines: [3],
+  })
+})
+
 test('D1: several lines are repaired one after the other, tabs and ends of lines among them', async () => {
   const text = matter('description: a: b', 'steps:', '\t- action: {x} is: y').replaceAll('\n', '\r\n')
   expect(await repairText(text, ORIGIN)).toEqual({

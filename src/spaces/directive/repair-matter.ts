@@ -9,7 +9,10 @@ interface MatterRepair {
   readonly line: string
 }
 
-/** What would make YAML in front of a text readable up to a later line: a text in quotes, or blanks for a tab; null for neither. */
+/**
+ * What would make YAML in front of a text readable up to a later line: a text in quotes, blanks for a tab, or a line that
+ * stands as far in as the one above it; null for none of them.
+ */
 export async function proposeMatter(
   text: string,
   where: string,
@@ -22,7 +25,18 @@ export async function proposeMatter(
       const found = await lineOfFault(lines.with(at, line).join('\n'), where)
       if (found > fault.line) return { place: { line: at + 1, column }, line }
     }
-  return null
+  const line = movedOut(lines[fault.line - 1] ?? '', lines[fault.line] ?? '')
+  if (line === null || (await lineOfFault(lines.with(fault.line, line).join('\n'), where)) <= fault.line)
+    return null
+  return { place: { line: fault.line + 1, column: 1 }, line }
+}
+
+/** A key below one that has a value already stands beside it, not in it. */
+function movedOut(above: string, line: string): string | null {
+  const outer = /^(\s*)[\w-]+: +\S/.exec(above)?.[1]
+  const [, inner = '', entry] = /^(\s*)([\w-]+:(?: .*)?)$/.exec(line.replace(/\r$/, '')) ?? []
+  if (outer === undefined || entry === undefined) return null
+  return inner.length > outer.length ? outer + entry : null
 }
 
 async function lineOfFault(text: string, where: string): Promise<number> {
@@ -48,8 +62,14 @@ function repairsOf(line: string): readonly RepairedLine[] {
   const plain = `${indent.replaceAll('\t', '  ')}${line.slice(indent.length)}`
   const tabless = tab < 0 ? [] : [{ line: plain, column: tab + 1 }]
   const [, key, value] = /^(\s*(?:- +)*(?:[\w-]+: +)?)(\S.*?)\s*$/.exec(plain) ?? []
-  if (key === undefined || value === undefined || key.trim() === '' || isStructure(value)) return tabless
+  if (key === undefined || value === undefined || key.trim() === '') return tabless
+  if (isStructure(value) || isPlain(value)) return tabless
   return [...tabless, { line: `${key}${JSON.stringify(value)}`, column: tab < 0 ? key.length + 1 : tab + 1 }]
+}
+
+/** Words that mean the same in quotes: it is not they that are wrong. */
+function isPlain(value: string): boolean {
+  return /^[\w./ -]+$/.test(value) && !value.startsWith('-')
 }
 
 /** In quotes already, a text over several lines, an anchor or alias, or a list or mapping, even one that is not closed. */

@@ -7,6 +7,7 @@ import { realPathOf, statOf } from '../disk.ts'
 import { parseValue } from '../parse-document.ts'
 import { parseToml } from '../parse-toml.ts'
 import { decodeText, readRegularFile } from '../read-file.ts'
+import { readJson } from '../read-json.ts'
 import { SERVER_NAME } from '../server-entry.ts'
 import type { ServerEntry } from '../server-entry.ts'
 import type { Client } from './client-entry.ts'
@@ -70,6 +71,8 @@ async function parseJson(text: string, path: string, project: string | null): Pr
     return (await parseValue(JSON.stringify(part), path)).value
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
+    // YAML would take what is no JSON for something else, such as the backslashes of a path.
+    if (/\.jsonc?$/.test(path) && bare.trim() !== '') readJson(text, path)
     return (await parseValue(bare, path)).value
   }
 }
