@@ -2,6 +2,7 @@ import type { HttpRequest } from '../primitives/http/request.ts'
 import type { Fix } from '../shared/errors.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
+import type { Watch } from '../shared/progress.ts'
 import type { Redact } from '../shared/redact.ts'
 import { createRedact, keepAll } from '../shared/redact.ts'
 import type { CommandDraft } from './draft-command.ts'
@@ -39,6 +40,8 @@ export interface Draft {
   /** This call changes nothing, as its manifest says, or as is known of the commands it starts. */
   readonly isReadOnly: boolean
   readonly warnings: readonly string[]
+  /** The same with what programs give in place of what stands for it; left out where nothing has to be asked for. */
+  readonly settle?: (watch: Watch) => Promise<Draft>
 }
 
 type DraftEffect =

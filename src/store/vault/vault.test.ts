@@ -29,7 +29,7 @@ interface Given {
   readonly passphrase?: string
   readonly keychain?: Keychain
   readonly exclusively?: <T>(work: () => T) => Promise<T>
-  readonly learn?: (secrets: ReadonlyMap<string, { value: string }>) => void
+  readonly learn?: (secrets: ReadonlyMap<string, { value?: string | undefined }>) => void
 }
 
 /** Another handle, as another process would have it. */
