@@ -30,7 +30,7 @@ export function secretCommand(
       wish: () => wish,
       operation: `secret.${action}`,
       subject: name,
-      parameters: isCommand ? { name, command: argv } : { name },
+      parameters: { name },
     })
     return printReply(reply, options.json === true, (data, terminal) => {
       const { output, key, command } = Done.parse(data)

@@ -88,6 +88,21 @@ describe.each<[string, Given, string]>([
   })
 })
 
+test('X7: a program that gives a value is kept by its arguments, and replaced by a value and back', async () => {
+  const learnt: unknown[] = []
+  const vault = open({ learn: (secrets) => void learnt.push(secrets.get('KEY')?.value) })
+  const command = ['/usr/bin/pass', 'show', 'a b']
+  for (const given of [command, CANARY, command]) {
+    await vault.set('KEY', given)
+    const kept = typeof given === 'string' ? { value: given } : { command: given }
+    expect((await open().read()).get('KEY')).toEqual({ ...kept, set_at: '2026-01-28T00:00:00.000Z' })
+  }
+  expect(learnt).toEqual([undefined, CANARY, undefined])
+  expect((await vault.list()).secrets).toEqual([{ name: 'KEY', set_at: expect.any(String), command }])
+  expect(vaultText()).not.toContain('pass')
+  expect([await vault.remove('KEY'), (await vault.list()).secrets]).toEqual([true, []])
+})
+
 test('X7: a passphrase that a person gave counts before the keychain', async () => {
   const vault = open({ passphrase: 'given', keychain: keychainOf(entries) })
   await vault.set('A', CANARY)
