@@ -179,6 +179,15 @@ describe('X7: a secret that a program gives', () => {
     await expectRefusal(temp, await temp.run('changes'), 'SECRET_NOT_GRANTED', 'GIVEN_KEY')
     await script('defaults', 'echo "$KEY"', { env: { KEY: '${GIVEN_KEY:-none}' } })
     expect(await temp.run('defaults')).toMatchObject({ data: { output: 'none\n' } })
+    // Granted to what it was: what it is now goes without, and asks nobody.
+    await grant('defaults')
+    await temp.call('execute', {
+      item_type: 'tool',
+      action: 'update',
+      item_id: 'defaults',
+      parameters: { files: { 'main.sh': '#!/usr/bin/env bash\necho "now $KEY"' } },
+    })
+    expect(await temp.run('defaults')).toMatchObject({ data: { output: 'now none\n' } })
     expect(giver.runs()).toBe(0)
   })
 
