@@ -220,6 +220,8 @@ describe('X7: a secret that a program gives', () => {
     )
     await expectRefusal(temp, await temp.run('needy.told'), 'SECRET_NOT_GRANTED', 'SERVER_KEY')
     await grant('needy', ['SERVER_KEY'])
+    await temp.search('needy told')
+    expect(giver.runs()).toBe(0)
     const first = await temp.run('needy.told')
     expect(first).toMatchObject({ ...success, data: { output: { env: { KEY: '[REDACTED:SERVER_KEY]' } } } })
     const second = await temp.run('needy.told')

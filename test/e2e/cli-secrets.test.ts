@@ -93,7 +93,7 @@ describe('X7: kiwi secret', { timeout: PATIENCE }, () => {
     ])
     expect(JSON.stringify([set, listed, ran, failed])).not.toContain('kiwi-canary')
     expect((await kiwi(place, ['secret', 'rm', 'WEATHER_KEY'])).code).toBe(0)
-    expect((await kiwi(place, ['run', 'weather'])).stdout).toBe('key \n')
+    expect((await kiwi(place, ['run', 'weather'])).stdout).toBe('key\n')
     writeFileSync(gives, '')
     expect(everyFile(place.folder)).not.toContain('kiwi-canary')
   })
