@@ -80,6 +80,39 @@ test('X7, RED-01: what one call was granted comes back by no other, and stands i
   expect(files.filter((path) => !path.includes('kiwi.db'))).toEqual([])
 })
 
+test('X7: what a program gave comes back by no other call either, however it failed or was asked about', async () => {
+  const given = 'kiwi-given/9876543210+xyz'
+  const argv = ['bash', '-c', 'printf "kiwi-%s/9876543210+xyz" given']
+  await act({ kind: 'secret_command', name: 'GIVEN_KEY', argv })
+  const secrets = ['GIVEN_KEY']
+  await temp.create(
+    'leaks_given',
+    { ...BASH, mutates_state: true, secrets },
+    { 'main.sh': `echo "$GIVEN_KEY" > "${temp.project}/given.txt"; echo "$GIVEN_KEY" | base64; exit 3` },
+  )
+  const ref = parseItemRef('leaks_given')
+  await act({ kind: 'grant', ref, names: secrets, sinks: [], principal: '*', expectedDigest: null })
+  const replies = [
+    await temp.run('leaks_given'),
+    await temp.run('filesystem.read', { path: join(temp.project, 'given.txt') }),
+    await temp.run('shell.run', { argv: ['base64', '-w0', 'given.txt'] }),
+    await temp.run('filesystem.write', { path: join(temp.project, 'package.json'), content: given }),
+    await temp.run(`nothing_${given}`),
+  ]
+  expect(replies[0]?.error?.code).toBe('TOOL_FAILED')
+  expect(readFileSync(join(temp.project, 'given.txt'), 'utf8')).toBe(`${given}\n`)
+  const said = JSON.stringify([
+    replies,
+    await temp.kiwi.store.records({ limit: 1000 }),
+    await temp.kiwi.questions.list({ limit: 100 }),
+  ])
+  expect(said).toContain('[REDACTED:GIVEN_KEY]')
+  for (const text of [given.slice(0, 16), Buffer.from(given).toString('base64').slice(0, 30), 'stand-in'])
+    expect(said).not.toContain(text)
+  const files = filesWith(given.slice(0, 16)).filter((path) => !path.endsWith('given.txt'))
+  expect(files.filter((path) => !path.includes('kiwi.db'))).toEqual([])
+})
+
 test('X7: a value that was replaced is still taken out', async () => {
   await act({ kind: 'secret', name: 'VAULT_KEY', value: 'another-value-0123' })
   writeFileSync(join(temp.project, 'both.txt'), `${CANARY} another-value-0123`)

@@ -19,6 +19,7 @@ import type { ChainLogins } from './chain-logins.ts'
 import { chainLogins } from './chain-logins.ts'
 import { digestOf } from './compile-plan.ts'
 import { createDraft } from './create-draft.ts'
+import { settled } from './draft-settled.ts'
 import type { Draft } from './draft.ts'
 import type { Request } from './draft-means.ts'
 import { openMeans } from './open-means.ts'
@@ -37,6 +38,7 @@ import { openResolver } from './resolve.ts'
 import type { Schemas } from './schemas.ts'
 import { openSchemas } from './schemas.ts'
 import type { LoadArgvPolicies } from './shell/argv-policies.ts'
+import { openSecretCommands } from './secret-commands.ts'
 import { createFindSiblings } from './siblings.ts'
 import type { Validate } from './validate.ts'
 import { openValidate } from './validate.ts'
@@ -65,6 +67,8 @@ export interface Chain {
   schemaFault(schema: JsonObject): Promise<KiwiError | null>
   /** What programs can be held by here. */
   sandbox(): SandboxHost | Promise<SandboxHost>
+  /** The whole path of a program on the PATH; null when it is not there. */
+  programPath(command: string): string | null
   /** Makes it. */
   perform(draft: Draft, watch?: Watch): Promise<Performed>
   /** Asks the server of a draft what it has, nothing of it checked yet. */
@@ -74,7 +78,7 @@ export interface Chain {
   /** Closes the connection that notices with this key came from: nobody will use it again. */
   release(key: string): Promise<void>
   /** Tells the server of a draft something, where there is a connection to it. */
-  notify(draft: Draft, notice: RelayedRequest, watch?: Watch): void
+  notify(draft: Draft, notice: RelayedRequest, watch?: Watch): Promise<void>
   /** Hears what servers tell beside their answers. Gives back how to hear no more. */
   onNotice(listener: (notice: UpstreamNotice) => void): () => void
   /** Sends a request to the server of a draft as it is, and gives its answer as it came but for live secrets. */
@@ -109,6 +113,14 @@ export function openChain(given: ChainMeans): Chain {
     (await store.undo.unfinished(project)).some(({ call_id }) => call_id !== exceptCallId)
   const trees = openTrees({ subprocess, config, clock, isNeeded })
   const grantedTo = createFindGranted({ config, store, secrets })
+  const secretCommands = openSecretCommands({
+    subprocess,
+    clock,
+    childEnvironment: passedOn,
+    home: config.home,
+    know: (name, value) => secrets.know(name, value),
+  })
+  const logins = chainLogins({ oauth, environment })
   const fixed = {
     environment,
     childEnvironment: passedOn,
@@ -123,20 +135,27 @@ export function openChain(given: ChainMeans): Chain {
     verify,
     judge,
     trees,
-    draft: createDraft({ fixed, gather, findLibrary, grantedTo, subprocess, argvPolicies }),
+    draft: createDraft({ fixed, gather, findLibrary, grantedTo, secretCommands, subprocess, argvPolicies }),
     hasLibrary: async (items, spaceRoot) => (await findLibrary(items, spaceRoot)) !== null,
     digest: async (items, spaceRoot) => grantDigest(digestOf(items), await findLibrary(items, spaceRoot)),
     validate: openValidate({ clock, config, subprocess, schemas }),
     schemaFault: (schema) => faultIn(schema, schemas),
     sandbox: () => subprocess.sandbox(),
-    perform: (draft, watch) => perform(draft, means, watch),
-    list: (draft, watch = {}) => listUpstream(draft, means, watch),
-    describe: (draft, watch = {}) => describeUpstream(draft, means, watch),
+    programPath: (command) => subprocess.find(command, environment['PATH'] ?? ''),
+    perform: (draft, watch = {}) => settled(draft, watch, (made) => perform(made, means, watch)),
+    list: (draft, watch = {}) => settled(draft, watch, (made) => listUpstream(made, means, watch)),
+    describe: (draft, watch = {}) => settled(draft, watch, (made) => describeUpstream(made, means, watch)),
     release: (key) => upstreams.release(key),
-    notify: (draft, notice, watch = {}) => notifyUpstream(draft, notice, means, watch),
+    notify: (draft, notice, watch = {}) =>
+      settled(draft, watch, async (made) => notifyUpstream(made, notice, means, watch)),
     onNotice: (listener) => upstreams.onNotice(listener),
-    relay: (draft, request, watch = {}) => relay(draft, request, means, watch),
-    logins: chainLogins({ oauth, environment }),
+    relay: (draft, request, watch = {}) =>
+      settled(draft, watch, (made) => relay(made, request, means, watch)),
+    logins: {
+      logIn: (draft, order, signal) =>
+        settled(draft, { signal }, (made) => logins.logIn(made, order, signal)),
+      logOut: (draft, principal) => settled(draft, {}, (made) => logins.logOut(made, principal)),
+    },
     post: (message, watch) => post(message, httpClient, watch),
     async close() {
       await Promise.all([upstreams.close(), subprocess.close(), httpClients.close()])

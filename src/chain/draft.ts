@@ -2,6 +2,7 @@ import type { HttpRequest } from '../primitives/http/request.ts'
 import type { Fix } from '../shared/errors.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
+import type { Watch } from '../shared/progress.ts'
 import type { Redact } from '../shared/redact.ts'
 import { createRedact, keepAll } from '../shared/redact.ts'
 import type { CommandDraft } from './draft-command.ts'
@@ -39,6 +40,8 @@ export interface Draft {
   /** This call changes nothing, as its manifest says, or as is known of the commands it starts. */
   readonly isReadOnly: boolean
   readonly warnings: readonly string[]
+  /** The same with what programs give in place of what stands for it; null where nothing has to be asked for. */
+  readonly settle: ((watch: Watch) => Promise<Draft>) | null
 }
 
 type DraftEffect =
@@ -59,9 +62,9 @@ export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draf
     const sent = filled(plan, plan.effect, parameters)
     const held = serverHold(plan, request, means)
     const { effect, hold, redact, warnings } = keptUpstream(plan, request, means, held)
-    return { plan, parameters: sent, digest, isReadOnly, effect, hold, redact, warnings }
+    return { plan, parameters: sent, digest, isReadOnly, effect, hold, redact, warnings, settle: null }
   }
-  const base = { plan, parameters, digest, isReadOnly }
+  const base = { plan, parameters, digest, isReadOnly, settle: null }
   const host = plan.effect.kind === 'http_client' ? literalHost(plan.effect.request.url) : null
   const variables = openVariables(
     { item, secrets, digest, host },

@@ -1,14 +1,13 @@
 import type { Config } from '../config/config.ts'
 import { isOpen } from '../config/environment.ts'
 import type { Store } from '../store/store.ts'
-import type { Secrets } from '../store/vault/secrets.ts'
+import type { FoundSecrets, Secrets } from '../store/vault/secrets.ts'
 import type { Plan } from './plan.ts'
 import type { VariableGrant } from './variables.ts'
 
 /** What the links of a chain were granted, of any content, and what the names it asks for stand for. */
-export interface Granted {
+export interface Granted extends FoundSecrets {
   readonly grants: readonly VariableGrant[]
-  readonly values: ReadonlyMap<string, string>
 }
 
 interface GrantedMeans {
@@ -17,7 +16,7 @@ interface GrantedMeans {
   readonly secrets: Secrets
 }
 
-/** At once for a plan that asks for nothing. No value is read that nobody granted. */
+/** At once for a plan that asks for nothing. No value is read that nobody granted, and no program is asked for one. */
 export function createFindGranted({ config, store, secrets }: GrantedMeans) {
   return (plan: Plan, principal: string): Granted | Promise<Granted> =>
     asksForSecrets(plan) ? find(plan, principal) : NOTHING
@@ -34,11 +33,11 @@ export function createFindGranted({ config, store, secrets }: GrantedMeans) {
         ),
     ]
     const wanted = new Set(grants.map(({ secret }) => secret).filter((name) => names.has(name)))
-    return { grants, values: wanted.size === 0 ? NOTHING.values : await secrets.valuesOf(wanted) }
+    return { ...(wanted.size === 0 ? NOTHING : await secrets.find(wanted)), grants }
   }
 }
 
-const NOTHING: Granted = { grants: [], values: new Map() }
+const NOTHING: Granted = { grants: [], values: new Map(), commands: new Map() }
 
 function asksForSecrets({ secrets, effect }: Plan): boolean {
   const asks = effect.kind === 'mcp' ? effect.server : effect

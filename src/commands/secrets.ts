@@ -5,8 +5,10 @@ export function addSecrets({ inProject, ends }: Program): void {
   inProject('secret', 'keep secrets in the vault: secret set NAME, secret list, secret rm NAME')
     .argument('<action>', 'set (the value is asked for, or read from standard input), list, rm')
     .argument('[name]', 'such as WEATHER_KEY')
-    .action(async (action, name, options) =>
-      ends((await import('./secret.ts')).secretCommand(action, name, options)),
+    .argument('[argv...]', 'with --command, behind --: the program and its arguments')
+    .option('--command', 'set: a program gives the value, each time it is needed: --command -- gh auth token')
+    .action(async (action, name, argv, options) =>
+      ends((await import('./secret.ts')).secretCommand(action, name, argv, options)),
     )
   inProject('login', 'log in to an MCP server at an address, in the browser')
     .argument('<server>', 'its name')

@@ -144,6 +144,8 @@ export type Wish =
   | { readonly kind: 'forget'; readonly itemId: string | null }
   /** Null: it is taken out of the vault. */
   | { readonly kind: 'secret'; readonly name: string; readonly value: string | null }
+  /** A program is to be asked for it. */
+  | { readonly kind: 'secret_command'; readonly name: string; readonly argv: readonly string[] }
   | {
       readonly kind: 'grant'
       readonly ref: ItemRef

@@ -95,7 +95,7 @@ async function askedFor(
 ): Promise<readonly Asked[]> {
   const places = secretPlaces(plan)
   for (const name of names) assertAsked(plan, name)
-  const values = await secrets.valuesOf(new Set(names))
+  const { values, commands } = await secrets.find(new Set(names))
   const host = hostOf(plan.effect)
   return names.map((name) => {
     const value = values.get(name)
@@ -107,7 +107,7 @@ async function askedFor(
       name,
       places: at,
       sinks: given.length === 0 ? [usual] : given,
-      isSet: name === EVERYTHING || value !== undefined,
+      isSet: name === EVERYTHING || value !== undefined || commands.has(name),
     }
   })
 }

@@ -128,7 +128,7 @@ async function passOn(draft: Draft, order: RelayOrder, watch: Watch, { chain }: 
   const { method, params } = order
   if (method === null) return { data: await chain.describe(draft, watch), warnings: [] }
   if (method.startsWith('notifications/')) {
-    chain.notify(draft, { method, params }, watch)
+    await chain.notify(draft, { method, params }, watch)
     return { data: {}, warnings: [] }
   }
   if (draft.effect.kind !== 'mcp') throw new TypeError('what is no server was to be passed on to')

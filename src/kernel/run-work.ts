@@ -110,9 +110,9 @@ export async function runWork(
 
 /** What another call was given may come back by this one. */
 export function redactedBy(drafted: Draft, known: Redact): Draft {
-  const { plan, parameters, digest, effect, hold, isReadOnly, warnings } = drafted
+  const { plan, parameters, digest, effect, hold, isReadOnly, warnings, settle } = drafted
   const redact = redactBoth(drafted.redact, known)
-  return { plan, parameters, digest, effect, hold, redact, isReadOnly, warnings }
+  return { plan, parameters, digest, effect, hold, redact, isReadOnly, warnings, settle }
 }
 
 const digests = new WeakMap<Plan, { readonly chain: string; readonly digest: string }>()

@@ -22,7 +22,11 @@ export async function liftEntry(
   taken: Map<string, string> = new Map(),
 ): Promise<Lifted> {
   const kept = await vault.read()
-  const known = (secret: string): string | undefined => taken.get(secret) ?? kept.get(secret)?.value
+  const known = (secret: string): string | undefined => {
+    const there = kept.get(secret)
+    // What a program gives is no value that was typed: the name stands for something else.
+    return taken.get(secret) ?? (there === undefined ? undefined : (there.value ?? ''))
+  }
   const lifted = await liftSecrets(name, entry, { patterns, known })
   for (const [secret, value] of lifted.secrets) taken.set(secret, value)
   return lifted
@@ -56,12 +60,12 @@ export async function settleServer(
   }
   if (granted.length > 0) await means.store.grants.give(granted.map((secret) => ({ ...common, secret })))
   const asked = plan.effect.kind === 'mcp' ? neededBy(plan.effect.server) : []
-  const values = await means.secrets.valuesOf(new Set(asked))
+  const { values, commands } = await means.secrets.find(new Set(asked))
   const held = (await means.store.grants.read()).filter(
     (grant) => grant.tool === plan.item.id && grant.digest === digest,
   )
   return {
-    unset: asked.filter((secret) => !values.has(secret)),
+    unset: asked.filter((secret) => !values.has(secret) && !commands.has(secret)),
     ungranted: asked.filter((secret) => !held.some((grant) => grant.secret === secret)),
   }
 }

@@ -18,7 +18,7 @@ import { relayWork } from './relay-work.ts'
 import { publishWork } from './publish-work.ts'
 import { rollbackWork } from './rollback-work.ts'
 import { runWork } from './run-work.ts'
-import { secretWork } from './secret-work.ts'
+import { secretCommandWork, secretWork } from './secret-work.ts'
 import { addServerWork, removeServerWork } from './server-work.ts'
 import { undoImportWork } from './undo-import-work.ts'
 import { signWork } from './sign-work.ts'
@@ -70,6 +70,7 @@ const PERSONS = [
   'trust',
   'decide',
   'secret',
+  'secret_command',
   'grant',
   'revoke_grant',
   'erase',
@@ -103,6 +104,8 @@ function workOfPerson(wish: PersonsWish, lookup: Lookup, ticket: Ticket, means: 
       return decideWork(wish, lookup, ticket, means)
     case 'secret':
       return secretWork(wish, ticket, means)
+    case 'secret_command':
+      return secretCommandWork(wish, ticket, means)
     case 'grant':
       return grantWork(wish, lookup, ticket, means)
     case 'revoke_grant':

@@ -214,6 +214,11 @@ export const ERRORS = {
     'A granted variable is not set',
     'Ask the person to run kiwi secret set with the name in details.name',
   ),
+  SECRET_UNAVAILABLE: row(
+    'failed',
+    'The program that gives a granted secret is missing, failed, or gave nothing that can be one',
+    'Ask the person to run by hand what kiwi secret list shows for the name in details.name',
+  ),
   EGRESS_DENIED: row(
     'refused',
     'The address is private, local or otherwise not public',

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Place } from '../fixtures/place.ts'
@@ -58,6 +58,56 @@ describe('X7: kiwi secret', { timeout: PATIENCE }, () => {
     const all = everyFile(place.folder) + JSON.stringify(listed)
     expect(all).not.toContain(CANARY)
     expect(all).not.toContain('of the tests')
+  })
+
+  test('a program gives it: its arguments are kept and listed, its value never, and it is forgotten again', async () => {
+    brought('weather', 'echo "key $KEY"')
+    await kiwi(place, ['trust', '--yes'])
+    const gives = join(place.folder, 'gives')
+    const noted = join(place.folder, 'runs')
+    writeFileSync(gives, `#!/bin/bash\necho "$@" >> "${noted}"\nprintf 'kiwi-%s-0123456789\\n' canary\n`)
+    chmodSync(gives, 0o755)
+    const argv = ['auth', 'token', '--hostname', 'a b']
+    const set = await kiwi(place, ['secret', 'set', 'WEATHER_KEY', '--command', '--', gives, ...argv])
+    const line = `${gives} auth token --hostname "a b"`
+    expect(set).toMatchObject({ code: 0, stdout: `WEATHER_KEY is what the program gives: ${line}\n` })
+    expect((await kiwi(place, ['grant', 'weather', 'WEATHER_KEY', '--yes'])).code).toBe(0)
+    const listed = await kiwi(place, ['secret', 'list'])
+    expect(listed.stdout).toMatch(/^name +set +kept +granted to\nWEATHER_KEY +\S+ +command: .* +weather\n$/)
+    expect(listed.stdout).toContain(`command: ${line} `)
+    expect(JSON.parse((await kiwi(place, ['secret', 'list', '--json'])).stdout)).toMatchObject({
+      secrets: [{ name: 'WEATHER_KEY', command: [gives, ...argv], used_by: ['weather'] }],
+    })
+    expect((await kiwi(place, ['doctor'])).stdout).toMatch(/ok +vault +1 in/)
+    expect(existsSync(noted)).toBe(false)
+    const ran = await kiwi(place, ['run', 'weather'])
+    expect(ran.stdout).toBe('key [REDACTED:WEATHER_KEY]\n')
+    expect(readFileSync(noted, 'utf8')).toBe(`${argv.join(' ')}\n`)
+    writeFileSync(gives, '#!/bin/bash\necho kiwi-canary >&2; exit 4\n')
+    const failed = await kiwi(place, ['run', 'weather'])
+    expect([failed.code, failed.stderr]).toEqual([
+      5,
+      expect.stringMatching(
+        /^SECRET_UNAVAILABLE .*"gives", which gives WEATHER_KEY, ended with code 4\n .*kiwi secret/,
+      ),
+    ])
+    expect(JSON.stringify([set, listed, ran, failed])).not.toContain('kiwi-canary')
+    expect((await kiwi(place, ['secret', 'rm', 'WEATHER_KEY'])).code).toBe(0)
+    expect((await kiwi(place, ['run', 'weather'])).stdout).toBe('key\n')
+    writeFileSync(gives, '')
+    expect(everyFile(place.folder)).not.toContain('kiwi-canary')
+  })
+
+  test.each([
+    [['set', 'WEATHER_KEY', '--command'], 'no program is named'],
+    [['set', 'WEATHER_KEY', '--command', '--', './gives'], 'its path is relative'],
+    [['set', 'WEATHER_KEY', '--', CANARY], 'others could read it'],
+    [['rm', 'WEATHER_KEY', '--command'], 'kiwi secret set NAME'],
+    [['list', '--command'], 'kiwi secret set NAME'],
+  ])('kiwi secret %j is refused with what to type', async (words, told) => {
+    const { code, stdout, stderr } = await kiwi(place, ['secret', ...words], '')
+    expect([code === 0, stdout, stderr]).toEqual([false, '', expect.stringContaining(told)])
+    expect(stderr).not.toContain(CANARY)
   })
 
   test('kiwi doctor tells whether it can be opened, and whether others can read it', async () => {

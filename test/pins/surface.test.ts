@@ -108,6 +108,7 @@ test('S14: the codes, their exit codes, and whether trying again can help', () =
     'SECRET_BLOCKED 4',
     'SECRET_NOT_GRANTED 4',
     'MISSING_SECRET 4',
+    'SECRET_UNAVAILABLE 5',
     'EGRESS_DENIED 4',
     'SANDBOX_UNAVAILABLE 4',
     'COMMAND_NOT_FOUND 3',

@@ -65,6 +65,19 @@ describe('M1: a person adds a server', () => {
     expect(JSON.stringify([reply, data, records])).not.toContain(TOKEN)
   })
 
+  test('M1, X7: a name that a program gives is not taken for what was typed', async () => {
+    await send({ kind: 'secret_command', name: 'MY_TOKEN', argv: ['env'] })
+    const reply = await add('own', { command: 'node', args: [SERVER], env: { MY_TOKEN: TOKEN } })
+    expect(reply.data).toMatchObject({ kept: ['OWN_MY_TOKEN'], granted: ['OWN_MY_TOKEN'], next: [] })
+    expect((await temp.kiwi.secrets()).secrets).toMatchObject([
+      { name: 'MY_TOKEN', command: [expect.stringContaining('/env')] },
+      { name: 'OWN_MY_TOKEN', command: null },
+    ])
+    // Nor does one that a server asks for by its name have to be set again.
+    const other = await add('other', { command: 'node', args: [SERVER], env: { T: '${MY_TOKEN}' } })
+    expect(other.data).toMatchObject({ next: ['kiwi grant mcp_other MY_TOKEN'] })
+  })
+
   test('M1: a shipped one by its name alone, with what it still needs', async () => {
     expect((await add('supabase', {})).data).toMatchObject({
       next: ['kiwi secret set SUPABASE_ACCESS_TOKEN', 'kiwi grant mcp_supabase SUPABASE_ACCESS_TOKEN'],

@@ -51,7 +51,7 @@ const PREFIX = 'login:'
 export function openLogins(vault: Vault): Logins {
   const read = async (key: LoginKey): Promise<Login | null> => {
     const kept = (await vault.read()).get(nameOf(key))
-    return kept === undefined ? null : parse(kept.value)
+    return kept?.value === undefined ? null : parse(kept.value)
   }
   const live = async (key: LoginKey): Promise<Login | null> => {
     const login = await read(key)

@@ -13,7 +13,7 @@ import type { Store } from '../store.ts'
 import { openKeychain } from './keychain.ts'
 import type { Logins } from './logins.ts'
 import { isLoginName, openLogins, secretsOfLogin } from './logins.ts'
-import type { Vault } from './vault.ts'
+import type { Argv, Vault } from './vault.ts'
 import { openVault } from './vault.ts'
 import { openVaultKeys } from './vault-keys.ts'
 
@@ -22,11 +22,26 @@ export interface Secrets {
   readonly vault: Vault
   readonly logins: Logins
   /** As far as they stand for anything: in the vault, then in the environment, then in `.env` of the user space. */
-  valuesOf(names: ReadonlySet<string>): Promise<ReadonlyMap<string, string>>
+  find(names: ReadonlySet<string>): Promise<FoundSecrets>
+  /** From now on it is taken out of everything: for what a program gave. */
+  know(name: string, value: string): void
   /** Takes out every value that this process knows, whichever call it was for: it may come back by any other. */
   readonly redact: Redact
   /** Gets to know what is in the vault, where that takes no time and asks nobody. */
   learn(): Promise<void>
+}
+
+/** What names stand for; no name is in both. */
+export interface FoundSecrets {
+  readonly values: ReadonlyMap<string, string>
+  /** Those that a program gives, when it is asked. */
+  readonly commands: ReadonlyMap<string, SecretCommand>
+}
+
+/** A program that gives a secret, as a person set it. */
+export interface SecretCommand {
+  readonly argv: Argv
+  readonly set_at: string
 }
 
 interface SecretMeans {
@@ -47,9 +62,10 @@ export function openSecrets({ config, clock, store, known = openKnownSecrets() }
     now: () => clock.now(),
     learn: (secrets) =>
       known.add(
-        [...secrets].flatMap(([name, { value }]) =>
-          isLoginName(name) ? secretsOfLogin(value) : [[name, value] as const],
-        ),
+        [...secrets].flatMap(([name, { value }]) => {
+          if (value === undefined) return []
+          return isLoginName(name) ? secretsOfLogin(value) : [[name, value] as const]
+        }),
       ),
   })
   return {
@@ -57,20 +73,27 @@ export function openSecrets({ config, clock, store, known = openKnownSecrets() }
     logins: openLogins(vault),
     redact: known.redact,
     learn: () => vault.glance(),
-    async valuesOf(names) {
+    know: (name, value) => known.add([[name, value]]),
+    async find(names) {
       const values = new Map<string, string>()
+      const commands = new Map<string, SecretCommand>()
       const take = (name: string, value: string | undefined): void => {
-        if (value !== undefined && value !== '' && !values.has(name)) values.set(name, value)
+        if (value !== undefined && value !== '' && !values.has(name) && !commands.has(name))
+          values.set(name, value)
       }
       const kept = await vault.read()
-      for (const name of names) take(name, kept.get(name)?.value)
+      for (const name of names) {
+        const { value, command, set_at = '' } = kept.get(name) ?? {}
+        if (command === undefined) take(name, value)
+        else commands.set(name, { argv: command, set_at })
+      }
       for (const name of names) if (Object.hasOwn(environment, name)) take(name, environment[name])
-      if (values.size < names.size) {
+      if (values.size + commands.size < names.size) {
         const written = readEnvFile(join(userSpace, '.env'))
         for (const name of names) if (Object.hasOwn(written, name)) take(name, written[name])
       }
       known.add(values)
-      return values
+      return { values, commands }
     },
   }
 }
@@ -105,16 +128,16 @@ export function assertSecretName(name: string): void {
 
 const LONGEST = 64 * 1024
 
-/** A shorter value cannot be taken out of results: it would turn ordinary text into marks. */
+/** Why a text is no secret; null when it can be one. A shorter one would turn ordinary text into marks. */
+export function faultOfValue(value: string): string | null {
+  if (value.trim().length < SHORTEST_SECRET)
+    return `it has fewer than ${SHORTEST_SECRET} characters, so it could not be taken out of results`
+  if (value.length > LONGEST) return `it has more than ${LONGEST} characters`
+  return value.includes('\0') ? 'it holds a character that no variable can' : null
+}
+
 export function assertSecretValue(name: string, value: string): void {
-  const reason =
-    value.trim().length < SHORTEST_SECRET
-      ? `it has fewer than ${SHORTEST_SECRET} characters, so it could not be taken out of results`
-      : value.length > LONGEST
-        ? `it has more than ${LONGEST} characters`
-        : value.includes('\0')
-          ? 'it holds a character that no variable can'
-          : null
+  const reason = faultOfValue(value)
   if (reason === null) return
   throw new KiwiError('INVALID_PARAMETERS', `Cannot use the value of ${name} as a secret: ${reason}`, {
     hint: 'Use a longer one, or write what is no secret into the manifest',

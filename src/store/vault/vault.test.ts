@@ -29,7 +29,7 @@ interface Given {
   readonly passphrase?: string
   readonly keychain?: Keychain
   readonly exclusively?: <T>(work: () => T) => Promise<T>
-  readonly learn?: (secrets: ReadonlyMap<string, { value: string }>) => void
+  readonly learn?: (secrets: ReadonlyMap<string, { value?: string | undefined }>) => void
 }
 
 /** Another handle, as another process would have it. */
@@ -86,6 +86,21 @@ describe.each<[string, Given, string]>([
     expect([await vault.remove('A'), await vault.remove('A')]).toEqual([true, false])
     expect(await valuesOf(other)).toEqual({ B: 'other-value' })
   })
+})
+
+test('X7: a program that gives a value is kept by its arguments, and replaced by a value and back', async () => {
+  const learnt: unknown[] = []
+  const vault = open({ learn: (secrets) => void learnt.push(secrets.get('KEY')?.value) })
+  const command = ['/usr/bin/pass', 'show', 'a b']
+  for (const given of [command, CANARY, command]) {
+    await vault.set('KEY', given)
+    const kept = typeof given === 'string' ? { value: given } : { command: given }
+    expect((await open().read()).get('KEY')).toEqual({ ...kept, set_at: '2026-01-28T00:00:00.000Z' })
+  }
+  expect(learnt).toEqual([undefined, CANARY, undefined])
+  expect((await vault.list()).secrets).toEqual([{ name: 'KEY', set_at: expect.any(String), command }])
+  expect(vaultText()).not.toContain('pass')
+  expect([await vault.remove('KEY'), (await vault.list()).secrets]).toEqual([true, []])
 })
 
 test('X7: a passphrase that a person gave counts before the keychain', async () => {

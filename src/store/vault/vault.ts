@@ -26,7 +26,8 @@ export interface Vault {
   read(): Promise<ReadonlyMap<string, Secret>>
   /** Reads it where that is cheap and asks nobody: its key is known already, or lies in a file. */
   glance(): Promise<void>
-  set(name: string, value: string): Promise<void>
+  /** A value, or the program that gives one: then the vault holds its arguments, and no value. */
+  set(name: string, given: string | Argv): Promise<void>
   /** Whether it was there. */
   remove(name: string): Promise<boolean>
   /** Where the key is; null when there is no vault yet. */
@@ -35,14 +36,21 @@ export interface Vault {
   list(): Promise<Listed>
 }
 
-interface Secret {
-  readonly value: string
-  readonly set_at: string
-}
+/** A program by its whole path, and its arguments. */
+export type Argv = readonly string[]
+
+type Secret =
+  | { readonly value: string; readonly command?: undefined; readonly set_at: string }
+  | { readonly value?: undefined; readonly command: Argv; readonly set_at: string }
 
 interface Listed {
   readonly key: KeyKind | null
-  readonly secrets: readonly { readonly name: string; readonly set_at: string }[]
+  readonly secrets: readonly {
+    readonly name: string
+    readonly set_at: string
+    /** What gives the value; null when the vault holds it. */
+    readonly command: Argv | null
+  }[]
 }
 
 interface VaultMeans {
@@ -112,8 +120,11 @@ export function openVault({ path, keys, exclusively, now, learn }: VaultMeans): 
   return {
     read,
     glance,
-    set: (name, value) =>
-      change((secrets) => secrets.set(name, { value, set_at: new Date(now()).toISOString() })),
+    set: (name, given) =>
+      change((secrets) => {
+        const at = { set_at: new Date(now()).toISOString() }
+        secrets.set(name, typeof given === 'string' ? { value: given, ...at } : { command: given, ...at })
+      }),
     async remove(name) {
       if (!(await read()).has(name)) return false
       let isGone = false
@@ -123,7 +134,7 @@ export function openVault({ path, keys, exclusively, now, learn }: VaultMeans): 
     keyKind,
     async list() {
       const own = [...(await read())].filter(([name]) => !isLoginName(name))
-      const secrets = own.map(([name, { set_at }]) => ({ name, set_at }))
+      const secrets = own.map(([name, { set_at, command = null }]) => ({ name, set_at, command }))
       return { key: keyKind(), secrets: secrets.toSorted((a, b) => (a.name < b.name ? -1 : 1)) }
     },
   }
@@ -132,7 +143,13 @@ export function openVault({ path, keys, exclusively, now, learn }: VaultMeans): 
 type Secrets = ReadonlyMap<string, Secret>
 const NONE: Secrets = new Map()
 
-const Content = z.record(z.string(), z.strictObject({ value: z.string(), set_at: z.string() }))
+const Content = z.record(
+  z.string(),
+  z.union([
+    z.strictObject({ value: z.string(), set_at: z.string() }),
+    z.strictObject({ command: z.array(z.string()).min(1), set_at: z.string() }),
+  ]),
+)
 
 function parse(text: string, path: string): Secrets {
   const content = Content.safeParse(JSON.parse(text))
