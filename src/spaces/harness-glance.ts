@@ -18,9 +18,7 @@ export function harnessGlance(places: HarnessPlaces, projects: readonly string[]
     const reals = projects.flatMap((project) => realPathOf(project) ?? [])
     if (reals.length < projects.length) return null
     const above = reals.flatMap(foldersTo)
-    // What is shipped changes no sooner than the program that reads it.
-    const others = harnessSources(places, []).filter(({ place }) => place !== 'builtin')
-    const paths = [...others.map(({ path }) => path), ...above.map(fileOf)]
+    const paths = [...harnessSources(places, []).map(({ path }) => path), ...above.map(fileOf)]
     const seen = see(paths)
     // These are what they were as long as the project lies where it did.
     for (const folder of above) seen.folders.delete(folder)
