@@ -79,16 +79,22 @@ export function openResolver(schemas: Schemas, { judge }: Pick<Judge, 'judge'>):
     return Object.freeze({ ...content, effect: judged, item, items, links, chain, trust, warnings })
   }
 
-  const make = async (ref: ItemRef, lookup: Lookup, itemType: ItemType): Promise<Plan> => {
+  const find = async (ref: ItemRef, lookup: Lookup, itemType: ItemType): Promise<Plan | null> => {
     const plans = plansOf(lookup)
     const item = await lookup.find(ref, itemType)
-    if (item === null) throw await versionNotFound(ref, itemType, lookup)
+    if (item === null) return null
     const made = await plan(item, lookup)
     // What stands against it may pass with nothing but time, and nobody waits for a refusal.
     if (made.trust.refusal !== null) return made
     if (plans.size >= MOST_KEPT) plans.clear()
     plans.set(keyOf(ref, itemType), made)
     return made
+  }
+
+  const make = async (ref: ItemRef, lookup: Lookup, itemType: ItemType): Promise<Plan> => {
+    const found = await find(ref, lookup, itemType)
+    if (found === null) throw await versionNotFound(ref, itemType, lookup)
+    return found
   }
 
   const resolve = (ref: ItemRef, lookup: Lookup, itemType: ItemType = 'tool'): Plan | Promise<Plan> =>
@@ -102,7 +108,9 @@ export function openResolver(schemas: Schemas, { judge }: Pick<Judge, 'judge'>):
       await lookup.prefetch(refs.filter((ref) => !plans.has(keyOf(ref))).map(({ name }) => name))
       const found = await Promise.all(
         refs.map(async (ref) => {
-          return [keyOf(ref), await attempt(() => resolve(ref, lookup))] as const
+          // What is missing is only told: nobody looks for what may be meant.
+          const known = plans.get(keyOf(ref))
+          return [keyOf(ref), known ?? (await attempt(() => find(ref, lookup, 'tool')))] as const
         }),
       )
       return new Map(found)
@@ -112,9 +120,9 @@ export function openResolver(schemas: Schemas, { judge }: Pick<Judge, 'judge'>):
   }
 }
 
-async function attempt(resolve: () => Plan | Promise<Plan>): Promise<Plan | KiwiError | null> {
+async function attempt(find: () => Promise<Plan | null>): Promise<Plan | KiwiError | null> {
   try {
-    return await resolve()
+    return await find()
   } catch (error) {
     if (!(error instanceof KiwiError)) throw error
     return error.code === 'NOT_FOUND' ? null : error
