@@ -60,6 +60,8 @@ interface KiwiMeans {
 
 /** Shipped beside the bundle, and beside the sources. */
 const BUILTIN = fileURLToPath(new URL('../builtin', import.meta.url))
+/** Made with the bundle: what is shipped is in it. */
+const NEW_STORE = fileURLToPath(new URL('../dist/new-store.db', import.meta.url))
 
 export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<Kiwi> {
   const known = openKnownSecrets()
@@ -67,7 +69,13 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
   // Of older days, when there were two ways to run a tool.
   if (config.environment['KIWI_USE_PRIMITIVES'] !== undefined)
     log.warn('setting.without_effect', { name: 'KIWI_USE_PRIMITIVES' })
-  const store = await openSqliteStore({ path: config.store, clock, log, journalSync: config.audit.sync })
+  const store = await openSqliteStore({
+    path: config.store,
+    start: NEW_STORE,
+    clock,
+    log,
+    journalSync: config.audit.sync,
+  })
   const view = viewOf(store)
   try {
     const { userSpace } = config

@@ -126,9 +126,12 @@ export async function openTempKiwi(options: TempOptions = {}): Promise<TempKiwi>
   }
 }
 
+/** As every new store begins. */
+const NEW_STORE = join(import.meta.dirname, '../dist/new-store.db')
+
 /** As a person did before the test began: the journal of the test starts empty. */
 async function trust(config: Config, project: string): Promise<void> {
-  const store = await openSqliteStore({ path: config.store, clock: systemClock })
+  const store = await openSqliteStore({ path: config.store, start: NEW_STORE, clock: systemClock })
   if (store.readOnlyReason === null) {
     const path = realpathSync(project)
     await store.trust.trustProject({ path, trusted_at: new Date().toISOString(), trusted_by: 'a test' })

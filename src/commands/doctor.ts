@@ -126,17 +126,32 @@ async function trustFinding(session: Session): Promise<Finding> {
 async function storeFinding({ kiwi, call }: Session): Promise<Finding> {
   const { store, config } = kiwi
   const name = 'store'
-  const fix = `Make ${config.store} writable`
-  if (store.readOnlyReason !== null)
-    return { name, state: 'fail', code: 'STORE_UNAVAILABLE', detail: store.readOnlyReason, fix }
-  const { metadata } = await call('help', {})
-  const records = await store.records({ call_id: metadata.call_id, limit: 2 })
-  if (records.length === 2) return { name, state: 'ok', detail: config.store }
-  const { bavail, bsize } = statfsSync(dirname(config.store))
-  const room = `${Math.floor((bavail * bsize) / 1024)} KiB are free on its disk`
-  const detail = `${config.store} takes no records, so nothing that changes something runs; ${room}`
-  return { name, state: 'fail', code: 'STORE_FULL', detail, fix: `Make room on its disk, or: ${fix}` }
+  const free = freeKib(dirname(config.store))
+  const writable = `Make ${config.store} writable`
+  const { readOnlyReason } = store
+  if (readOnlyReason !== null && free >= LEAST_ROOM_KIB)
+    return { name, state: 'fail', code: 'STORE_UNAVAILABLE', detail: readOnlyReason, fix: writable }
+  if (readOnlyReason === null) {
+    const { metadata } = await call('help', {})
+    const records = await store.records({ call_id: metadata.call_id, limit: 2 })
+    if (records.length === 2) return { name, state: 'ok', detail: config.store }
+  }
+  const detail = `${config.store} takes no records, so nothing that changes something runs; ${free} KiB are free on its disk`
+  return { name, state: 'fail', code: 'STORE_FULL', detail, fix: `Make room on its disk, or: ${writable}` }
 }
+
+function freeKib(folder: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(folder)
+    return Math.floor((bavail * bsize) / 1024)
+  } catch {
+    // What is not there is not full.
+    return Infinity
+  }
+}
+
+/** Too little for the log of the store, and for the memory that those who use it share. */
+const LEAST_ROOM_KIB = 64
 
 async function look(session: Session): Promise<readonly Finding[]> {
   const { kiwi, project, call } = session

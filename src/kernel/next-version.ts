@@ -1,4 +1,4 @@
-import type Semver from 'semver'
+import { gt, inc, valid } from 'semver'
 import { KiwiError } from '../shared/errors.ts'
 import { itemTypeOf } from '../shared/tool-type.ts'
 import type { Item } from '../spaces/item.ts'
@@ -22,12 +22,11 @@ export async function versionAfter(
   asked: string | null,
   registry: Registry,
 ): Promise<Next> {
-  const { default: semver } = await import('semver')
   if (asked !== null) {
-    assertHigher(semver, { id, wanted: asked, present })
+    assertHigher({ id, wanted: asked, present })
     return { version: asked, warnings: [] }
   }
-  if (declared !== null && semver.gt(declared, present)) return { version: declared, warnings: [] }
+  if (declared !== null && gt(declared, present)) return { version: declared, warnings: [] }
   const version = await freePatch(id, present, registry)
   const isBehind = declared !== null && declared !== present
   const note = `its text says version ${declared}, which is not above ${present}: it became ${version}`
@@ -45,9 +44,8 @@ export async function declaredVersion(before: Item, changed: WrittenItem): Promi
 
 /** The next patch that no content has or had in the registry. */
 export async function freePatch(id: string, version: string, registry: Registry): Promise<string> {
-  const { default: semver } = await import('semver')
-  let next = semver.inc(version, 'patch') ?? version
-  while ((await registry.publishedHash(id, next)) !== null) next = semver.inc(next, 'patch') ?? next
+  let next = inc(version, 'patch') ?? version
+  while ((await registry.publishedHash(id, next)) !== null) next = inc(next, 'patch') ?? next
   return next
 }
 
@@ -67,10 +65,7 @@ export async function assertUnpublished(action: string, item: Item, registry: Re
   })
 }
 
-export function assertHigher(
-  { valid, gt }: typeof Semver,
-  { id, wanted, present }: { id: string; wanted: string; present: string },
-): void {
+export function assertHigher({ id, wanted, present }: { id: string; wanted: string; present: string }): void {
   const isVersion = /^\d/.test(wanted) && valid(wanted) !== null
   if (isVersion && gt(wanted, present)) return
   const reason = isVersion ? `not higher than ${present}` : 'not a semantic version such as 1.0.0'

@@ -35,9 +35,8 @@ export async function publishWork(
   const standing = await changeable('publish', wish, lookup, ticket)
   const { item: source } = standing
   const version = wish.version ?? source.manifest.version
-  const { default: semver } = await import('semver')
   if (version !== source.manifest.version) {
-    assertHigher(semver, { id: source.id, wanted: version, present: source.manifest.version })
+    assertHigher({ id: source.id, wanted: version, present: source.manifest.version })
   }
   const published = await means.store.registry.version(source.id, version).catch(() => null)
   const isRegistered = source.space === 'registry'

@@ -1,3 +1,4 @@
+import { compare } from 'semver'
 import { KiwiError } from '../shared/errors.ts'
 import { keepAll } from '../shared/redact.ts'
 import { itemTypeOf } from '../shared/tool-type.ts'
@@ -122,10 +123,9 @@ async function copiesOf({ id, manifest }: Item, lookup: Lookup): Promise<readonl
 }
 
 async function versionAbove({ id }: Item, copies: readonly Item[], { store }: Means): Promise<string> {
-  const { default: semver } = await import('semver')
   const published = (await store.registry.versions(id)).map(({ version }) => version)
   const all = [...published, ...copies.map(({ manifest }) => manifest.version)]
-  return freePatch(id, all.toSorted((a, b) => semver.compare(b, a))[0] ?? '0.0.0', store.registry)
+  return freePatch(id, all.toSorted((a, b) => compare(b, a))[0] ?? '0.0.0', store.registry)
 }
 
 /** In the category the copy has; it may have been another kind of file then. */

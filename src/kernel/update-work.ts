@@ -1,3 +1,4 @@
+import { gt } from 'semver'
 import { walk } from '../chain/walk.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
@@ -113,8 +114,7 @@ async function isSame(
   declared: string | null,
 ): Promise<boolean> {
   if (isSameWritten(present, changed)) return true
-  const { default: semver } = await import('semver')
-  if (declared === null || semver.gt(declared, version)) return false
+  if (declared === null || gt(declared, version)) return false
   return isSameWritten(present, await withVersion(changed, version))
 }
 

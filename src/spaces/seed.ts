@@ -1,10 +1,10 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { sha256 } from '../shared/json.ts'
 import type { NewVersion, Store } from '../store/store.ts'
 import { toNewVersion } from './describe.ts'
 import { readItem } from './read-item.ts'
-import { scan } from './scan.ts'
+import { scan, typeFolders } from './scan.ts'
 
 /** Puts what is shipped in `builtin/` into the registry, and returns how many items that wrote: none the second time. */
 export async function seed(store: Store, folder: string): Promise<number> {
@@ -19,10 +19,7 @@ export async function seed(store: Store, folder: string): Promise<number> {
 
 /** By bytes, not by time: a fresh install of the same release seeds nothing. Reading is cheaper than parsing. */
 function digestOf(folder: string): string {
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
-    .toSorted()
+  const files = typeFolders(folder).flatMap(filesBelow).toSorted()
   return sha256(
     files
       .map(
@@ -30,4 +27,11 @@ function digestOf(folder: string): string {
       )
       .join('\n'),
   )
+}
+
+function filesBelow(folder: string): readonly string[] {
+  if (!existsSync(folder)) return []
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
 }

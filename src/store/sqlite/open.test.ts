@@ -1,4 +1,4 @@
-import { copyFile, mkdir, open, readFile, stat, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, open, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { StoreBed } from '../../../test/cases/store-bed.ts'
@@ -53,6 +53,36 @@ describe('a SQLite store', () => {
       ),
     )
     expect(modes).toEqual(['600', '600', '700', '700'])
+  })
+
+  test('a new store begins as the one it is given to begin as, for its owner only; what is there stays', async () => {
+    const start = join(place.folder, 'start.db')
+    const first = await place.open({ path: start })
+    await first.registry.publish(sampleVersion())
+    await first.close()
+    const path = join(place.folder, 'a', 'kiwi.db')
+    const store = await place.open({ path, start })
+    expect((await store.registry.versions(sampleVersion().tool_id)).length).toBe(1)
+    expect(((await stat(path)).mode & 0o777).toString(8)).toBe('600')
+    expect((await readdir(join(place.folder, 'a'))).filter((name) => name.endsWith('.new'))).toEqual([])
+    await store.registry.remove(sampleVersion().tool_id)
+    const again = await place.open({ path, start })
+    expect(await again.registry.versions(sampleVersion().tool_id)).toEqual([])
+  })
+
+  test('with nothing to begin as, or a log left behind by another, it is made anew', async () => {
+    const start = join(place.folder, 'start.db')
+    const alone = await place.open({ path: join(place.folder, 'a', 'kiwi.db'), start })
+    expect(await alone.registry.versions(sampleVersion().tool_id)).toEqual([])
+    const first = await place.open({ path: start })
+    await first.registry.publish(sampleVersion())
+    await mkdir(join(place.folder, 'b'))
+    const path = join(place.folder, 'b', 'kiwi.db')
+    await copyFile(`${start}-wal`, `${path}-wal`)
+    await first.close()
+    const store = await place.open({ path, start })
+    expect(await store.registry.versions(sampleVersion().tool_id)).toEqual([])
+    await store.registry.publish(sampleVersion())
   })
 
   test('a store that was closed lies whole in its one file', async () => {

@@ -31,6 +31,8 @@ import { createVersions } from './versions.ts'
 
 export interface SqliteOptions {
   readonly path: string
+  /** A store that a new one begins as a copy of, where there is one: it need not be made and filled. */
+  readonly start?: string
   readonly clock: Clock
   readonly log?: Log
   /** Milliseconds a lock of another process is waited for. */
@@ -46,7 +48,7 @@ export interface SqliteOptions {
 /** Opens the store in this file and makes it when it is missing. */
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const file = resolve(options.path)
-  const reason = preparePlace(file)
+  const reason = preparePlace(file, options.start ?? null)
   if (reason !== null) return openReadOnly(file, reason, options)
   try {
     return await openWritable(file, options)

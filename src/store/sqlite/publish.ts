@@ -1,4 +1,4 @@
-import type Semver from 'semver'
+import { compare, prerelease } from 'semver'
 import type { Clock } from '../../shared/clock.ts'
 import { KiwiError } from '../../shared/errors.ts'
 import type { NewVersion, Registry, StoredVersion } from '../store.ts'
@@ -23,7 +23,6 @@ export function createPublishing(means: RegistryMeans): Pick<Registry, 'publish'
   return {
     async publish(given) {
       const version = await prepareVersion(given)
-      const { default: semver } = await import('semver')
       return connection.write(() => {
         const tool = versions.tool(version.tool_id)
         const standing = tool === null ? null : standingVersion(tool, version, versions)
@@ -36,7 +35,7 @@ export function createPublishing(means: RegistryMeans): Pick<Registry, 'publish'
         const toolPk = tool?.id ?? versions.insertTool(version, NOT_SHIPPED, now)
         versions.insertVersion(toolPk, version, now)
         const latest = tool?.latest_version ?? null
-        if (latest === null || isAhead(semver, version.version, latest)) {
+        if (latest === null || isAhead(version.version, latest)) {
           versions.markLatest(toolPk, version.version)
           versions.updateTool(toolPk, version, now)
           searchRows.putVersion(version, 'registry', now)
@@ -60,7 +59,7 @@ export function createPublishing(means: RegistryMeans): Pick<Registry, 'publish'
 }
 
 /** Forward only, and nobody gets a trial version who did not ask for it while there is a finished one. */
-function isAhead({ compare, prerelease }: typeof Semver, version: string, latest: string): boolean {
+function isAhead(version: string, latest: string): boolean {
   return compare(version, latest) > 0 && (prerelease(version) === null || prerelease(latest) !== null)
 }
 

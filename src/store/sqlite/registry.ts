@@ -1,3 +1,4 @@
+import { compareBuild, maxSatisfying, validRange } from 'semver'
 import { z } from 'zod'
 import { KiwiError } from '../../shared/errors.ts'
 import { LIMITS } from '../../shared/limits.ts'
@@ -53,15 +54,13 @@ export function createRegistry(means: Means): Registry {
       if (range === null) return latest(toolId)
       const exact = await connection.read(() => versions.stored(toolId, range))
       if (exact !== null) return exact
-      const { default: semver } = await import('semver')
-      if (semver.validRange(range) === null) throw invalidRange(toolId, range)
+      if (validRange(range) === null) throw invalidRange(toolId, range)
       const all = (await summaries(toolId)).map(({ version }) => version)
-      const best = semver.maxSatisfying(all, range)
+      const best = maxSatisfying(all, range)
       return best === null ? null : connection.read(() => versions.stored(toolId, best))
     },
     async versions(toolId) {
-      const { default: semver } = await import('semver')
-      return (await summaries(toolId)).toSorted((a, b) => semver.compareBuild(b.version, a.version))
+      return (await summaries(toolId)).toSorted((a, b) => compareBuild(b.version, a.version))
     },
     publishedHash: (toolId, version) =>
       connection.read(

@@ -1,3 +1,4 @@
+import { gt } from 'semver'
 import { z } from 'zod'
 import { groupOf } from '../../shared/groups.ts'
 import type { Log } from '../../shared/log.ts'
@@ -27,14 +28,13 @@ export function createSeeding(means: SeedMeans): Pick<Registry, 'seed' | 'seeded
     async seed(items, digest) {
       if ((await connection.read(seeded)) === digest) return { written: 0 }
       const prepared = await Promise.all(items.map((item) => prepareVersion(item)))
-      const { default: semver } = await import('semver')
       return connection.write(() => {
         if (seeded() === digest) return { written: 0 }
         const now = new Date(clock.now()).toISOString()
         connection.exec('INSERT INTO seeding VALUES (1)')
         removeOthers(means, prepared)
         let written = 0
-        for (const item of prepared) if (seedOne(means, item, now, semver.gt)) written += 1
+        for (const item of prepared) if (seedOne(means, item, now)) written += 1
         setDigest.run(digest)
         connection.exec('DELETE FROM seeding')
         generation.grow()
@@ -62,12 +62,7 @@ function removeOthers(
 const IdRow = z.object({ id: z.string(), tool_id: z.string() })
 
 /** Returns whether the version was written; what is only shown of it is refreshed in any case. */
-function seedOne(
-  means: SeedMeans,
-  item: PreparedVersion,
-  now: string,
-  isHigher: (a: string, b: string) => boolean,
-): boolean {
+function seedOne(means: SeedMeans, item: PreparedVersion, now: string): boolean {
   const { versions, searchRows } = means
   const isCore = item.tool_type === 'primitive' || item.tool_type === 'runtime'
   const isBuiltin = isCore || groupOf(item.tool_id) !== undefined
@@ -85,7 +80,7 @@ function seedOne(
   }
   // After a step back to an older Kiwi nothing newer may answer to a range.
   for (const version of versionsOf(means, toolPk)) {
-    if (isHigher(version, item.version)) versions.deleteVersion(toolPk, version)
+    if (gt(version, item.version)) versions.deleteVersion(toolPk, version)
   }
   versions.markLatest(toolPk, item.version)
   versions.updateTool(toolPk, item, now)

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { valid } from 'semver'
 import { KiwiError } from '../../shared/errors.ts'
 import { TYPE_RULES } from '../../shared/tool-type.ts'
 import type { NewVersion, StoredVersion } from '../store.ts'
@@ -100,14 +101,13 @@ export function createVersions(connection: Connection, files: Files): Versions {
 
 /** Checks what the constraints would refuse with a less helpful word, and hashes the files. */
 export async function prepareVersion(version: NewVersion): Promise<PreparedVersion> {
-  const { default: semver } = await import('semver')
   const wrong: { name: string; reason: string }[] = []
   const expect = (isRight: boolean, name: string, reason: string): void => {
     if (!isRight) wrong.push({ name, reason })
   }
   expect(version.tool_id !== '', 'tool_id', 'empty')
   expect(
-    /^\d\S*$/.test(version.version) && semver.valid(version.version) !== null,
+    /^\d\S*$/.test(version.version) && valid(version.version) !== null,
     'version',
     'not a semantic version such as 1.0.0',
   )

@@ -1,0 +1,90 @@
+import { spawn } from 'node:child_process'
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { compiledOf, openBundle } from './bundle.ts'
+
+/**
+ * `node dist-dev/make-ready.js`: uses what was built as people and clients do, and keeps what the engine compiled of it,
+ * and a store as it is before its first use.
+ */
+const DIST = resolve(import.meta.dirname, '../dist')
+const INSIDE = 'inside'
+
+/** What people type. */
+const COMMANDS = [
+  ['--help'],
+  ['init'],
+  ['search', 'say', 'hello'],
+  ['load', 'hello_bash'],
+  ['run', 'hello_bash', 'name=Ada'],
+  ['approvals'],
+  ['audit'],
+  ['servers'],
+]
+/** What agents send. */
+const CALLS = [
+  ['search', { query: 'say hello' }],
+  ['load', { item_type: 'tool', item_id: 'hello_bash' }],
+  ['execute', { item_type: 'tool', action: 'run', item_id: 'hello_bash', parameters: { name: 'Ada' } }],
+  ['execute', { item_type: 'tool', action: 'run', item_id: 'filesystem.list', parameters: { path: '.' } }],
+  ['help', { topic: 'how do I add a server' }],
+] as const
+const REQUESTS = [
+  {
+    method: 'initialize',
+    params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'build', version: '1' } },
+  },
+  { method: 'tools/list', params: {} },
+  ...CALLS.map(([name, args]) => ({ method: 'tools/call', params: { name, arguments: args } })),
+]
+
+if (process.argv[2] === INSIDE) await use()
+else await drive()
+
+/** Plays the client of the process that uses it, which has a home of its own. */
+async function drive(): Promise<void> {
+  const home = mkdtempSync(join(tmpdir(), 'kiwi-build-'))
+  try {
+    const child = spawn(process.execPath, [import.meta.filename, INSIDE], {
+      cwd: home,
+      env: { PATH: process.env['PATH'], HOME: home },
+    })
+    let said = ''
+    child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()))
+    const ended = new Promise<number | null>((done) => child.once('exit', done))
+    let sent = 0
+    const send = (): void => {
+      const request = REQUESTS[sent]
+      if (request === undefined) child.stdin.end()
+      else child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: sent++, ...request })}\n`)
+    }
+    send()
+    // What commands print for people begins otherwise.
+    for await (const line of createInterface(child.stdout)) if (line.startsWith('{"')) send()
+    const code = await ended
+    if (code !== 0) throw new Error(`what was built cannot be used: it ended with ${code}\n${said}`)
+  } finally {
+    rmSync(home, { recursive: true, force: true })
+  }
+}
+
+async function use(): Promise<void> {
+  const require = createRequire(join(DIST, 'cli.js'))
+  // What is compiled with flags of the engine is taken only with the same: they stay as they are.
+  const plain = (name: string): unknown =>
+    name === 'node:v8' ? { setFlagsFromString: () => undefined } : require(name)
+  const { load, scripts } = openBundle(DIST, plain)
+  process.once('exit', () => {
+    for (const [path, script] of scripts) writeFileSync(compiledOf(path), script.createCachedData())
+  })
+  const { openKiwi, loadConfig } = load('index.js')
+  const kiwi = await openKiwi(loadConfig({ HOME: process.cwd() }))
+  await kiwi.close()
+  copyFileSync(kiwi.config.store, join(DIST, 'new-store.db'))
+  const { run } = load('main.js')
+  for (const command of COMMANDS) await run([process.execPath, 'kiwi', ...command])
+  await run([process.execPath, 'kiwi'])
+}
