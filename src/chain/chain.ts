@@ -6,6 +6,8 @@ import { childEnvironment } from '../config/environment.ts'
 import type { Clock } from '../shared/clock.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
+import type { Maybe } from '../shared/maybe.ts'
+import { after } from '../shared/maybe.ts'
 import type { Watch } from '../shared/progress.ts'
 import type { PackageTable } from '../spaces/imports.ts'
 import type { Item } from '../spaces/item.ts'
@@ -58,7 +60,7 @@ export interface Chain {
   /** Works a call out without making it: at once, unless files have to be read to know what it needs. */
   draft(plan: Plan, request: Request): Draft | Promise<Draft>
   /** Whether a library of this space would be given to it. */
-  hasLibrary(items: readonly Item[], spaceRoot: string): Promise<boolean>
+  hasLibrary(items: readonly Item[], spaceRoot: string): Maybe<boolean>
   /** The hash a grant for an item is bound to. */
   digest(items: readonly Item[], spaceRoot: string | null): Promise<string>
   /** What the rules of its chain say about an item: `finish` starts the programs that were not asked yet. */
@@ -136,7 +138,7 @@ export function openChain(given: ChainMeans): Chain {
     judge,
     trees,
     draft: createDraft({ fixed, gather, findLibrary, grantedTo, secretCommands, subprocess, argvPolicies }),
-    hasLibrary: async (items, spaceRoot) => (await findLibrary(items, spaceRoot)) !== null,
+    hasLibrary: (items, spaceRoot) => after(findLibrary(items, spaceRoot), (library) => library !== null),
     digest: async (items, spaceRoot) => grantDigest(digestOf(items), await findLibrary(items, spaceRoot)),
     validate: openValidate({ clock, config, subprocess, schemas }),
     schemaFault: (schema) => faultIn(schema, schemas),

@@ -4,6 +4,7 @@ import { childEnvironment } from '../config/environment.ts'
 import type { Subprocess } from '../primitives/subprocess/subprocess.ts'
 import type { Clock } from '../shared/clock.ts'
 import { LIMITS } from '../shared/limits.ts'
+import type { Maybe } from '../shared/maybe.ts'
 import type { Item } from '../spaces/item.ts'
 import { runnableFiles } from '../spaces/item.ts'
 import type { ItemFile } from '../store/store.ts'
@@ -27,7 +28,7 @@ interface Validation {
   /** What is known without starting one. */
   readonly found: Validated
   /** Starts them and gives the whole. */
-  finish(signal?: AbortSignal): Promise<Validated>
+  finish(signal?: AbortSignal): Maybe<Validated>
 }
 
 /** On whose behalf an item is looked at. */
@@ -37,7 +38,7 @@ interface Occasion {
   readonly isRun: boolean
 }
 
-export type Validate = (plan: Plan, occasion: Occasion) => Promise<Validation>
+export type Validate = (plan: Plan, occasion: Occasion) => Maybe<Validation>
 
 interface ValidateMeans {
   readonly clock: Clock
@@ -56,9 +57,8 @@ export function openValidate({ clock, config, subprocess, schemas }: ValidateMea
     folder: join(config.cache, 'checks'),
     deadlineMs: LIMITS.checkMs,
   }
-  return async (plan, { callId, isRun }) => {
+  const lookOver = async (plan: Plan, { callId, isRun }: Occasion): Promise<Validation> => {
     const { rules, key } = plan.rules
-    if (rules.length === 0) return known({ findings: [], warnings: plan.rules.warnings })
     const kept = await cache.get(key)
     if (kept !== null) return known(kept)
     const files = runnableFiles(plan.item.raw, await filesAsRead(plan.item))
@@ -91,6 +91,10 @@ export function openValidate({ clock, config, subprocess, schemas }: ValidateMea
       },
     }
   }
+  return (plan, occasion) =>
+    plan.rules.rules.length === 0
+      ? known({ findings: [], warnings: plan.rules.warnings })
+      : lookOver(plan, occasion)
 }
 
 /** Whoever writes an item must not have programs started by its word alone. */
@@ -99,7 +103,7 @@ function ownLater({ id }: Item): string {
 }
 
 function known(found: Validated): Validation {
-  return { programs: [], found, finish: async () => found }
+  return { programs: [], found, finish: () => found }
 }
 
 function entrypointOf({ effect }: Plan): string | null {

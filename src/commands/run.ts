@@ -94,5 +94,9 @@ async function schemaOf(id: string, type: string, { kiwi, project, call }: Sessi
 }
 
 async function isOfServer(id: string, lookup: Lookup): Promise<boolean> {
-  return id.includes('.') && (await lookup.serverFor(id).catch(() => null)) !== null
+  try {
+    return id.includes('.') && (await lookup.serverFor(id)) !== null
+  } catch {
+    return false
+  }
 }

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import type { Wish } from '../kernel/call.ts'
 import type { Order } from './understand.ts'
-import { understand } from './understand.ts'
+import { understand as understandNow } from './understand.ts'
 
+const understand = async (given: Order): Promise<Wish> => understandNow(given)
 const order = (given: Partial<Order>): Order => ({
   kind: 'tool',
   action: 'run',

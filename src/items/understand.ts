@@ -6,6 +6,7 @@ import { isGlob } from '../shared/glob.ts'
 import type { ItemRef } from '../shared/ids.ts'
 import { Category, parseItemRef } from '../shared/ids.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
+import type { Maybe } from '../shared/maybe.ts'
 import type { ItemType } from '../shared/tool-type.ts'
 import type { SpaceName } from '../store/store.ts'
 import { SPACES } from '../store/store.ts'
@@ -24,10 +25,11 @@ export interface Order {
 }
 
 /** What an action means for this kind of item. */
-export async function understand(order: Order): Promise<Wish> {
+export function understand(order: Order): Maybe<Wish> {
   const { kind, itemId, version, parameters } = order
   const action = readAction(kind, order.action)
-  if (action === 'create') return { kind: 'create', ...(await readNewItem(kind, itemId, parameters)) }
+  if (action === 'create')
+    return readNewItem(kind, itemId, parameters).then((created) => ({ kind: 'create', ...created }))
   if (itemId === undefined) throw wrong(`Cannot ${action}: "item_id" is missing`, ['item_id'], [])
   if (isPast(action)) return readPast(action, itemId, parameters)
   const itemType = kind === 'thread' ? 'tool' : kind

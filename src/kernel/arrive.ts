@@ -5,7 +5,8 @@ import type { Stage } from './gate.ts'
 export const arrive: Stage = async (call, next, { runs }) => {
   const { runId, caller } = call.ticket
   if (runId !== undefined) call.run = await runs.named(runId, caller)
-  const { work, projectPath, isDryRun } = await call.workOut(call)
+  const arriving = call.workOut(call)
+  const { work, projectPath, isDryRun } = arriving instanceof Promise ? await arriving : arriving
   call.run ??= work.endsRun ?? null
   call.isDryRun = isDryRun
   call.redact = redactBoth(work.redact, call.redact)

@@ -1,18 +1,23 @@
-import type { Call, Work } from './call.ts'
+import type { Call, Outcome, Work } from './call.ts'
 import { callHash } from './call-hash.ts'
 import type { Stage } from './gate.ts'
 import type { Verdict } from './policy/rule.ts'
 import type { Streak } from './streaks.ts'
 
 /** A call that repeats itself, or a session that keeps being refused, comes before a person. */
-export const breaker: Stage = async (call, next, { streaks }) => {
+export const breaker: Stage = (call, next, { streaks }) => {
   const { work, verdict, ticket } = call
   const isJudged = work !== null && verdict?.effect === 'allow'
   const isHarmless = work?.isReadOnly === true || work?.endsRun !== undefined
   if (!isJudged || ticket.caller.kind !== 'agent' || isHarmless) return next()
-  const found = findingOf(call, work, await streaks.of(call))
-  if (found !== null) call.verdict = { ...verdict, effect: 'ask', layer: 'breaker', required: null, ...found }
-  return next()
+  const goOn = (streak: Streak): Promise<Outcome> => {
+    const found = findingOf(call, work, streak)
+    if (found !== null)
+      call.verdict = { ...verdict, effect: 'ask', layer: 'breaker', required: null, ...found }
+    return next()
+  }
+  const streak = streaks.of(call)
+  return streak instanceof Promise ? streak.then(goOn) : goOn(streak)
 }
 
 /** The third of its kind is asked about. */

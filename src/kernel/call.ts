@@ -1,6 +1,7 @@
 import type { Performed } from '../chain/perform.ts'
 import type { ItemRef } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
+import type { Maybe } from '../shared/maybe.ts'
 import type { Report, Talk, Watch } from '../shared/progress.ts'
 import type { Redact } from '../shared/redact.ts'
 import type { Status } from '../shared/reply.ts'
@@ -290,7 +291,7 @@ export interface Arrival {
 /** One call on its way through the gate. The stages fill in what they find out. */
 export interface Call {
   readonly ticket: Ticket
-  readonly workOut: (call: Call) => Promise<Arrival>
+  readonly workOut: (call: Call) => Maybe<Arrival>
   work: Work | null
   projectPath: string | null
   /** The project of an agent's session, which binds it wherever it works. */

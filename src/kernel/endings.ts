@@ -1,5 +1,7 @@
 import { KiwiError, messageOf } from '../shared/errors.ts'
 import { canonicalJson, sha256 } from '../shared/json.ts'
+import type { Maybe } from '../shared/maybe.ts'
+import { after } from '../shared/maybe.ts'
 import type { Call, Outcome } from './call.ts'
 import { callHash } from './call-hash.ts'
 import type { Stage } from './gate.ts'
@@ -11,7 +13,8 @@ export const endings: Stage = async (call, next, means) => {
   if (call.ticket.caller.kind !== 'agent' || call.work?.isReadOnly === true) return next()
   try {
     const outcome = await next()
-    await remember(call, outcome, means)
+    const remembering = remember(call, outcome, means)
+    if (remembering instanceof Promise) await remembering
     return outcome
   } catch (error) {
     await remember(call, error, means)
@@ -20,17 +23,21 @@ export const endings: Stage = async (call, next, means) => {
 }
 
 /** What cannot be remembered is not: the call is over. */
-async function remember(call: Call, end: unknown, { streaks, log }: Means): Promise<void> {
-  try {
-    const streak = await streaks.of(call)
-    const next = isDenial(end)
-      ? denied(streak)
-      : call.decision === 'open'
-        ? null
-        : performed(call, end, streak)
-    if (next !== null) await streaks.put(call, next)
-  } catch (error) {
+function remember(call: Call, end: unknown, { streaks, log }: Means): Maybe<void> {
+  const failed = (error: unknown): void =>
     log.warn('streak.unwritable', { call_id: call.ticket.callId, reason: messageOf(error) })
+  try {
+    const remembering = after(streaks.of(call), (streak) => {
+      const next = isDenial(end)
+        ? denied(streak)
+        : call.decision === 'open'
+          ? null
+          : performed(call, end, streak)
+      return next === null ? undefined : streaks.put(call, next)
+    })
+    return remembering instanceof Promise ? remembering.catch(failed) : remembering
+  } catch (error) {
+    return failed(error)
   }
 }
 

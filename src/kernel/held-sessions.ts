@@ -1,3 +1,4 @@
+import type { Maybe } from '../shared/maybe.ts'
 import type { StoredRun } from '../store/runs.ts'
 import type { Store } from '../store/store.ts'
 
@@ -10,7 +11,7 @@ interface Holder {
 export interface HeldSessions {
   readonly hold: (holder: Holder, runId: string) => void
   /** The run that was begun last and is not over; null for none. */
-  readonly heldIn: (holder: Holder) => Promise<string | null>
+  readonly heldIn: (holder: Holder) => Maybe<string | null>
   /** Whether a session may act in a run: one that is held leaves it neither for a wider one nor for another's. */
   readonly mayName: (holder: Holder, runId: string) => Promise<boolean>
   /** Whether a session may end a run: what holds a session is ended by that one, or by one that it was begun in. */
@@ -22,9 +23,11 @@ const MOST_HELD = 10_000
 
 export function openHeldSessions({ runs }: Pick<Store, 'runs'>): HeldSessions {
   const held = new Map<string, readonly string[]>()
-  const heldIn: HeldSessions['heldIn'] = async (holder) => {
+  const heldIn: HeldSessions['heldIn'] = (holder) => {
     const begun = held.get(keyOf(holder))
-    if (begun === undefined) return null
+    return begun === undefined ? null : newestOf(begun, holder)
+  }
+  const newestOf = async (begun: readonly string[], holder: Holder): Promise<string | null> => {
     for (const id of begun.toReversed()) if ((await runs.find(id))?.closed_at === null) return id
     held.delete(keyOf(holder))
     return null

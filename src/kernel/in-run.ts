@@ -1,13 +1,14 @@
 import { ItemName } from '../shared/ids.ts'
+import type { Maybe } from '../shared/maybe.ts'
+import { after } from '../shared/maybe.ts'
 import type { Ticket, Understood } from './call.ts'
 import type { Run, Runs } from './runs.ts'
 
 /** A call of a session that stays inside of a run is a call of that run, whether or not it says so. */
-export async function heldTicket(ticket: Ticket, { heldIn }: Pick<Runs, 'heldIn'>): Promise<Ticket> {
+export function heldTicket(ticket: Ticket, { heldIn }: Pick<Runs, 'heldIn'>): Maybe<Ticket> {
   const { runId, caller } = ticket
   if (runId !== undefined || caller.kind !== 'agent') return ticket
-  const held = await heldIn(caller)
-  return held === null ? ticket : { ...ticket, runId: held }
+  return after(heldIn(caller), (held) => (held === null ? ticket : { ...ticket, runId: held }))
 }
 
 /** What a request means within a run, whose directive may have given names of its own to servers. */

@@ -11,6 +11,8 @@ import type { Clock } from '../shared/clock.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { KnownSecrets } from '../shared/known-secrets.ts'
 import type { Log } from '../shared/log.ts'
+import type { Maybe } from '../shared/maybe.ts'
+import { after } from '../shared/maybe.ts'
 import type { Page } from '../shared/page.ts'
 import type { Redact } from '../shared/redact.ts'
 import type { PackageTable } from '../spaces/imports.ts'
@@ -68,7 +70,7 @@ import { openWorkplaces } from './workplaces.ts'
 /** What stands between a wish and its effect. Nobody outside holds a handle that leads past it. */
 export interface Kernel {
   /** Takes a request through the gate. `understand` says what it means; when it throws, that is the refusal on record. */
-  admit(ticket: Ticket, understand: () => Promise<Understood>): Promise<Outcome>
+  admit(ticket: Ticket, understand: () => Maybe<Understood>): Promise<Outcome>
   /** The same for a question: `understand` gives what answers it, and the answer changes nothing. */
   read(ticket: Ticket, understand: () => () => Promise<Performed>): Promise<Outcome>
   /** What servers list, asked for on behalf of a call, in its project. */
@@ -176,8 +178,12 @@ export function openKernel(given: KernelMeans): Kernel {
   }
   const workplaces = openWorkplaces(config, chain.judge)
   const pass = async (ticket: Ticket, workOutHere: Call['workOut']): Promise<Outcome> => {
-    // One that cannot be read is said where it is needed.
-    await secrets.learn().catch(() => undefined)
+    try {
+      const learning = secrets.learn()
+      if (learning instanceof Promise) await learning
+    } catch {
+      // What cannot be read is said where it is needed.
+    }
     return gate(newCall(ticket, workOutHere, secrets.redact), means)
   }
   const bind = createBind(means, workplaces)
@@ -221,15 +227,19 @@ function createAdmit(
   runs: Means['runs'],
 ): Kernel['admit'] {
   return async (asked, understand) => {
-    const ticket = await heldTicket(asked, runs)
-    return pass(ticket, async (call) => {
-      const understood = inRun(await understand(), call.run)
-      // Known from here on, also to the record of what cannot be worked out.
-      call.projectPath = understood.lookup.projectPath
-      const bound = await bind(ticket, understood)
-      if (ticket.caller.kind === 'agent') call.sessionProject = understood.sessionProject
-      return workOut(understood, ticket, bound)
-    })
+    const held = heldTicket(asked, runs)
+    const ticket = held instanceof Promise ? await held : held
+    return pass(ticket, (call) =>
+      after(understand(), (meant) => {
+        const understood = inRun(meant, call.run)
+        // Known from here on, also to the record of what cannot be worked out.
+        call.projectPath = understood.lookup.projectPath
+        return after(bind(ticket, understood), (bound) => {
+          if (ticket.caller.kind === 'agent') call.sessionProject = understood.sessionProject
+          return workOut(understood, ticket, bound)
+        })
+      }),
+    )
   }
 }
 
@@ -237,7 +247,7 @@ function createAdmit(
 function createBind(
   means: Means,
   workplaces: Workplaces,
-): (ticket: Ticket, workplace: Workplace) => Promise<Means> {
+): (ticket: Ticket, workplace: Workplace) => Maybe<Means> {
   // From one call of a session to the next.
   let last: { readonly sessionProject: string | null; readonly means: Means } | null = null
   const boundTo = (sessionProject: string | null): Means => {
@@ -246,12 +256,11 @@ function createBind(
     last = { sessionProject, means: bound }
     return bound
   }
-  return async ({ caller }, { lookup, sessionProject }) => {
-    await lookup.begin()
-    if (caller.kind === 'person') return means
-    await workplaces.assertOpen(lookup.projectPath, sessionProject)
-    return boundTo(sessionProject)
-  }
+  return ({ caller }, { lookup, sessionProject }) =>
+    after(lookup.begin(), () => {
+      if (caller.kind === 'person') return means
+      return after(workplaces.assertOpen(lookup.projectPath, sessionProject), () => boundTo(sessionProject))
+    })
 }
 
 /** What is read off the settings and what is shipped. */

@@ -1,6 +1,8 @@
 import type { Plan } from '../chain/plan.ts'
 import { KiwiError, messageOf } from '../shared/errors.ts'
 import type { ItemRef } from '../shared/ids.ts'
+import type { Maybe } from '../shared/maybe.ts'
+import { after } from '../shared/maybe.ts'
 import type { Server } from '../spaces/listed.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Ticket } from './call.ts'
@@ -19,31 +21,37 @@ interface Listed {
 }
 
 /** The plan of an id. Its server is first asked what it has when it never was, or when that may have changed since. */
-export async function listedPlan(
+export function listedPlan(
   ref: ItemRef,
-  resolve: () => Promise<Plan>,
-  { lookup, means, ticket }: Circumstances,
-): Promise<Listed> {
+  resolve: () => Maybe<Plan>,
+  circumstances: Circumstances,
+): Maybe<Listed> {
+  const { lookup, means, ticket } = circumstances
   const { listings } = means
-  if (ticket === undefined || listings === null) return { plan: await resolve(), warnings: [] }
-  const found = await resolve().catch((error: unknown) => {
-    if (error instanceof KiwiError && error.code === 'NOT_FOUND') return error
-    throw error
-  })
-  const missing = found instanceof KiwiError ? found : null
-  const plan = found instanceof KiwiError ? null : found
-  const stale = await (plan === null ? unlisted(ref, lookup, means) : outdated(plan, lookup, means))
-  if (stale === null) {
-    if (plan !== null) return { plan, warnings: [] }
-    throw missing ?? new TypeError('there is neither a plan nor a reason')
+  if (ticket === undefined || listings === null) return after(resolve(), known)
+  const listNow = async (stale: Server, plan: Plan | null): Promise<Listed> => {
+    try {
+      const { warnings } = await listings.list(stale, { ticket, lookup, means })
+      return { plan: await resolve(), warnings }
+    } catch (error) {
+      if (plan === null || plan.trust.refusal?.details['reason'] === 'unlisted') throw error
+      return { plan, warnings: [`"${stale.name}" could not be listed again: ${messageOf(error)}`] }
+    }
   }
-  try {
-    const { warnings } = await listings.list(stale, { ticket, lookup, means })
-    return { plan: await resolve(), warnings }
-  } catch (error) {
-    if (plan === null || plan.trust.refusal?.details['reason'] === 'unlisted') throw error
-    return { plan, warnings: [`"${stale.name}" could not be listed again: ${messageOf(error)}`] }
+  const unlessOld = (plan: Plan): Maybe<Listed> =>
+    after(outdated(plan, lookup, means), (stale) => (stale === null ? known(plan) : listNow(stale, plan)))
+  const unlessUnasked = async (error: unknown): Promise<Listed> => {
+    const isMissing = error instanceof KiwiError && error.code === 'NOT_FOUND'
+    const stale = isMissing ? await unlisted(ref, lookup, means) : null
+    if (stale === null) throw error
+    return listNow(stale, null)
   }
+  const found = resolve()
+  return found instanceof Promise ? found.then(unlessOld, unlessUnasked) : unlessOld(found)
+}
+
+function known(plan: Plan): Listed {
+  return { plan, warnings: [] }
 }
 
 /** The server that such a tool would be one of, when it was not asked lately. */
@@ -54,15 +62,11 @@ async function unlisted({ name }: ItemRef, lookup: Lookup, { listings }: Means):
 }
 
 /** The server of a tool, when what it listed is too old, or nobody has asked it yet. */
-async function outdated(
-  { effect, items }: Plan,
-  lookup: Lookup,
-  { listings }: Means,
-): Promise<Server | null> {
+function outdated({ effect, items }: Plan, lookup: Lookup, { listings }: Means): Maybe<Server | null> {
   const [, server] = items
   if (effect.kind !== 'mcp' || effect.toolName === null || server === undefined) return null
   if (server.space === 'builtin') return null
-  const listing = await lookup.listing(effect.identity)
-  if (listings?.isCurrent(server, listing) === true) return null
-  return lookup.serverOf(server)
+  return after(lookup.listing(effect.identity), (listing) =>
+    listings?.isCurrent(server, listing) === true ? null : lookup.serverOf(server),
+  )
 }

@@ -5,7 +5,7 @@ import { canonicalJson, sha256 } from '../shared/json.ts'
 import { groupOf } from '../shared/groups.ts'
 import { LIMITS } from '../shared/limits.ts'
 import type { Redact } from '../shared/redact.ts'
-import { hideBySecretKey } from '../shared/redact.ts'
+import { withoutSecretKeys } from '../shared/redact.ts'
 import { textOf } from '../shared/template.ts'
 import type { NewRecord } from '../store/journal.ts'
 import type { Call, Outcome, Work } from './call.ts'
@@ -169,7 +169,7 @@ const STATUSES: Partial<Record<ErrorCode, string>> = {
 /** All of them by hash; in words only as far as the record has room. */
 function parametersOf(parameters: unknown, redact: Redact): { parameters: JsonValue; hash: string | null } {
   try {
-    const shown = redact(JSON.parse(JSON.stringify(parameters ?? {}, hideBySecretKey)))
+    const shown = redact(JSON.parse(withoutSecretKeys(parameters ?? {})))
     // As long as it is in any order of its keys.
     const text = canonicalJson(shown)
     const isShort = text.length <= LIMITS.journalCharacters

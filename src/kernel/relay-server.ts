@@ -1,20 +1,27 @@
 import { KiwiError } from '../shared/errors.ts'
 import type { ItemRef } from '../shared/ids.ts'
 import { ItemName } from '../shared/ids.ts'
+import type { Maybe } from '../shared/maybe.ts'
+import { after } from '../shared/maybe.ts'
 import type { Server } from '../spaces/listed.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Means } from './means.ts'
 import { trustedPlan } from './run-work.ts'
 
 /** The server that a client sees whole: one of the person's, also where its name is that of a group of ours. */
-export async function relayServer(ref: ItemRef, lookup: Lookup, means: Means): Promise<Server> {
+export function relayServer(ref: ItemRef, lookup: Lookup, means: Means): Maybe<Server> {
   lookup.freshen()
   const { name } = ref
-  const spoken = name.includes('.') ? [] : [name, `mcp_${name}`]
-  for (const each of spoken) {
-    const server = await lookup.serverFor(each)
-    if (server !== null) return server
-  }
+  if (name.includes('.')) return noServer(ref, lookup, means)
+  return after(
+    lookup.serverFor(name),
+    (server) =>
+      server ?? after(lookup.serverFor(`mcp_${name}`), (other) => other ?? noServer(ref, lookup, means)),
+  )
+}
+
+async function noServer(ref: ItemRef, lookup: Lookup, means: Means): Promise<never> {
+  const { name } = ref
   // What stands against it is said first.
   await trustedPlan({ ref, itemType: 'mcp' }, lookup, means)
   throw new KiwiError(

@@ -5,6 +5,8 @@ import { KiwiError } from '../shared/errors.ts'
 import { allWithoutHidden } from '../shared/hidden.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
+import type { Maybe } from '../shared/maybe.ts'
+import { after } from '../shared/maybe.ts'
 import type { Ask, Watch } from '../shared/progress.ts'
 import type { Server } from '../spaces/listed.ts'
 import type { Lookup } from '../spaces/lookup.ts'
@@ -18,45 +20,68 @@ import { serverName } from '../shared/groups.ts'
 import { relisting } from './relisting.ts'
 import { runDemands } from './run-demands.ts'
 import { runPreview } from './run-preview.ts'
+import type { Circumstances, Meant, TrustedPlan } from './run-work.ts'
 import { linksOf, redactedBy, trustedPlan } from './run-work.ts'
 import { listedOnly, refTo, relayServer } from './relay-server.ts'
 import { screenRun } from './screen-run.ts'
 import { shownTools } from './shown-tools.ts'
 
 /** A request of a client that sees one server whole: judged and recorded like a run, and passed on as it is. */
-export async function relayWork(
+export function relayWork(
   { order }: Extract<Wish, { kind: 'relay' }>,
   lookup: Lookup,
   ticket: Ticket,
   means: Means,
-): Promise<Work> {
-  const { chain } = means
-  const { projectPath } = lookup
+): Maybe<Work> {
   const called = order.method === 'tools/call' ? nameIn(order.params) : null
-  const server = await relayServer(order.server, lookup, means)
-  const meant =
-    called === null
-      ? ({ ref: refTo(server.item.id), itemType: 'mcp' } as const)
-      : ({ ref: refTo(`${server.name}.${called}`), itemType: 'tool' } as const)
-  const among = called === null ? lookup : listedOnly(lookup)
-  const { plan, spaceRoot, policy, warnings } = await trustedPlan(meant, among, means, ticket)
-  if (called !== null && plan.items[1]?.id !== server.item.id) throw notFound(meant.ref, 'tool')
-  const given = order.params['arguments']
-  const drafted = await chain.draft(plan, {
-    callId: ticket.callId,
-    principal: ticket.caller.principal,
-    session: ticket.caller.session,
-    parameters: called === null || !isJsonObject(given) ? {} : given,
-    projectPath,
-    spaceRoot,
-    sandbox: policy.sandbox,
-    guardsOwn: ticket.caller.kind === 'agent' ? policy.guardsOwn : null,
-    isServerMeant: called === null,
-    isOlder: order.isOlder,
+  return after(relayServer(order.server, lookup, means), (server) => {
+    const meant: Meant =
+      called === null
+        ? { ref: refTo(server.item.id), itemType: 'mcp' }
+        : { ref: refTo(`${server.name}.${called}`), itemType: 'tool' }
+    const among = called === null ? lookup : listedOnly(lookup)
+    return after(trustedPlan(meant, among, means, ticket), (trusted) => {
+      const { plan, spaceRoot, policy } = trusted
+      if (called !== null && plan.items[1]?.id !== server.item.id) throw notFound(meant.ref, 'tool')
+      const given = order.params['arguments']
+      const drafted = means.chain.draft(plan, {
+        callId: ticket.callId,
+        principal: ticket.caller.principal,
+        session: ticket.caller.session,
+        parameters: called === null || !isJsonObject(given) ? {} : given,
+        projectPath: lookup.projectPath,
+        spaceRoot,
+        sandbox: policy.sandbox,
+        guardsOwn: ticket.caller.kind === 'agent' ? policy.guardsOwn : null,
+        isServerMeant: called === null,
+        isOlder: order.isOlder,
+      })
+      return after(drafted, (draft) =>
+        workOf({ order, called, server, meant, trusted, draft }, { lookup, ticket, means }),
+      )
+    })
   })
+}
+
+interface Drafted {
+  readonly order: RelayOrder
+  /** The tool that is called; null for another request. */
+  readonly called: string | null
+  readonly server: Server
+  readonly meant: Meant
+  readonly trusted: TrustedPlan
+  readonly draft: Draft
+}
+
+function workOf(
+  { order, called, server, meant, trusted, draft: drafted }: Drafted,
+  { lookup, ticket, means }: Circumstances,
+): Work {
+  const { plan, policy, warnings } = trusted
+  const { projectPath } = lookup
   const draft = redactedBy(drafted, means.secrets.redact)
   const id = plan.item.id
-  const relisted = relisting(draft, { lookup, means, judge: () => trustedPlan(meant, lookup, means) })
+  const relisted = relisting(draft, { lookup, means, judge: async () => trustedPlan(meant, lookup, means) })
   return {
     item: { id, version: plan.item.manifest.version, space: plan.item.space },
     action: order.method ?? 'describe',

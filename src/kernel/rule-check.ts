@@ -2,9 +2,12 @@ import type { Finding } from '../chain/finding.ts'
 import { describeFinding } from '../chain/finding.ts'
 import type { Plan } from '../chain/plan.ts'
 import { unsignedRefusal } from '../chain/trust-refusals.ts'
+import type { Validate } from '../chain/validate.ts'
 import type { Validated } from '../chain/validated-cache.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
+import type { Maybe } from '../shared/maybe.ts'
+import { after } from '../shared/maybe.ts'
 import type { Redact } from '../shared/redact.ts'
 import { keepAll } from '../shared/redact.ts'
 import { textOf } from '../shared/template.ts'
@@ -23,7 +26,7 @@ export interface RuleCheck {
   /** For a dry run: what would be started. What is refused without starting anything is refused here. */
   preview(): JsonObject
   /** Refuses with all that was found, or gives the warnings that only a program could find. */
-  check(signal?: AbortSignal): Promise<readonly string[]>
+  check(signal?: AbortSignal): Maybe<readonly string[]>
 }
 
 interface Occasion {
@@ -35,13 +38,28 @@ interface Occasion {
   readonly redact?: Redact
 }
 
-export async function ruleCheck(plan: Plan, occasion: Occasion): Promise<RuleCheck> {
-  const { action, ticket, means, redact = keepAll } = occasion
+export function ruleCheck(plan: Plan, occasion: Occasion): Maybe<RuleCheck> {
+  const { action, ticket, lookup, means } = occasion
   const isRun = action === 'run'
+  const validate = (said: readonly string[]): Maybe<RuleCheck> =>
+    after(means.chain.validate(plan, { callId: ticket.callId, isRun }), (validation) =>
+      checkBy(validation, said, plan, occasion),
+    )
   // Whether a chain may run is known before it is drafted.
-  if (!isRun) await assertMayStart(plan, occasion)
-  const said = isRun ? [] : await assertDirective(plan.item, action, { ...means, lookup: occasion.lookup })
-  const validation = await means.chain.validate(plan, { callId: ticket.callId, isRun })
+  if (isRun) return validate([])
+  const assertMade = async (): Promise<readonly string[]> => {
+    await assertMayStart(plan, occasion)
+    return assertDirective(plan.item, action, { ...means, lookup })
+  }
+  return assertMade().then(validate)
+}
+
+function checkBy(
+  validation: Awaited<ReturnType<Validate>>,
+  said: readonly string[],
+  plan: Plan,
+  { action, redact = keepAll }: Occasion,
+): RuleCheck {
   const { programs, found } = validation
   const sort = (validated: Validated): Sorted => sorted(validated, action, redact)
   const known = sort(found)
@@ -52,11 +70,12 @@ export async function ruleCheck(plan: Plan, occasion: Occasion): Promise<RuleChe
       assertNone(plan, action, known.findings)
       return programs.length === 0 ? {} : { would_check: programs }
     },
-    async check(signal) {
-      const { findings, warnings } = sort(await validation.finish(signal))
-      assertNone(plan, action, findings)
-      return warnings.filter((warning) => !known.warnings.includes(warning))
-    },
+    check: (signal) =>
+      after(validation.finish(signal), (whole) => {
+        const { findings, warnings } = sort(whole)
+        assertNone(plan, action, findings)
+        return warnings.filter((warning) => !known.warnings.includes(warning))
+      }),
   }
 }
 

@@ -5,6 +5,8 @@ import { unsignedRefusal } from '../chain/trust-refusals.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { canonicalJson, sha256 } from '../shared/json.ts'
+import type { Maybe } from '../shared/maybe.ts'
+import { after } from '../shared/maybe.ts'
 import type { Watch } from '../shared/progress.ts'
 import type { Redact } from '../shared/redact.ts'
 import { redactBoth } from '../shared/redact.ts'
@@ -20,6 +22,7 @@ import { relisting } from './relisting.ts'
 import type { Policy } from './policy/policy.ts'
 import type { PathDemands } from './path-demands.ts'
 import { pathDemands } from './path-demands.ts'
+import type { RuleCheck } from './rule-check.ts'
 import { ruleCheck } from './rule-check.ts'
 import { runDemands } from './run-demands.ts'
 import { runPreview } from './run-preview.ts'
@@ -28,34 +31,59 @@ import { screenRun } from './screen-run.ts'
 import { undoOf, undoWarnings } from './undo-of.ts'
 
 /** A tool to be run, worked out to its last argument. */
-export async function runWork(
+export function runWork(
   wish: Extract<Wish, { kind: 'run' }>,
   lookup: Lookup,
   ticket: Ticket,
   means: Means,
-): Promise<Work> {
-  const { plan, spaceRoot, policy, warnings: noted } = await trustedPlan(wish, lookup, means, ticket)
+): Maybe<Work> {
+  return after(trustedPlan(wish, lookup, means, ticket), (trusted) => {
+    const { plan, spaceRoot, policy } = trusted
+    const drafted = means.chain.draft(plan, {
+      callId: ticket.callId,
+      principal: ticket.caller.principal,
+      session: ticket.caller.session,
+      parameters: wish.parameters,
+      projectPath: lookup.projectPath,
+      spaceRoot,
+      sandbox: policy.sandbox,
+      rawOffer: () => rawOffer(policy.layers),
+      guardsOwn: ticket.caller.kind === 'agent' ? policy.guardsOwn : null,
+    })
+    return after(drafted, (made) => {
+      const draft = redactedBy(made, means.secrets.redact)
+      const rules = ruleCheck(plan, { action: 'run', ticket, lookup, means, redact: draft.redact })
+      return after(rules, (checked) =>
+        workOf({ wish, trusted, draft, rules: checked }, { lookup, ticket, means }),
+      )
+    })
+  })
+}
+
+interface Drafted {
+  readonly wish: Extract<Wish, { kind: 'run' }>
+  readonly trusted: TrustedPlan
+  readonly draft: Draft
+  readonly rules: RuleCheck
+}
+
+/** What a call is made in. */
+export interface Circumstances {
+  readonly lookup: Lookup
+  readonly ticket: Ticket
+  readonly means: Means
+}
+
+function workOf({ wish, trusted, draft, rules }: Drafted, { lookup, ticket, means }: Circumstances): Work {
+  const { plan, policy, warnings: noted } = trusted
   const { projectPath } = lookup
   const fit = (data: JsonObject): Promise<JsonObject> => means.results.fit(ticket.callId, plan.item.id, data)
-  const drafted = await means.chain.draft(plan, {
-    callId: ticket.callId,
-    principal: ticket.caller.principal,
-    session: ticket.caller.session,
-    parameters: wish.parameters,
-    projectPath,
-    spaceRoot,
-    sandbox: policy.sandbox,
-    rawOffer: () => rawOffer(policy.layers),
-    guardsOwn: ticket.caller.kind === 'agent' ? policy.guardsOwn : null,
-  })
-  const draft = redactedBy(drafted, means.secrets.redact)
   const paths = pathDemands(plan.item.manifest, { parameters: draft.parameters, projectPath })
   const hint = checkpointHint(draft, projectPath)
-  const relisted = relisting(draft, { lookup, means, judge: () => trustedPlan(wish, lookup, means) })
+  const relisted = relisting(draft, { lookup, means, judge: async () => trustedPlan(wish, lookup, means) })
   const undo = undoOf(draft, { projectPath, paths: paths?.demands ?? [], cover: means.undo.cover })
   // What is shipped tells of every command of it that it changes nothing.
   const isReadingLine = draft.effect.kind === 'line' && draft.isReadOnly
-  const rules = await ruleCheck(plan, { action: 'run', ticket, lookup, means, redact: draft.redact })
   return {
     item: { id: plan.item.id, version: plan.item.manifest.version, space: plan.item.space },
     action: 'run',
@@ -92,7 +120,8 @@ export async function runWork(
     ],
     found: relisted.found,
     async perform(watch) {
-      const found = await rules.check(watch?.signal)
+      const checking = rules.check(watch?.signal)
+      const found = checking instanceof Promise ? await checking : checking
       try {
         const run = { draft, callId: ticket.callId, projectPath }
         const { data, warnings } = await saveRun(run, means, () =>
@@ -138,48 +167,51 @@ async function onPaths(
 }
 
 /** What stands against a run may have passed a moment ago: a person has trusted the project, or signed the item. */
-export async function trustedPlan(
-  {
-    ref,
-    itemType,
-    item,
-  }: Pick<Extract<Wish, { kind: 'run' }>, 'ref' | 'itemType'> & { readonly item?: Item },
+export function trustedPlan(
+  { ref, itemType, item }: Meant,
   lookup: Lookup,
   means: Means,
   ticket?: Ticket,
-): Promise<TrustedPlan> {
+): Maybe<TrustedPlan> {
   const { chain, policyOf } = means
   // Which one of that name is meant may be known.
-  const resolve = async (): Promise<Plan> =>
+  const resolve = (): Maybe<Plan> =>
     item === undefined ? chain.resolver.current(ref, lookup, itemType) : chain.resolver.plan(item, lookup)
-  const { plan: kept, warnings } = await listedPlan(ref, resolve, { lookup, means, ticket })
-  if (kept.trust.refusal !== null) lookup.freshen(true)
-  const plan = kept.trust.refusal === null ? kept : await resolve()
-  const { refusal, unsigned } = plan.trust
-  if (refusal !== null) throw refusal
-  const policy = await policyOf(lookup.projectPath)
-  const { signatureRequiredBy } = policy
-  if (signatureRequiredBy !== null && unsigned !== null) {
-    throw unsignedRefusal('run', plan.item, unsigned, signatureRequiredBy)
-  }
-  const spaceRoot = rootOf(plan.item, lookup)
-  const isLibraryTrusted = plan.trust.isProjectTrusted && signatureRequiredBy === null
-  if (isLibraryTrusted || spaceRoot === null || !(await chain.hasLibrary(plan.items, spaceRoot))) {
-    return { plan, spaceRoot, policy, warnings }
-  }
-  const why = plan.trust.isProjectTrusted ? 'nobody signs it' : 'nobody has trusted the project'
-  return {
-    plan,
-    spaceRoot: null,
-    policy,
-    warnings: [
-      ...warnings,
-      `the library "${spaceRoot}/tools/lib" and modules beside it are left out: ${why}`,
-    ],
-  }
+  return after(listedPlan(ref, resolve, { lookup, means, ticket }), ({ plan: kept, warnings }) => {
+    if (kept.trust.refusal !== null) lookup.freshen(true)
+    return after(kept.trust.refusal === null ? kept : resolve(), (plan) => {
+      if (plan.trust.refusal !== null) throw plan.trust.refusal
+      return after(policyOf(lookup.projectPath), (policy) =>
+        withLibrary({ plan, policy, warnings }, lookup, means),
+      )
+    })
+  })
 }
 
-interface TrustedPlan {
+/** What is to be run. */
+export type Meant = Pick<Extract<Wish, { kind: 'run' }>, 'ref' | 'itemType'> & { readonly item?: Item }
+
+/** The library of its space goes with it where that is trusted, too. */
+function withLibrary(
+  { plan, policy, warnings }: Omit<TrustedPlan, 'spaceRoot'>,
+  lookup: Lookup,
+  { chain }: Means,
+): Maybe<TrustedPlan> {
+  const { signatureRequiredBy } = policy
+  const { unsigned, isProjectTrusted } = plan.trust
+  if (signatureRequiredBy !== null && unsigned !== null)
+    throw unsignedRefusal('run', plan.item, unsigned, signatureRequiredBy)
+  const spaceRoot = rootOf(plan.item, lookup)
+  const whole = { plan, spaceRoot, policy, warnings }
+  if (spaceRoot === null || (isProjectTrusted && signatureRequiredBy === null)) return whole
+  const why = isProjectTrusted ? 'nobody signs it' : 'nobody has trusted the project'
+  const note = `the library "${spaceRoot}/tools/lib" and modules beside it are left out: ${why}`
+  return after(chain.hasLibrary(plan.items, spaceRoot), (hasLibrary) =>
+    hasLibrary ? { plan, spaceRoot: null, policy, warnings: [...warnings, note] } : whole,
+  )
+}
+
+export interface TrustedPlan {
   readonly plan: Plan
   /** The space whose library goes with it; a signature is only for the item itself. */
   readonly spaceRoot: string | null

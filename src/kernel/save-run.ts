@@ -2,7 +2,7 @@ import type { Draft } from '../chain/draft.ts'
 import type { Performed } from '../chain/perform.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
-import { hideBySecretKey } from '../shared/redact.ts'
+import { withoutSecretKeys } from '../shared/redact.ts'
 import type { Means } from './means.ts'
 
 interface Run {
@@ -36,7 +36,7 @@ export async function saveRun(
       version: plan.item.manifest.version,
       call_id: callId,
       started_at: new Date(startedAt).toISOString(),
-      parameters: JSON.parse(JSON.stringify(redact(parameters), hideBySecretKey)),
+      parameters: JSON.parse(withoutSecretKeys(redact(parameters))),
       status: error === null ? 'success' : 'error',
       output,
       error,

@@ -24,11 +24,12 @@ export async function screenRun(
   perform: () => Promise<Performed>,
 ): Promise<Performed> {
   // Read while the tool runs, so that the first result does not wait for it.
-  const ready = secretPatterns.screen(null).catch(() => null)
+  const ready = secretPatterns.screen(null)
+  if (ready instanceof Promise) ready.catch(() => undefined)
   try {
     const { data, warnings } = await perform()
-    await ready
-    const { rules, redacted } = await secretPatterns.screen(data)
+    const screening = secretPatterns.screen(data)
+    const { rules, redacted } = screening instanceof Promise ? await screening : screening
     if (rules.length === 0) return { data, warnings }
     switch ((await policyOf(projectPath)).onSecret) {
       case 'flag':

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Clock } from '../shared/clock.ts'
+import type { Maybe } from '../shared/maybe.ts'
 import type { Store } from '../store/store.ts'
 import type { Call } from './call.ts'
 import { holderOf } from './holder.ts'
@@ -22,8 +23,8 @@ const NONE: Streak = { hash: null, end: null, repeats: 0, sameEnds: 0, denials: 
 
 /** Those of runs are kept in the store. A session ends with its connection, so its own are kept here, the latest only. */
 export interface Streaks {
-  of(call: Call): Promise<Streak>
-  put(call: Call, streak: Streak): Promise<void>
+  of(call: Call): Maybe<Streak>
+  put(call: Call, streak: Streak): Maybe<void>
 }
 
 const MOST_SESSIONS = 1000
@@ -31,12 +32,12 @@ const MOST_SESSIONS = 1000
 export function openStreaks(store: Store, clock: Clock): Streaks {
   const sessions = new Map<string, Streak>()
   return {
-    async of(call) {
+    of(call) {
       if (call.ticket.runId === undefined) return sessions.get(holderOf(call)) ?? NONE
-      const kept = await store.limits.streak(holderOf(call))
-      return kept === null ? NONE : Streak.parse(JSON.parse(kept))
+      const kept = store.limits.streak(holderOf(call))
+      return kept.then((text) => (text === null ? NONE : Streak.parse(JSON.parse(text))))
     },
-    async put(call, streak) {
+    put(call, streak) {
       const holder = holderOf(call)
       if (call.ticket.runId !== undefined)
         return store.limits.setStreak(holder, JSON.stringify(streak), clock.now())
@@ -45,6 +46,7 @@ export function openStreaks(store: Store, clock: Clock): Streaks {
       sessions.set(holder, streak)
       const [oldest] = sessions.keys()
       if (sessions.size > MOST_SESSIONS && oldest !== undefined) sessions.delete(oldest)
+      return undefined
     },
   }
 }

@@ -1,3 +1,5 @@
+import type { Maybe } from '../shared/maybe.ts'
+import { after } from '../shared/maybe.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Arrival, Ticket, Understood, Wish, Work } from './call.ts'
 import { connectWork } from './connect-work.ts'
@@ -28,13 +30,17 @@ import { undoWork } from './undo-work.ts'
 import { updateWork } from './update-work.ts'
 
 /** From what a request means to what it would do. */
-export async function workOut(understood: Understood, ticket: Ticket, means: Means): Promise<Arrival> {
+export function workOut(understood: Understood, ticket: Ticket, means: Means): Maybe<Arrival> {
   const { lookup, isDryRun } = understood
   const bound = isDryRun ? { ...means, listings: null } : means
-  return { work: await workOf(understood, ticket, bound), projectPath: lookup.projectPath, isDryRun }
+  return after(workOf(understood, ticket, bound), (work) => ({
+    work,
+    projectPath: lookup.projectPath,
+    isDryRun,
+  }))
 }
 
-function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Promise<Work> {
+function workOf({ wish, lookup }: Understood, ticket: Ticket, means: Means): Maybe<Work> {
   if (isPersons(wish)) return workOfPerson(wish, lookup, ticket, means)
   switch (wish.kind) {
     case 'run':

@@ -2,6 +2,7 @@ import type { Judge } from '../chain/trust.ts'
 import { trustCommand } from '../chain/trust-refusals.ts'
 import type { Config } from '../config/config.ts'
 import { KiwiError } from '../shared/errors.ts'
+import type { Maybe } from '../shared/maybe.ts'
 import { realPathOf } from '../spaces/disk.ts'
 import { isAtOrBelow } from './policy/match.ts'
 
@@ -10,7 +11,7 @@ export interface Workplaces {
   /** A folder as the project of a session; null for one that no project is. */
   projectOf(folder: string | null): string | null
   /** Refuses a project that is neither the session's, nor in it, nor one that a person trusts. */
-  assertOpen(projectPath: string | null, sessionProject: string | null): Promise<void>
+  assertOpen(projectPath: string | null, sessionProject: string | null): Maybe<void>
 }
 
 /** The project decides what may be done in it, so an agent does not choose it freely. */
@@ -25,6 +26,9 @@ export function openWorkplaces(
     if (real !== null) reals.set(own, real)
     return real ?? own
   }
+  const assertTrusted = async (projectPath: string, real: string): Promise<void> => {
+    if (!(await isTrusted(projectPath))) throw elsewhere(real)
+  }
   /** What a person has besides projects lies in it. */
   const isAround = (real: string): boolean => [home, userSpace].some((own) => isAtOrBelow(realOwn(own), real))
   return {
@@ -32,13 +36,13 @@ export function openWorkplaces(
       const real = folder === null ? null : realPathOf(folder)
       return real === null || isAround(real) ? null : folder
     },
-    async assertOpen(projectPath, sessionProject) {
+    assertOpen(projectPath, sessionProject) {
       if (projectPath === null || projectPath === sessionProject) return
       const real = realPathOf(projectPath) ?? projectPath
       if (isAround(real)) throw tooWide(real)
       const own = sessionProject === null ? null : realPathOf(sessionProject)
       if (own !== null && isAtOrBelow(real, own)) return
-      if (!(await isTrusted(projectPath))) throw elsewhere(real)
+      return assertTrusted(projectPath, real)
     },
   }
 }

@@ -3,6 +3,7 @@ import type { Kernel } from '../kernel/kernel.ts'
 import type { Learning } from '../search/learning.ts'
 import type { VectorSearch } from '../search/vector-search.ts'
 import type { WordTable } from '../search/word-table.ts'
+import type { Maybe } from '../shared/maybe.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { StoreView } from '../store/store.ts'
 
@@ -21,7 +22,7 @@ export interface MetaCall {
   /** The spaces as the call's project sees them. */
   readonly lookupAt: (projectPath: string | undefined) => Promise<Lookup>
   /** The same for what is done and not only looked at, with what the session itself works in. */
-  readonly workplaceAt: (projectPath: string | undefined) => Promise<Workplace>
+  readonly workplaceAt: (projectPath: string | undefined) => Maybe<Workplace>
 }
 
 export interface Workplace {

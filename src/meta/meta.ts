@@ -9,6 +9,8 @@ import type { Ids } from '../shared/ids.ts'
 import { parseItemRef } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { isObject } from '../shared/json.ts'
+import type { Maybe } from '../shared/maybe.ts'
+import { after } from '../shared/maybe.ts'
 import type { Report, Talk } from '../shared/progress.ts'
 import type { Redact } from '../shared/redact.ts'
 import type { Reply } from '../shared/reply.ts'
@@ -36,7 +38,7 @@ import { showSurface, surfaceRecord } from './surfaces/surface.ts'
 /** Who calls over which connection. */
 export interface Client extends Caller, Talk {
   /** The folder to work in when a call names none; null when there is none to be had. */
-  readonly defaultProject: () => Promise<string | null>
+  readonly defaultProject: () => Maybe<string | null>
   /** Hears what a call is busy with, when whoever calls wants to know. */
   readonly report?: Report | undefined
 }
@@ -111,7 +113,7 @@ export function openMeta(opened: MetaMeans): Meta {
       return clean(errorReply(error, stamp()))
     }
   }
-  const admit = (ticket: Ticket, meant: () => Promise<Understood>): Promise<Reply> =>
+  const admit = (ticket: Ticket, meant: () => Maybe<Understood>): Promise<Reply> =>
     settle(ticket, () => kernel.admit(ticket, meant))
   const act: Meta['act'] = ({ wish, projectPath, isDryRun = false, ...asked }, client, signal) => {
     const { operation, subject, parameters = {} } = asked
@@ -156,11 +158,15 @@ export function openMeta(opened: MetaMeans): Meta {
     onNotice: (listener) => kernel.onNotice(listener),
     release: (key) => kernel.release(key),
     relay: (request, client, signal) =>
-      admit(relayTicket(request, client, { callId: ids(), signal, redact: kernel.redact }), async () => {
+      admit(relayTicket(request, client, { callId: ids(), signal, redact: kernel.redact }), () => {
         const { method, params, isOlder, passesInput } = request
         const order = { server: parseItemRef(request.server), method, params, isOlder, passesInput }
-        const { lookup, sessionProject } = await workplace(undefined, client, kernel, spaces)
-        return { wish: { kind: 'relay', order }, lookup, sessionProject, isDryRun: false }
+        return after(workplace(undefined, client, kernel, spaces), ({ lookup, sessionProject }) => ({
+          wish: { kind: 'relay', order },
+          lookup,
+          sessionProject,
+          isDryRun: false,
+        }))
       }),
     rollback: (projectPath, order, client) => act(rollbackAct(projectPath, order), client),
   }
@@ -243,18 +249,18 @@ function lookupOf(projectPath: string | undefined, otherwise: string | null, spa
 }
 
 /** Not every folder that a session was begun in is a project for an agent to work in. */
-async function workplace(
+function workplace(
   projectPath: string | undefined,
   client: Client,
   kernel: Kernel,
   spaces: Spaces,
-): Promise<Workplace> {
-  const folder = await client.defaultProject()
-  if (client.kind === 'person') {
-    return { lookup: lookupOf(projectPath, folder, spaces), sessionProject: null }
-  }
-  const sessionProject = kernel.projectOf(folder)
-  return { lookup: lookupOf(projectPath, sessionProject, spaces), sessionProject }
+): Maybe<Workplace> {
+  return after(client.defaultProject(), (folder) => {
+    if (client.kind === 'person')
+      return { lookup: lookupOf(projectPath, folder, spaces), sessionProject: null }
+    const sessionProject = kernel.projectOf(folder)
+    return { lookup: lookupOf(projectPath, sessionProject, spaces), sessionProject }
+  })
 }
 
 function callerOf({ principal, session, parentSession, kind, protocol, isShared }: Client): Caller {
@@ -274,16 +280,23 @@ async function answer(tool: string, args: unknown, call: MetaCall, stamp: () => 
 
 /** Everything about an `execute` call, even that it cannot be read, happens inside the gate. */
 function execute(given: unknown, { kernel, ticket, workplaceAt }: MetaCall): ReturnType<Kernel['admit']> {
-  return kernel.admit(ticket, async () => {
+  return kernel.admit(ticket, () => {
     const args = readArguments('execute', given)
-    const wish = await understand({
+    const meant = understand({
       kind: args.item_type === 'thread' ? 'thread' : readItemType(args.item_type),
       action: args.action,
       itemId: args.item_id,
       version: args.version,
       parameters: objectOf(args.parameters),
     })
-    return { wish, ...(await workplaceAt(args.project_path)), isDryRun: args.dry_run }
+    return after(meant, (wish) =>
+      after(workplaceAt(args.project_path), ({ lookup, sessionProject }) => ({
+        wish,
+        lookup,
+        sessionProject,
+        isDryRun: args.dry_run,
+      })),
+    )
   })
 }
 

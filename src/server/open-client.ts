@@ -29,7 +29,7 @@ export function openClient(server: Server, { endpoint, era, session }: ClientMea
       isShared: era === 'modern' && endpoint.hasManyClients === true,
       kind: 'agent',
       protocol: server.getNegotiatedProtocolVersion(),
-      defaultProject: () => (hasRoots() ? root.of(ctx) : Promise.resolve(folder)),
+      defaultProject: () => (hasRoots() ? root.of(ctx) : folder),
     }),
     project: () => (hasRoots() ? root.known : folder),
   }

@@ -53,7 +53,7 @@ export function openLeg(endpoint: Endpoint, server: string, era: Leg['era']): Le
     principal: endpoint.principal,
     session,
     kind: 'agent',
-    defaultProject: () => Promise.resolve(endpoint.folder),
+    defaultProject: () => endpoint.folder,
   }
 
   const relay: Leg['relay'] = async (request, client, signal) => {

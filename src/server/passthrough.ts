@@ -56,7 +56,7 @@ export function openPassthrough(endpoint: Endpoint, name: string): Passthrough {
       session: leg.session,
       kind: 'agent',
       protocol: server.getNegotiatedProtocolVersion(),
-      defaultProject: () => Promise.resolve(endpoint.folder),
+      defaultProject: () => endpoint.folder,
     }
     const occasion = isParked ? { ctx, request: withoutMeta(params), abilities } : null
     if (occasion !== null) {

@@ -122,7 +122,14 @@ function partsOf(value: string): ReadonlySet<string> {
 
 export const SECRET_KEY = /authorization|password|passwd|secret|token|api[_-]?key|cookie|credential/i
 
-/** For `JSON.stringify`: a text, or a list of them, under a key that is named like a secret is not written out. */
+/** As JSON; a text, or a list of them, under a key that is named like a secret is not written out. */
+export function withoutSecretKeys(value: unknown): string {
+  const text = JSON.stringify(value)
+  // A look at all of it takes a fraction of asking for every key.
+  return SECRET_KEY.test(text) ? JSON.stringify(value, hideBySecretKey) : text
+}
+
+/** The same, for `JSON.stringify`. */
 export function hideBySecretKey(key: string, value: unknown): unknown {
   if (!SECRET_KEY.test(key)) return value
   if (Array.isArray(value))

@@ -2,6 +2,8 @@ import type { Clock } from '../shared/clock.ts'
 import { messageOf } from '../shared/errors.ts'
 import type { ItemRef } from '../shared/ids.ts'
 import type { Log } from '../shared/log.ts'
+import type { Maybe } from '../shared/maybe.ts'
+import { after } from '../shared/maybe.ts'
 import { openTurns } from '../shared/take-turns.ts'
 import type { ItemType } from '../shared/tool-type.ts'
 import { fileNamed, pickItem } from './choose-entry.ts'
@@ -29,7 +31,7 @@ export interface FileSpace {
   /** Sees everything that was saved before: by a look, or by what a watch reported. */
   catchUp(): Promise<void>
   /** Reads where servers are named, so that the credentials that stand there are known before anything is said. */
-  learn(): Promise<void>
+  learn(): Maybe<void>
   /** Whether the files of this item are still what was read. */
   isCurrent(item: Item): boolean
   /** One item, or null. AMBIGUOUS_ID when several fit. A file that cannot be read is an error, not an absence. */
@@ -155,13 +157,13 @@ function createLearn(
   readings: Readings,
 ): FileSpace['learn'] {
   let learnedAt = -1
-  return async () => {
-    await servers.read()
-    if (learnedAt === look.generation) return
-    learnedAt = look.generation
-    const named = [...look.entries.values()].filter(({ stem }) => /^mcp_|_mcp$/.test(stem))
-    await readAll(named, readings)
-  }
+  return () =>
+    after(servers.read(), () => {
+      if (learnedAt === look.generation) return undefined
+      learnedAt = look.generation
+      const named = [...look.entries.values()].filter(({ stem }) => /^mcp_|_mcp$/.test(stem))
+      return named.length === 0 ? undefined : readAll(named, readings).then(() => undefined)
+    })
 }
 
 /** One that cannot be read does not stand in the way of the others. */

@@ -19,9 +19,9 @@ export function createServers(means: ServerMeans): () => Promise<readonly Server
     if (kept?.at === at) return kept.servers
     const { hits } = await shelf.store.index.search({ ...ALL_SERVERS, roots })
     const names = new Set(hits.map(({ item_id: id }) => serverName(id)))
+    const found = await Promise.allSettled(Array.from(names, async (name) => listed.serverFor(name)))
     // What is wrong with one is said where it is used.
-    const found = await Promise.all(Array.from(names, (name) => listed.serverFor(name).catch(() => null)))
-    const servers = found.filter((server) => server !== null)
+    const servers = found.flatMap((one) => (one.status === 'fulfilled' ? (one.value ?? []) : []))
     kept = { at, servers }
     return servers
   }

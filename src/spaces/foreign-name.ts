@@ -1,4 +1,5 @@
 import { KiwiError } from '../shared/errors.ts'
+import type { Maybe } from '../shared/maybe.ts'
 import type { Item } from './item.ts'
 import type { Server } from './listed.ts'
 
@@ -6,7 +7,7 @@ import type { Server } from './listed.ts'
 export async function foreignName(
   { id, space, path, manifest: { tool_type, executor } }: Pick<Item, 'id' | 'space' | 'path' | 'manifest'>,
   action: string,
-  serverFor: (name: string) => Promise<Server | null>,
+  serverFor: (name: string) => Maybe<Server | null>,
 ): Promise<KiwiError | null> {
   // What is shipped was named before any server, and what a server lists is its own.
   if (tool_type === 'knowledge' || space === 'builtin' || space === 'mcp' || !id.includes('.')) return null

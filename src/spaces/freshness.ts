@@ -1,3 +1,4 @@
+import type { Maybe } from '../shared/maybe.ts'
 import type { FileSpace } from './file-space.ts'
 import type { Shelf } from './shelf.ts'
 
@@ -9,7 +10,7 @@ export interface Freshness {
    * A call begins: takes notice of what changed on disk and in the store, once for all of it, and gets to know the
    * credentials that are written out where servers are named; what cannot be read is said where it is used.
    */
-  begin(): Promise<void>
+  begin(): Maybe<void>
   /** The same for who is in no call. In the midst of one it is not looked again, unless `now`, after something was changed. */
   freshen(now?: boolean): void
 }
@@ -31,7 +32,7 @@ export function openFreshness(spaces: readonly FileSpace[], shelf: Shelf): Fresh
     get generation() {
       return generation
     },
-    async begin() {
+    begin() {
       lookedAt = -Infinity
       try {
         for (const space of spaces) space.freshen()
@@ -39,13 +40,24 @@ export function openFreshness(spaces: readonly FileSpace[], shelf: Shelf): Fresh
       } catch {
         // Whoever needs the files looks again, and says so.
       }
-      for (const space of spaces) await space.learn().catch(() => undefined)
-      takeNotice()
+      const learning = spaces.map(learn).filter((one) => one instanceof Promise)
+      if (learning.length === 0) return takeNotice()
+      return Promise.all(learning).then(() => takeNotice())
     },
     freshen(now) {
       if (now !== true && performance.now() - lookedAt < ONE_LOOK_MS) return
       for (const space of spaces) space.freshen(now)
       takeNotice(now)
     },
+  }
+}
+
+/** What cannot be read is said where it is used. */
+function learn(space: FileSpace): Maybe<void> {
+  try {
+    const learning = space.learn()
+    return learning instanceof Promise ? learning.catch(() => undefined) : learning
+  } catch {
+    return undefined
   }
 }

@@ -2,6 +2,7 @@ import { KiwiError } from '../shared/errors.ts'
 import { serverName } from '../shared/groups.ts'
 import type { ItemRef } from '../shared/ids.ts'
 import { ItemName } from '../shared/ids.ts'
+import type { Maybe } from '../shared/maybe.ts'
 import type { Listing } from '../store/catalog.ts'
 import type { Overrides } from './definitions/overrides.ts'
 import { readOverrides } from './definitions/overrides.ts'
@@ -27,10 +28,10 @@ export interface Listed {
   /** `server.tool`, split at the first dot, or `server_tool`; null when no server lists it. A file of that name comes first, unless only what is listed is meant. */
   find(ref: ItemRef, isListedOnly: boolean): Promise<Item | null>
   /** The server that this name, or the one in front of its first dot, stands for. */
-  serverFor(name: string): Promise<Server | null>
+  serverFor(name: string): Maybe<Server | null>
   /** The same for its item; null for one that is shipped, switched off, or whose name could not be told from a tool's. */
   serverOf(item: Item): Promise<Server | null>
-  listing(key: string): Promise<Listing | null>
+  listing(key: string): Maybe<Listing | null>
   /** As agents are shown them. */
   toolNames(server: Server): Promise<readonly string[]>
 }
@@ -59,7 +60,7 @@ export function openListed(shelf: Shelf, { findServer, findFile, generation }: L
     return item === null || !isSpoken(spoken, item.id) ? null : serverOf(item)
   })
 
-  const listing = (key: string): Promise<Listing | null> =>
+  const listing = (key: string): Maybe<Listing | null> =>
     shelve(shelf, shelf.listings, key, () => catalog.listing(key))
 
   const toolOf = async (server: Server, name: string, isListedOnly: boolean): Promise<Item | null> => {
@@ -114,8 +115,8 @@ export function openListed(shelf: Shelf, { findServer, findFile, generation }: L
 }
 
 /** By what stands in front of the first dot, answered once for each state of the spaces; what could not be is asked again. */
-function keptFor<T>(state: () => number, ask: (spoken: string) => Promise<T>): (name: string) => Promise<T> {
-  let kept = new Map<string, Promise<T>>()
+function keptFor<T>(state: () => number, ask: (spoken: string) => Promise<T>): (name: string) => Maybe<T> {
+  let kept = new Map<string, Maybe<T>>()
   let at = -1
   return (name) => {
     if (at !== state() || kept.size >= MOST_NAMES) kept = new Map()
@@ -124,8 +125,12 @@ function keptFor<T>(state: () => number, ask: (spoken: string) => Promise<T>): (
     const known = kept.get(spoken)
     if (known !== undefined) return known
     const asked = ask(spoken)
-    kept.set(spoken, asked)
-    asked.catch(() => kept.delete(spoken))
+    const among = kept
+    among.set(spoken, asked)
+    asked.then(
+      (found) => among.set(spoken, found),
+      () => among.delete(spoken),
+    )
     return asked
   }
 }

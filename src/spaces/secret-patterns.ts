@@ -4,11 +4,13 @@ import type { RE2JS } from 're2js'
 import { z } from 'zod'
 import type { JsonValue } from '../shared/json.ts'
 import { isObject } from '../shared/json.ts'
+import type { Maybe } from '../shared/maybe.ts'
+import { after } from '../shared/maybe.ts'
 import { parseDocument } from './parse-document.ts'
 
 /** Finds what looks like a secret that nobody granted. A find names the rule, never the text. */
 export interface SecretPatterns {
-  screen(value: JsonValue): Promise<Screened>
+  screen(value: JsonValue): Maybe<Screened>
 }
 
 interface Screened {
@@ -38,14 +40,18 @@ const LONGEST_FIND = 16_384
 
 /** The rules are data that is shipped, read when a result is first looked at; patterns when one could match. */
 export function openSecretPatterns(builtinFolder: string): SecretPatterns {
-  let table: Promise<Starts> | null = null
+  let table: Maybe<Starts> | null = null
   let compiled: Promise<ReadonlyMap<string, CompiledRule>> | null = null
   return {
-    async screen(value) {
-      const starts = await (table ??= readTable(join(builtinFolder, 'config', 'secret-patterns.yaml')))
-      if (!holds(value, starts.expression)) return { rules: [], redacted: value }
-      const rules = await (compiled ??= compileAll(starts))
-      return screenAll(value, starts.expression, rules)
+    screen(value) {
+      table ??= readTable(join(builtinFolder, 'config', 'secret-patterns.yaml')).then(
+        (read) => (table = read),
+      )
+      return after(table, (starts) => {
+        if (!holds(value, starts.expression)) return { rules: [], redacted: value }
+        compiled ??= compileAll(starts)
+        return compiled.then((rules) => screenAll(value, starts.expression, rules))
+      })
     },
   }
 }

@@ -1,6 +1,8 @@
 import { join } from 'node:path'
 import { KiwiError } from '../shared/errors.ts'
 import type { ItemName } from '../shared/ids.ts'
+import type { Maybe } from '../shared/maybe.ts'
+import { after } from '../shared/maybe.ts'
 import { statOf } from './disk.ts'
 import type { Item } from './item.ts'
 import type { FoundEntry, Learn } from './read-servers.ts'
@@ -17,7 +19,7 @@ export interface ServerRegistry {
   /** Looks whether the file is still what it was. */
   freshen(): void
   /** As the files were when they were last looked at. */
-  read(): Promise<Servers>
+  read(): Maybe<Servers>
   /** As they were last read. */
   readonly last: Servers
   isCurrent(item: Item): boolean
@@ -58,7 +60,7 @@ export function openServerRegistry(means: RegistryMeans): ServerRegistry {
   let stamp: string | null = null
   let generation = 0
   let last = NOTHING
-  let known: { readonly stamp: string; readonly servers: Promise<Servers> } | null = null
+  let known: { readonly stamp: string; servers: Maybe<Servers> } | null = null
 
   const stampNow = (): string => {
     const stat = statOf(file)
@@ -73,24 +75,27 @@ export function openServerRegistry(means: RegistryMeans): ServerRegistry {
     stamp = now
     if (now !== before) generation += 1
   }
-  const read = async (): Promise<Servers> => {
+  const read = (): Maybe<Servers> => {
     if (stamp === null) freshen()
     if (stamp === null || stamp === '') {
       last = NOTHING
       return NOTHING
     }
-    if (known?.stamp !== stamp) {
-      const asked = { stamp, servers: readAll(means, file) }
-      known = asked
-      const forget = (): void => void (known === asked && (known = null))
-      asked.servers.catch(forget)
-    }
-    const { servers } = known
-    const found = await servers
-    if (found !== last) {
-      last = found
-      generation += 1
-    }
+    if (known?.stamp !== stamp) known = ask(stamp)
+    return after(known.servers, note)
+  }
+  const ask = (at: string): NonNullable<typeof known> => {
+    const reading = readAll(means, file)
+    const asked: NonNullable<typeof known> = { stamp: at, servers: reading }
+    reading.then(
+      (servers) => (asked.servers = servers),
+      () => void (known === asked && (known = null)),
+    )
+    return asked
+  }
+  const note = (found: Servers): Servers => {
+    if (found !== last) generation += 1
+    last = found
     return found
   }
 

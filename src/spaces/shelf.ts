@@ -1,5 +1,6 @@
 import type { ItemRef } from '../shared/ids.ts'
 import { ItemName } from '../shared/ids.ts'
+import type { Maybe } from '../shared/maybe.ts'
 import type { Listing } from '../store/catalog.ts'
 import type { Store, StoredVersion } from '../store/store.ts'
 import type { Item } from './item.ts'
@@ -41,15 +42,18 @@ export async function prefetch(shelf: Shelf, names: readonly string[]): Promise<
 }
 
 /** What is kept, or read and kept then, unless the store changed meanwhile. */
-export async function shelve<T>(
+export function shelve<T>(shelf: Shelf, kept: Map<string, T>, key: string, read: () => Promise<T>): Maybe<T> {
+  shelf.freshen(true)
+  const known = kept.get(key)
+  return known === undefined ? readAndShelve(shelf, kept, key, read) : known
+}
+
+async function readAndShelve<T>(
   shelf: Shelf,
   kept: Map<string, T>,
   key: string,
   read: () => Promise<T>,
 ): Promise<T> {
-  shelf.freshen(true)
-  const known = kept.get(key)
-  if (known !== undefined) return known
   const before = shelf.freshen()
   const made = await read()
   if (shelf.freshen() !== before) return made

@@ -157,9 +157,9 @@ test.each([
   const syncs: unknown[] = []
   const watched: Connection = {
     ...connection,
-    write: (work, sync) => {
+    writeNow: (work, sync) => {
       syncs.push(sync)
-      return connection.write(work, sync)
+      return connection.writeNow(work, sync)
     },
   }
   const { append } = createAppender(watched, { queueLimit: 10, sync: least })

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { KiwiError } from '../../shared/errors.ts'
+import type { Maybe } from '../../shared/maybe.ts'
+import { after } from '../../shared/maybe.ts'
 import type { Claim } from '../approvals.ts'
 import type { Journal, JournalRecord, NewRecord } from '../journal.ts'
 import { createUseUp, isUsedUp } from './use-approval.ts'
@@ -28,58 +30,32 @@ interface AppenderOptions {
   readonly sync: 'normal' | 'full'
 }
 
-export function createAppender(
-  connection: Connection,
-  { queueLimit, sync: least }: AppenderOptions,
-): Appender {
-  const write = createWriter(connection)
-  const useUp = createUseUp(connection)
+export function createAppender(connection: Connection, { queueLimit, sync }: AppenderOptions): Appender {
+  const { commit, follow } = createCommit(connection, sync)
   let waiting: Rider[] = []
   let rows = 0
   let flushing: Promise<void> | null = null
   const turn = createTurn()
-  let end: End | null = null
-  const followers: Parameters<Journal['follow']>[0][] = []
 
-  const flush = async (): Promise<void> => {
-    while (waiting.length > 0) {
-      const riders = waiting
-      waiting = []
-      await commit(riders)
+  const commitWaiting = (): Maybe<void> => {
+    const riders = waiting
+    waiting = []
+    return after(commit(riders), () => {
       for (const { entries } of riders) rows -= entries.length
-    }
+    })
+  }
+  const flush = async (): Promise<void> => {
+    while (waiting.length > 0) await commitWaiting()
     flushing = null
   }
-
-  /** A record that stands already, or an approval that is gone, is the fault of one rider; the others get a commit without it. */
-  const commit = async (riders: readonly Rider[]): Promise<void> => {
-    let sync = least
-    const entries: Entry[] = []
-    for (const rider of riders) {
-      if (rider.sync === 'full') sync = 'full'
-      entries.push(...rider.entries)
-    }
-    try {
-      const placed = await connection.write(() => {
-        for (const { claim } of riders) if (claim !== undefined) useUp(claim)
-        return write(entries, end)
-      }, sync)
-      end = placed.at(-1) ?? end
-      for (const hear of followers) hear(placed)
-      let from = 0
-      for (const rider of riders) rider.resolve(placed.slice(from, (from += rider.entries.length)))
-    } catch (error) {
-      if ((isDuplicate(error) || isUsedUp(error)) && riders.length > 1) {
-        for (const rider of riders) await commit([rider])
-        return
-      }
-      const reason = isDuplicate(error) ? recordedTwice(error) : error
-      for (const rider of riders) rider.reject(reason)
-    }
+  /** The first of a turn is made at once, and what comes while it is taken waits for the next. */
+  const begin = (): void => {
+    if (flushing !== null || waiting.length === 0) return
+    const begun = turn.take() ?? commitWaiting()
+    if (begun instanceof Promise) flushing = begun.then(flush)
   }
-
-  const append: Journal['append'] = async (records, sync, claim) => {
-    late.finish()
+  /** Has them wait. */
+  const add: Journal['append'] = async (records, least, claim) => {
     if (records.length === 0) return []
     if (rows + records.length > queueLimit) {
       throw new KiwiError('OVERLOADED', `Cannot record the call: ${rows} records wait for the store`)
@@ -87,26 +63,79 @@ export function createAppender(
     const entries = records.map(toEntry)
     rows += entries.length
     return new Promise<readonly JournalRecord[]>((resolve, reject) => {
-      waiting.push({ entries, sync, claim, resolve, reject })
-      flushing ??= turn.take().then(flush)
+      waiting.push({ entries, sync: least, claim, resolve, reject })
     })
   }
-  const late = createLate(async (make) => append(make(), 'normal'))
+  const late = createLate((records) => add(records, 'normal'), begin)
 
   return {
-    append,
+    append(records, least, claim) {
+      late.finish()
+      const added = add(records, least, claim)
+      begin()
+      return added
+    },
     appendLater: late.add,
-    follow: (hear) => void followers.push(hear),
+    follow,
     async drain() {
       late.finish()
+      begin()
       await flushing
     },
   }
 }
 
-/** Who takes the turn goes on at once; whoever comes when it is taken goes on in the next. */
-function createTurn(): { take(): Promise<void> } {
-  const atOnce = Promise.resolve()
+/** Makes all records of some riders in one transaction, and tells whoever follows. */
+function createCommit(
+  connection: Connection,
+  least: 'normal' | 'full',
+): { readonly commit: (riders: readonly Rider[]) => Maybe<void>; readonly follow: Journal['follow'] } {
+  const write = createWriter(connection)
+  const useUp = createUseUp(connection)
+  const followers: Parameters<Journal['follow']>[0][] = []
+  let end: End | null = null
+
+  const settle = (riders: readonly Rider[], placed: readonly JournalRecord[]): void => {
+    end = placed.at(-1) ?? end
+    for (const hear of followers) hear(placed)
+    let from = 0
+    for (const rider of riders) rider.resolve(placed.slice(from, (from += rider.entries.length)))
+  }
+  /** A record that stands already, or an approval that is gone, is the fault of one rider; the others get a commit without it. */
+  const fail = async (riders: readonly Rider[], error: unknown): Promise<void> => {
+    if ((isDuplicate(error) || isUsedUp(error)) && riders.length > 1) {
+      for (const rider of riders) await commit([rider])
+      return
+    }
+    const reason = isDuplicate(error) ? recordedTwice(error) : error
+    for (const rider of riders) rider.reject(reason)
+  }
+  const commit = (riders: readonly Rider[]): Maybe<void> => {
+    let sync = least
+    const entries: Entry[] = []
+    for (const rider of riders) {
+      if (rider.sync === 'full') sync = 'full'
+      entries.push(...rider.entries)
+    }
+    try {
+      const writing = connection.writeNow(() => {
+        for (const { claim } of riders) if (claim !== undefined) useUp(claim)
+        return write(entries, end)
+      }, sync)
+      if (!(writing instanceof Promise)) return settle(riders, writing)
+      return writing.then(
+        (placed) => settle(riders, placed),
+        (error: unknown) => fail(riders, error),
+      )
+    } catch (error) {
+      return fail(riders, error)
+    }
+  }
+  return { commit, follow: (hear) => void followers.push(hear) }
+}
+
+/** Null for whoever takes the turn; for all others when the next one comes. */
+function createTurn(): { take(): Promise<void> | null } {
   let next: Promise<void> | null = null
   return {
     take() {
@@ -117,33 +146,42 @@ function createTurn(): { take(): Promise<void> } {
           resolve()
         })
       })
-      return atOnce
+      return null
     },
   }
 }
 
 /** Records that nobody waits for share the commit of the next ones, and stand before them; if none come, they get one of their own. */
-function createLate(append: (make: () => readonly NewRecord[]) => Promise<readonly JournalRecord[]>): {
-  readonly add: Journal['appendLater']
-  readonly finish: () => void
-} {
+function createLate(
+  append: (records: readonly NewRecord[]) => Promise<readonly JournalRecord[]>,
+  begin: () => void,
+): { readonly add: Journal['appendLater']; readonly finish: () => void } {
   let due: (() => void)[] = []
   let timer: NodeJS.Timeout | null = null
   const finish = (): void => {
     const all = due
     due = []
-    for (const begin of all) begin()
+    for (const give of all) give()
   }
   const finishInTime = (): void => {
     timer = null
     finish()
+    begin()
   }
   return {
     add: (make) =>
       new Promise((resolve, reject) => {
-        due.push(() => void append(make).then(resolve, reject))
+        due.push(() => {
+          try {
+            append(make()).then(resolve, reject)
+          } catch (error) {
+            reject(error)
+          }
+        })
         timer ??= setTimeout(finishInTime, LATE_MS)
-        if (due.length >= MOST_LATE) finish()
+        if (due.length < MOST_LATE) return
+        finish()
+        begin()
       }),
     finish,
   }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../../shared/clock.ts'
 import { KiwiError } from '../../shared/errors.ts'
+import type { Maybe } from '../../shared/maybe.ts'
 import type { Database, Statement } from './driver.ts'
 import { isBusy } from './failure.ts'
 
@@ -12,6 +13,8 @@ export interface Connection {
   read<T>(work: () => T): Promise<T>
   /** All of `work` or nothing. `full` survives the death of the machine, `normal` that of the process. */
   write<T>(work: () => T, sync?: 'normal' | 'full'): Promise<T>
+  /** The same, done or failed at once where nobody else holds the lock. */
+  writeNow<T>(work: () => T, sync: 'normal' | 'full'): Maybe<T>
   /** Lets what is under way finish first. */
   close(): Promise<void>
 }
@@ -47,18 +50,7 @@ export function createConnection(database: Database, means: ConnectionMeans): Co
       }
     }
   }
-  const track = async <T>(attempt: () => T): Promise<T> => {
-    if (isClosing) {
-      throw new KiwiError('STORE_UNAVAILABLE', `Cannot use the store "${file}": it is closed`, {
-        hint: 'Send the call again when Kiwi runs again',
-      })
-    }
-    try {
-      // Nearly always nobody else holds the lock.
-      return attempt()
-    } catch (error) {
-      if (!isBusy(error)) throw error
-    }
+  const waiting = async <T>(attempt: () => T): Promise<T> => {
     const work = patiently(attempt)
     underWay.add(work)
     try {
@@ -67,17 +59,29 @@ export function createConnection(database: Database, means: ConnectionMeans): Co
       underWay.delete(work)
     }
   }
+  const track = <T>(attempt: () => T): Maybe<T> => {
+    if (isClosing) throw closed(file)
+    try {
+      // Nearly always nobody else holds the lock.
+      return attempt()
+    } catch (error) {
+      if (!isBusy(error)) throw error
+    }
+    return waiting(attempt)
+  }
+  const writeNow = <T>(work: () => T, sync: 'normal' | 'full'): Maybe<T> =>
+    track(() => {
+      const result = commit(database, work, sync)
+      hasWritten = true
+      rest.disturb()
+      return result
+    })
   return {
     prepare: (sql) => database.prepare(sql),
     exec: (sql) => database.exec(sql),
-    read: (work) => track(work),
-    write: (work, sync = 'normal') =>
-      track(() => {
-        const result = commit(database, work, sync)
-        hasWritten = true
-        rest.disturb()
-        return result
-      }),
+    read: async (work) => track(work),
+    write: async (work, sync = 'normal') => writeNow(work, sync),
+    writeNow,
     async close() {
       isClosing = true
       rest.end()
@@ -138,6 +142,12 @@ function createRest(begin: () => void): { disturb(): void; end(): void } {
       if (timer !== null) clearTimeout(timer)
     },
   }
+}
+
+function closed(file: string): KiwiError {
+  return new KiwiError('STORE_UNAVAILABLE', `Cannot use the store "${file}": it is closed`, {
+    hint: 'Send the call again when Kiwi runs again',
+  })
 }
 
 function gaveUp(file: string, busyLimit: number, cause: unknown): KiwiError {

@@ -40,8 +40,9 @@ export async function openDatabase(location: string, options: DatabaseOptions): 
   }
   const raw = guard(() => new DatabaseSync(location, { timeout: options.busyTimeout, defensive: true }))
   const compiled = new Map<string, StatementSyncInstance>()
+  let isClosed = false
   const compile: Compile = (sql) => {
-    if (!raw.isOpen) {
+    if (isClosed) {
       throw new KiwiError('STORE_UNAVAILABLE', `Cannot use the store "${options.file}": it is closed`)
     }
     const known = compiled.get(sql)
@@ -58,7 +59,14 @@ export async function openDatabase(location: string, options: DatabaseOptions): 
     prepare(sql) {
       guard(() => compile(sql))
       return {
-        run: (...values) => guard(() => compile(sql).run(...bind(values)).changes),
+        // Written out: every call of a tool comes here several times.
+        run(...values) {
+          try {
+            return compile(sql).run(...bind(values)).changes
+          } catch (error) {
+            throw toStoreError(error, options.file)
+          }
+        },
         get: (...values) => guard((): unknown => compile(sql).get(...bind(values))),
         all: (...values) => guard((): unknown[] => compile(sql).all(...bind(values))),
       }
@@ -66,6 +74,7 @@ export async function openDatabase(location: string, options: DatabaseOptions): 
     transaction: (work) => guard(() => transact(raw, compile, work)),
     close() {
       // The package finalizes a statement when it is collected, and the file stays open as long: let go of all.
+      isClosed = true
       compiled.clear()
       if (raw.isOpen) guard(() => raw.close())
     },
@@ -76,12 +85,16 @@ type Guard = <T>(work: () => T) => T
 type Compile = (sql: string) => StatementSyncInstance
 
 /** The driver takes an object for named parameters and NaN for NULL: both would store something else in silence. */
-function bind(values: readonly unknown[]): unknown[] {
-  return values.map(toColumn)
+function bind(values: readonly unknown[]): readonly unknown[] {
+  return values.every(isColumn) ? values : values.map(toColumn)
+}
+
+function isColumn(value: unknown): boolean {
+  return typeof value === 'string' || value === null || Number.isFinite(value)
 }
 
 function toColumn(value: unknown): unknown {
-  if (typeof value === 'string' || value === null || Number.isFinite(value)) return value
+  if (isColumn(value)) return value
   if (typeof value === 'boolean') return Number(value)
   if (typeof value === 'bigint' || value instanceof Uint8Array) return value
   const kind = Object.prototype.toString.call(value)

@@ -7,6 +7,7 @@ import type { Clock } from '../../shared/clock.ts'
 import { KiwiError, errnoOf } from '../../shared/errors.ts'
 import type { KnownSecrets } from '../../shared/known-secrets.ts'
 import { openKnownSecrets } from '../../shared/known-secrets.ts'
+import type { Maybe } from '../../shared/maybe.ts'
 import type { Redact } from '../../shared/redact.ts'
 import { SHORTEST_SECRET } from '../../shared/redact.ts'
 import type { Store } from '../store.ts'
@@ -28,7 +29,7 @@ export interface Secrets {
   /** Takes out every value that this process knows, whichever call it was for: it may come back by any other. */
   readonly redact: Redact
   /** Gets to know what is in the vault, where that takes no time and asks nobody. */
-  learn(): Promise<void>
+  learn(): Maybe<void>
 }
 
 /** What names stand for; no name is in both. */

@@ -13,6 +13,7 @@ import { dirname } from 'node:path'
 import { z } from 'zod'
 import { KiwiError, errnoOf } from '../../shared/errors.ts'
 import { makeFolder } from '../../shared/make-folder.ts'
+import type { Maybe } from '../../shared/maybe.ts'
 import type { Store } from '../store.ts'
 import { isLoginName } from './logins.ts'
 import type { Sealed } from './sealed.ts'
@@ -25,7 +26,7 @@ export interface Vault {
   /** By name. Read again only when the file has changed. */
   read(): Promise<ReadonlyMap<string, Secret>>
   /** Reads it where that is cheap and asks nobody: its key is known already, or lies in a file. */
-  glance(): Promise<void>
+  glance(): Maybe<void>
   /** A value, or the program that gives one: then the vault holds its arguments, and no value. */
   set(name: string, given: string | Argv): Promise<void>
   /** Whether it was there. */
@@ -108,11 +109,11 @@ export function openVault({ path, keys, exclusively, now, learn }: VaultMeans): 
   }
 
   let glanced: string | null = null
-  const glance = async (): Promise<void> => {
+  const glance = (): Maybe<void> => {
     const stamp = stampOf(path)
     if (stamp === glanced) return
     glanced = stamp
-    if (stamp !== null && (known !== null || keyKind() === 'file')) await read()
+    if (stamp !== null && (known !== null || keyKind() === 'file')) return read().then(() => undefined)
   }
 
   const keyKind = (): KeyKind | null => sealedIn(path)?.lock.kind ?? null
