@@ -62,6 +62,12 @@ export const relay: Contestant = {
   name: 'a bare relay that judges and keeps nothing',
   connect: (place) => overStdio(place, [process.execPath, join(ROOT, 'bench/relay.mjs'), ...UPSTREAM], ECHO),
 }
+/** What no proxy can be below that has a record on disk before it passes a call on. */
+export const recordingRelay: Contestant = {
+  name: 'a bare relay that only keeps records',
+  connect: (place) =>
+    overStdio(place, [process.execPath, join(ROOT, 'bench/recording-relay.mjs'), ...UPSTREAM], ECHO),
+}
 export const naive: readonly Contestant[] = ['v1', 'v2'].map((sdk) => ({
   name: `naive proxy on the SDK ${sdk}`,
   connect: (place) =>

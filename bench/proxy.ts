@@ -10,6 +10,7 @@ import {
   naive,
   passthrough,
   peers,
+  recordingRelay,
   relay,
   rssMb,
 } from './contestants.ts'
@@ -26,6 +27,7 @@ export async function proxy(place: Place, rounds: number): Promise<readonly Figu
     kiwi,
     passthrough,
     relay,
+    recordingRelay,
     ...naive,
     directHttp,
     kiwiHttp,
@@ -92,6 +94,7 @@ function figures(runs: ReadonlyMap<Contestant, Run>): readonly Figure[] {
     ...row(passthrough, 'B1', 1.4),
     ...row(kiwi, 'B1', null),
     ...row(relay, 'B1', null),
+    ...row(recordingRelay, 'B1', null),
     ...naive.flatMap((one) => row(one, 'B1', null)),
     ...row(kiwiHttp, 'B2', 0.6),
     ...peers.flatMap((one) => row(one, 'B2', null)),
