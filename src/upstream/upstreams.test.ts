@@ -3,6 +3,7 @@ import { field } from '../../test/fixtures/field.ts'
 import { isAlive } from '../../test/fixtures/probe.ts'
 import type { TempUpstreams } from '../../test/fixtures/temp-upstreams.ts'
 import { openTempUpstreams } from '../../test/fixtures/temp-upstreams.ts'
+import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { UpstreamNotice } from './upstream.ts'
 
@@ -164,6 +165,29 @@ describe('M5: a server that is lost', () => {
     const flaky = temp.upstream('good', { open: () => (count++ < 2 ? dying.open() : open()) })
     const changing = { ...request, isRepeatable: false }
     expect(textOf(await temp.upstreams.request(flaky, changing))).toMatch(/ w$/)
+  })
+
+  test('M5: one whose pipe is found closed before its end is known is started again as soon as that is known', async () => {
+    const patient = openTempUpstreams('upstream', { waitsMs: [600_000] })
+    const { open } = patient.upstream()
+    let hasFailed = false
+    const closing = patient.upstream('good', {
+      async open() {
+        const wire = await open()
+        return {
+          ...wire,
+          async send(message: JsonObject) {
+            if (hasFailed || message['method'] !== 'tools/call') return wire.send(message)
+            hasFailed = true
+            setImmediate(() => void wire.close())
+            throw new KiwiError('UPSTREAM_UNAVAILABLE', 'Cannot use "good": it has ended')
+          },
+        }
+      },
+    })
+    expect(textOf(await patient.upstreams.request(closing, repeatable))).toMatch(/ w$/)
+    expect(patient.starts).toBe(2)
+    await patient.close()
   })
 
   test('M5: who listens hears that it is up again', async () => {

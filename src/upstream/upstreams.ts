@@ -81,8 +81,8 @@ export function openUpstreams({ clock = systemClock, waitsMs = WAITS_MS }: Upstr
           else if (!isPassing(error) || attempt >= waitsMs.length) throw error
           else {
             request.onResend?.(reasonOf(messageOf(error)))
-            // One that is gone is opened at once; one that is there and takes nothing gets a moment.
-            if (connection.isOpen) await wait(spread(waitsMs[attempt] ?? 0), request.signal)
+            // One that is gone is opened at once; one that takes nothing gets a moment, unless it is found to be gone.
+            if (connection.isOpen) await waitFor(connection, spread(waitsMs[attempt] ?? 0), request.signal)
           }
         } finally {
           place.touch()
@@ -117,8 +117,11 @@ function inTheRest(request: UpstreamRequest, spentMs: number): UpstreamRequest {
 }
 
 /** Whoever cancels hears of it from what comes next. */
-async function wait(ms: number, signal?: AbortSignal): Promise<void> {
-  await delay(ms, undefined, signal === undefined ? {} : { signal }).catch(() => {})
+async function waitFor({ ended }: Connection, ms: number, signal?: AbortSignal): Promise<void> {
+  const enough = new AbortController()
+  const given = signal === undefined ? enough.signal : AbortSignal.any([signal, enough.signal])
+  await Promise.race([ended, delay(ms, undefined, { signal: given }).catch(() => {})])
+  enough.abort()
 }
 
 /** The start goes on for the others. */
