@@ -1,5 +1,5 @@
 import { KiwiError } from '../shared/errors.ts'
-import { groupOf, serverName } from '../shared/groups.ts'
+import { groupOf, plainName, serverName } from '../shared/groups.ts'
 import { ItemName } from '../shared/ids.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
@@ -37,7 +37,7 @@ const SEEN: readonly SpaceName[] = ['project', 'user', 'builtin', 'registry']
 
 /** `acme`, `mcp_acme` and `acme_mcp` are said of the same server. */
 function spellingsOf(id: string): readonly ItemName[] {
-  const name = id.replace(/^mcp_/, '').replace(/_mcp$/, '')
+  const name = plainName(id)
   return [name, `mcp_${name}`, `${name}_mcp`].flatMap((spelled) => {
     const parsed = ItemName.safeParse(spelled)
     return parsed.success ? [parsed.data] : []

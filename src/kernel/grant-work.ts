@@ -159,7 +159,7 @@ export async function revokeGrantWork(
     warnings: [],
     async perform() {
       const own = await store.grants.revoke(tool, name)
-      const count = own > 0 ? own : await store.grants.revoke(serverId(tool.replace(/_mcp$/, '')), name)
+      const count = own > 0 ? own : await store.grants.revoke(serverId(tool), name)
       if (count > 0)
         return {
           data: { output: `Taken back from "${tool}": ${name ?? 'all secrets'}`, count },

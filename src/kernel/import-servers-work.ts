@@ -43,7 +43,10 @@ export async function importServersWork(
     files.length > 0 ? files.map((path) => resolve(path)) : clientPlaces(means.home, lookup.projectPath)
   const { found, left } = await readAll(files, places, lookup, means)
   const there = new Map(
-    Array.from((await readServers(file.text, file.path)).entries, ([name, { entry }]) => [name, entry]),
+    Array.from((await readServers(file.text, file.path)).entries, ([name, { entry }]) => [
+      serverId(name),
+      { name, entry },
+    ]),
   )
   const judged = await judgeAll(found, there, means, (name, entry) => {
     const origin = { name, space: to, path: `${file.path}#${name}`, updatedAt: '' }
@@ -175,16 +178,23 @@ interface Judged {
   readonly secrets: ReadonlyMap<string, ReadonlyMap<string, string>>
 }
 
+/** A server that has its place already, by its id: a name has several spellings. */
+interface Known {
+  readonly name: string
+  readonly entry: ServerEntry
+}
+
 /** One line for each server: equal ones become one, and another of the same name is left to the person. */
 async function judgeAll(
   found: readonly ClientServer[],
-  there: ReadonlyMap<string, ServerEntry>,
+  there: ReadonlyMap<string, Known>,
   means: Means,
   judge: (name: string, entry: ServerEntry) => Promise<string | null>,
 ): Promise<Judged> {
   const added = new Map<string, ServerEntry>()
   const secrets = new Map<string, ReadonlyMap<string, string>>()
   const lines: Line[] = []
+  const placed = new Map(there)
   const taken = new Map<string, string>()
   for (const { name, from, entry, reason, asked, notes } of found) {
     const base = { name, from, asked: [...asked], notes: [...notes], kept: [], unset: [], next: [] }
@@ -194,12 +204,12 @@ async function judgeAll(
     }
     const lifted = await liftEntry(name, entry, means, taken)
     const made = lifted.entry
-    const known = there.get(name) ?? added.get(name)
+    const known = placed.get(serverId(name))
     if (known !== undefined) {
-      const isSame = canonicalJson(known) === canonicalJson(made)
+      const isSame = canonicalJson(known.entry) === canonicalJson(made)
       const why = isSame
         ? null
-        : `another server "${name}" is there: kiwi remove ${name}, or rename one of them`
+        : `another server "${known.name}" is there: kiwi remove ${known.name}, or rename one of them`
       lines.push({ ...base, state: isSame ? 'unchanged' : 'conflict', reason: why })
       continue
     }
@@ -209,6 +219,7 @@ async function judgeAll(
       continue
     }
     added.set(name, made)
+    placed.set(serverId(name), { name, entry: made })
     const short = [...lifted.secrets].filter(([, value]) => value.trim().length >= SHORTEST_SECRET)
     secrets.set(name, new Map(short))
     lines.push({ ...base, state: 'imported', reason: null, kept: short.map(([secret]) => secret) })

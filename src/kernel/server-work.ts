@@ -19,16 +19,17 @@ import { trustLaunches } from './trust-launches.ts'
 
 /** A person names a server in `mcp_registry.yaml`. What looks like a credential goes to the vault. */
 export async function addServerWork(
-  { name, entry, to }: Extract<Wish, { kind: 'add_server' }>,
+  { name: given, entry, to }: Extract<Wish, { kind: 'add_server' }>,
   lookup: Lookup,
   ticket: Ticket,
   means: Means,
 ): Promise<Work> {
   assertPerson(ticket, 'add')
-  assertName(name)
+  assertName(given)
   lookup.freshen(true)
   const file = openServersFile(to, lookup, means)
   const there = (await readServers(file.text, file.path)).entries
+  const name = writtenName(given, there.keys()) ?? given
   const standing = await lookup.find(refOf(name), 'mcp')
   if (standing !== null && standing.form !== 'entry' && standing.space === to) throw fileThere(name, standing)
   const base = standing?.space === 'builtin' || standing?.form === 'entry' ? standing : null
@@ -75,6 +76,11 @@ export async function addServerWork(
   }
 }
 
+/** The name that a server has in a file, however somebody spells it. */
+function writtenName(name: string, names: Iterable<string>): string | undefined {
+  return Array.from(names).find((written) => serverId(written) === serverId(name))
+}
+
 function doneTo(written: ServerEntry | undefined, next: ServerEntry, secrets: readonly string[]): string {
   if (written === undefined) return 'Added'
   const isSame = secrets.length === 0 && spelled(written) === spelled(next)
@@ -100,7 +106,7 @@ export async function removeServerWork(
   for (const to of places) {
     const file = openServersFile(to, lookup, means)
     const { entries } = await readServers(file.text, file.path)
-    const written = [...entries.keys()].find((key) => serverId(key) === serverId(name))
+    const written = writtenName(name, entries.keys())
     if (written !== undefined) found.push({ to, file, written })
   }
   const [chosen, another] = found

@@ -1,5 +1,5 @@
 import type { RelayOrder, Ticket } from '../kernel/call.ts'
-import { serverName } from '../shared/groups.ts'
+import { plainName, serverName } from '../shared/groups.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Redact } from '../shared/redact.ts'
 import { textOf } from '../shared/template.ts'
@@ -21,7 +21,7 @@ export function relayRecord(
   return {
     operation: `mcp.${(method ?? 'describe').slice(0, 64)}`,
     // Never by the name of a group of ours, which is not passed on to.
-    subject: textOf(redact(serverName(`mcp_${server.replace(/^mcp_|_mcp$/, '')}`) + tool)).slice(0, 256),
+    subject: textOf(redact(serverName(`mcp_${plainName(server)}`) + tool)).slice(0, 256),
     parameters: isCall ? params['arguments'] : othersIn(params),
   }
 }

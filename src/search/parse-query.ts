@@ -59,7 +59,7 @@ export function parseQuery(text: string): Query {
     spaces: spacesOf(given.has('local') ? 'local' : (given.get('in') ?? '')),
     toolTypes: server === undefined ? kind.toolTypes : MCP_TYPES,
     tags: [...kind.tags, ...(tag === undefined ? [] : [tag])],
-    server: server === undefined || server === '*' ? null : serverName(server.replace(/_mcp$/, '')),
+    server: server === undefined || server === '*' ? null : serverName(server),
   }
 }
 

@@ -18,10 +18,15 @@ export function isOurName(id: string, toolType: ToolType): boolean {
   return META_TOOLS.has(id) || RESERVED.has(id.split('.', 1)[0] ?? id)
 }
 
+/** `github`, `mcp_github` and `github_mcp` are said of one server. */
+export function plainName(name: string): string {
+  return name.replace(/^(?:mcp_)+(?=.)/, '').replace(/(?<=.)(?:_mcp)+$/, '')
+}
+
 /** The name of a server as people and policies say it: `mcp_github` is `github`; `mcp_filesystem` stays, as filesystem is ours. */
 export function serverName(id: string): string {
-  const name = id.replace(/^mcp_/, '')
-  return RESERVED.has(name) ? id : name
+  const name = plainName(id)
+  return RESERVED.has(name) && name !== id ? `mcp_${name}` : name
 }
 
 /** The server that an item is or belongs to, as people say it; null for what has none. */

@@ -82,7 +82,7 @@ export function openListed(shelf: Shelf, { findServer, findFile, generation }: L
   const alias = async (name: string, isListedOnly: boolean): Promise<Item | null> => {
     const cuts = [...name.matchAll(/_/g)].map(({ index: at }) => at).slice(0, MOST_CUTS)
     const starts = cuts.map((at) => name.slice(0, at)).filter((start) => start !== '')
-    await prefetch(shelf, [...starts, ...starts.map((start) => `mcp_${start}`)])
+    await prefetch(shelf, [...starts, ...starts.flatMap((start) => [`mcp_${start}`, `${start}_mcp`])])
     const found = new Map<string, Item>()
     for (const start of starts) {
       const server = await serverFor(start)
@@ -148,7 +148,7 @@ function isListed({ id, space, manifest }: Item): boolean {
 
 /** `mcp_shell` is never meant by `shell`, which is ours. */
 function isSpoken(spoken: string, id: string): boolean {
-  return id === spoken || serverName(id) === spoken.replace(/_mcp$/, '')
+  return id === spoken || serverName(id) === serverName(spoken)
 }
 
 function ambiguous(name: string, ids: readonly string[]): KiwiError {

@@ -1,5 +1,6 @@
 import type { KiwiError } from '../shared/errors.ts'
 import { messageOf } from '../shared/errors.ts'
+import { plainName, serverName } from '../shared/groups.ts'
 import type { ItemRef } from '../shared/ids.ts'
 import { ItemName } from '../shared/ids.ts'
 import { isJsonObject } from '../shared/json.ts'
@@ -160,11 +161,20 @@ async function findBroken(
   return null
 }
 
-/** A server is `mcp_name`; `name` and `name_mcp` mean the same one. */
+/** A server is `mcp_name`; `name` and `name_mcp` mean the same one. What is called exactly so comes first. */
 function spellings(ref: ItemRef, itemType: ItemType): readonly ItemRef[] {
-  if (itemType !== 'mcp' || ref.name.startsWith('mcp_')) return [ref]
-  const name = ItemName.safeParse(`mcp_${ref.name.replace(/_mcp$/, '')}`)
-  return name.success ? [ref, { ...ref, name: name.data }] : [ref]
+  if (itemType !== 'mcp') return [ref]
+  const name = plainName(ref.name)
+  const names = new Set([
+    ref.name,
+    ...[`mcp_${name}`, serverName(ref.name), `${name}_mcp`].flatMap(asName),
+  ])
+  return Array.from(names, (spelled) => ({ ...ref, name: spelled }))
+}
+
+function asName(text: string): readonly ItemName[] {
+  const name = ItemName.safeParse(text)
+  return name.success ? [name.data] : []
 }
 
 /** A server may say what others call its tools: `filesystem.read_file` is `filesystem.read`. */

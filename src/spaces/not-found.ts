@@ -46,7 +46,7 @@ async function isWhole(ref: ItemRef, lookup: Pick<Lookup, 'find'>): Promise<bool
 }
 
 function wholeNotFound(ref: ItemRef): KiwiError {
-  const name = serverName(ref.name.replace(/_mcp$/, ''))
+  const name = serverName(ref.name)
   const isOurs = GROUPS.some((group) => group === name)
   const what = isOurs ? 'a group of tools' : 'an MCP server'
   return new KiwiError('NOT_FOUND', `Cannot find tool "${ref.name}": it is ${what}`, {

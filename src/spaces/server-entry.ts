@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { plainName } from '../shared/groups.ts'
 import type { JsonObject } from '../shared/json.ts'
 
 const Text = z.string().min(1).max(8192)
@@ -73,7 +74,7 @@ export const SERVER_NAME = /^[A-Za-z0-9_][A-Za-z0-9_-]{0,99}$/
 
 /** The id of the item that a server of this name is. */
 export function serverId(name: string): string {
-  return name.startsWith('mcp_') ? name : `mcp_${name}`
+  return `mcp_${plainName(name)}`
 }
 
 const STARTED = ['command', 'args', 'env', 'cwd', 'allowed_paths'] as const

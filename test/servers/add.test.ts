@@ -215,6 +215,20 @@ describe('N1: what a server asks for on its command line', () => {
   })
 })
 
+test.each([
+  ['own', 'mcp_own'],
+  ['own', 'own_mcp'],
+  ['own_mcp', 'own'],
+])('M1, R4: who has %s and adds %s changes the one there is', async (before, name) => {
+  await add(before, { command: 'node', args: ['a'] })
+  const reply = await add(name, { command: 'node', args: ['b'] })
+  expect([reply.error, reply.data]).toMatchObject([
+    null,
+    { id: 'mcp_own', name: before, output: `Changed "${before}" in ${file()}` },
+  ])
+  expect(text()).toBe(`mcps:\n  ${before}:\n    command: node\n    args:\n      - b\n`)
+})
+
 test('M8: a server whose program is missing says so in words of a server, with what was tried', async () => {
   await add('gone', { command: 'no-such-program', args: ['--a', 'b'] })
   const call = { item_type: 'mcp', action: 'discover', item_id: 'gone' }

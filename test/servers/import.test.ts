@@ -157,6 +157,28 @@ describe('M1: configs of other clients', () => {
     expect(lines(await bed.take([two]))[0]).toBe('a unchanged')
   })
 
+  test('M1, R4: two spellings of one name are one server, and lose no other one', async () => {
+    const config = bed.put('.mcp.json', {
+      mcpServers: {
+        a: { command: 'one' },
+        mcp_a: { command: 'two' },
+        a_mcp: { command: 'one' },
+        b: { command: 'c' },
+      },
+    })
+    expect(lines(await bed.take([config]))).toEqual([
+      'a imported',
+      'mcp_a conflict another server "a" is there: kiwi remove a, or rename one of them',
+      'a_mcp unchanged',
+      'b imported',
+    ])
+    expect(await bed.servers()).toEqual({ a: { command: 'one', args: [] }, b: { command: 'c', args: [] } })
+    const later = bed.put('.cursor/mcp.json', { mcpServers: { mcp_b: { command: 'd' } } })
+    expect(lines(await bed.take([later]))).toEqual([
+      'mcp_b conflict another server "b" is there: kiwi remove b, or rename one of them',
+    ])
+  })
+
   test('M1: a dry run writes nothing, and an import is taken back whole', async () => {
     mkdirSync(dirname(bed.file), { recursive: true })
     const before = '# mine\nmcps:\n  own: {command: x}   # kept\n'

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../src/shared/json.ts'
 import { shiftingServer, writeServers } from '../fixtures/shifting-server.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
 import { openTempKiwi, resultsOf } from '../temp-kiwi.ts'
+import { trustProject } from './as-person.ts'
 
 let temp: TempKiwi
 afterEach(() => temp.close())
@@ -34,6 +35,37 @@ test('M6: a tool of a server is named with a dot, in other spellings of the serv
   expect(await meant('acme_c_d')).toBe('acme.c_d')
   for (const id of ['echo', 'acme', 'acme.', 'acme_', 'other.echo', 'Acme.echo'])
     expect([id, await meant(id)]).not.toEqual([id, 'acme.echo'])
+})
+
+test.each(['acme_mcp', 'mcp_acme', 'acme'])(
+  'M6, R4: a server that somebody calls %s is found, shown and called as acme, in any spelling',
+  async (name) => {
+    await served({ [name]: ['echo'] })
+    for (const id of ['acme.echo', 'mcp_acme.echo', 'acme_mcp.echo', 'acme_echo'])
+      expect([id, await meant(id)]).toEqual([id, 'acme.echo'])
+    for (const spelled of ['acme', 'mcp_acme', 'acme_mcp']) {
+      const ids = resultsOf(await temp.search(`mcp:${spelled} in:mcp`)).map(({ id }) => id)
+      expect([spelled, ids]).toEqual([spelled, ['acme.echo']])
+      const { error } = await temp.call('load', { item_type: 'mcp', item_id: spelled })
+      expect([spelled, error]).toEqual([spelled, null])
+    }
+  },
+)
+
+test('M6, R4: a server in a file of its own is the same in every spelling', async () => {
+  temp = await openTempKiwi()
+  const { entry } = shiftingServer(temp, 'acme', { tools: [tool('echo')] })
+  const config = JSON.stringify({ transport: 'stdio', ...entry })
+  temp.write(
+    'tools/acme_mcp.yaml',
+    `tool_id: acme_mcp\ntool_type: mcp_server\nexecutor: subprocess\nversion: 1.0.0\ndescription: mine\nconfig: ${config}\n`,
+  )
+  await trustProject(temp)
+  for (const spelled of ['acme', 'acme_mcp', 'mcp_acme']) {
+    const ids = resultsOf(await temp.search(`mcp:${spelled} in:mcp`)).map(({ id }) => id)
+    expect([spelled, ids]).toEqual([spelled, ['acme.echo']])
+    expect([spelled, await meant(`${spelled}.echo`)]).toEqual([spelled, 'acme.echo'])
+  }
 })
 
 test('POI-10: what two servers have is named by its server, and what could be either is refused', async () => {

@@ -98,6 +98,25 @@ describe('H1: every key of the seeds changes a verdict', () => {
       })
   })
 
+  test.each(['mcp_linear', 'linear_mcp', 'linear'])(
+    'H1, R4: what is said of a server under the name %s is said of linear',
+    async (name) => {
+      const group = '{ enabled: false, rate_limit: 5/minute, approval_timeout: 7, require_approval: [post] }'
+      temp.write('project', `mode: direct\ninternal_tools: { mcps: { ${name}: ${group} } }\n`)
+      const off = { effect: 'deny', rule: `project/mcps.${name}.enabled` }
+      expect(await temp.judge(of('linear', 'list'))).toMatchObject(off)
+      expect(await temp.judge(of('linear_x', 'list'))).toMatchObject({ effect: 'allow' })
+      const { rateLimits, approvalTimeoutMs } = await temp.policy()
+      expect(rateLimits.map(({ speaksOf }) => speaksOf(of('linear', 'list')))).toEqual([true])
+      expect(approvalTimeoutMs(of('linear', 'post'))).toBe(7000)
+      temp.write(
+        'project',
+        `mode: direct\nrules:\n  - { op: tool, match: { server: ${name}, tool: post }, effect: deny }\n`,
+      )
+      expect(await temp.judge(of('linear', 'post'))).toMatchObject({ effect: 'deny' })
+    },
+  )
+
   test('H1: rates, times to answer and the mode are read', async () => {
     const { rateLimits, approvalTimeoutMs, files } = await temp.policy()
     expect(rateLimits).toEqual([

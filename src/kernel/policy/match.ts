@@ -1,6 +1,7 @@
 import { basename, sep } from 'node:path'
 import type { ArgvPolicies } from '../../chain/shell/argv-policy.ts'
 import { compilePattern, matchesArgv } from '../../chain/shell/argv-pattern.ts'
+import { serverName } from '../../shared/groups.ts'
 import type { Fits } from './glob.ts'
 import { compileNameGlob, compilePathGlob } from './glob.ts'
 import type { Demand, Effect, Match, ToolMatch } from './rule.ts'
@@ -118,7 +119,7 @@ function called(speaksOf: SpeaksOf): SpeaksOf {
 }
 
 function tools({ server, except = [], tools: names, types, actions }: ToolMatch): SpeaksOf {
-  const fitsServer = typeof server === 'string' ? compileNameGlob(server) : null
+  const fitsServer = typeof server === 'string' ? serverGlob(server) : null
   const fitsName = (names ?? []).map(toolName)
   return (demand) => {
     if (demand.op !== 'tool') return false
@@ -132,6 +133,11 @@ function tools({ server, except = [], tools: names, types, actions }: ToolMatch)
     }
     return names === undefined || fitsName.some((fits) => fits(demand))
   }
+}
+
+/** One that is named is meant in every spelling of its name; a pattern fits names as people say them. */
+function serverGlob(server: string): Fits {
+  return compileNameGlob(/[*?]/.test(server) ? server : serverName(server))
 }
 
 /** By its name at the server, methods among them, else by its id; then a pattern with a `/` is one over categories. */

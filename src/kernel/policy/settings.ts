@@ -1,4 +1,5 @@
 import { dirname } from 'node:path'
+import { serverName } from '../../shared/groups.ts'
 import type { Harness } from '../../spaces/harness.ts'
 import { groupsOf, memberMatches } from './compile-harness.ts'
 import { compileMatch } from './match.ts'
@@ -94,7 +95,8 @@ function groupFor(
     case 'exec':
       return shell
     case 'tool': {
-      const named = new Map(Object.entries({ ...mcps, filesystem, shell, git }))
+      const servers = Object.entries(mcps).map(([name, group]) => [serverName(name), group] as const)
+      const named = new Map([...servers, ...Object.entries({ filesystem, shell, git })])
       return named.get(demand.of?.server ?? '')
     }
     case 'net':
