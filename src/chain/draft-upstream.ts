@@ -172,7 +172,7 @@ function draftRemote(
 ): DraftedServer {
   const { request: rendered, warnings } = renderRequest(template, {}, variables, null)
   const { url, headers } = rendered
-  const { id } = served.item
+  const id = serverName(served.item.id)
   const values = {
     parameter: () => undefined,
     variable: (segment: VariableSegment) => variables.required(segment, 'body'),

@@ -1,5 +1,6 @@
 import type { Draft } from '../chain/draft.ts'
 import { KiwiError } from '../shared/errors.ts'
+import { serverName } from '../shared/groups.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
 import type { Lookup } from '../spaces/lookup.ts'
@@ -70,7 +71,7 @@ async function logIn(
 }
 
 async function logOut(draft: Draft, principal: string, { chain }: Means): Promise<JsonObject> {
-  const { id } = draft.plan.item
+  const id = serverName(draft.plan.item.id)
   if (await chain.logins.logOut(draft, principal)) {
     return { output: `Logged out of "${id}"`, server: id, principal }
   }

@@ -24,8 +24,11 @@ export interface Remote {
 export interface Credential {
   /** The value of the Authorization header; null while there is none. */
   header(): Promise<string | null>
-  /** The server refused `sent`: kept when it is worth sending again, else fails with LOGIN_REQUIRED or why it could not be had. */
-  renew(refusal: Refusal): Promise<void>
+  /**
+   * The server refused `sent`: kept when it is worth sending again, else fails with LOGIN_REQUIRED or why it could not be
+   * had. `isAgain`: so it did the one before, for the same request.
+   */
+  renew(refusal: Refusal, isAgain: boolean): Promise<void>
 }
 
 export interface Refusal {
@@ -95,7 +98,7 @@ export function openRemoteLine(remote: Remote, httpClient: HttpClient): RemoteLi
         } catch (error) {
           const refusal = refusalIn(error, sent)
           if (credential === undefined || refusal === null || count === MOST_RENEWALS) throw worded(id, error)
-          await credential.renew(refusal)
+          await credential.renew(refusal, count > 0)
         }
       }
     },
@@ -114,7 +117,7 @@ export async function withLogin<T>(
     const got = await attempt((await credential?.header()) ?? null)
     if (!isRefusal(got)) return got
     if (credential === undefined || count === MOST_RENEWALS) throw loginRequired(id, 'it takes no login')
-    await credential.renew(got)
+    await credential.renew(got, count > 0)
   }
 }
 

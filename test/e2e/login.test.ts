@@ -70,12 +70,12 @@ test(
       code: 0,
       stderr: expect.stringContaining('Log in here, within 5 minutes:'),
     })
-    expect(login.stdout).toBe('Logged in to "mcp_acme" for the calls of everybody, renewed by itself\n')
+    expect(login.stdout).toBe('Logged in to "acme" for the calls of everybody, renewed by itself\n')
     expect(await kiwi(place, ['run', 'acme.echo', 'word=b'])).toMatchObject({ code: 0, stdout: 'b\n' })
     expect((await kiwi(place, ['secret', 'list'])).stderr).toContain('The vault is empty')
     expect(await kiwi(place, ['logout', 'acme'])).toMatchObject({
       code: 0,
-      stdout: 'Logged out of "mcp_acme"\n',
+      stdout: 'Logged out of "acme"\n',
     })
     expect(issuer.log.some(({ line }) => line === 'POST /revoke')).toBe(true)
     expect((await kiwi(place, ['logout', 'acme'])).code).toBe(3)
@@ -89,7 +89,7 @@ test('OAU-02: a login that is answered by somebody else fails, and says so', PAT
   expect(await logIn()).toMatchObject({
     code: 4,
     stderr: expect.stringContaining(
-      'Cannot log in to "mcp_acme": the issuer in the answer is not the one asked',
+      'Cannot log in to "acme": the issuer in the answer is not the one asked',
     ),
   })
 })

@@ -1,7 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { openHttpClient } from '../../src/primitives/http/http-client.ts'
 import type { Clock } from '../../src/shared/clock.ts'
@@ -37,23 +37,26 @@ interface Bed {
   readonly target: LoginTarget
   /** Moves the time on. */
   readonly later: (ms: number) => void
-  /** Calls the server's tool with the login of a principal. */
+  /** Calls the server's tool with the login of a principal, over a connection of its own. */
   readonly call: (word: string, target?: LoginTarget) => Promise<unknown>
+  /** The same over one connection. */
+  readonly connect: (target?: LoginTarget) => (word: string) => Promise<unknown>
   readonly logIn: (target?: LoginTarget) => ReturnType<Oauth['logIn']>
 }
 
-const bed = async (auth: JsonObject | null = { type: 'oauth' }): Promise<Bed> => {
-  const issuer = await openAuthorizationServer()
-  const server = await openRemoteServer('http', issuer.admit)
+/** `beside` is another process that uses the same vault. */
+const bed = async (auth: JsonObject | null = { type: 'oauth' }, beside?: Bed): Promise<Bed> => {
+  const issuer = beside?.issuer ?? (await openAuthorizationServer())
+  const server = beside?.server ?? (await openRemoteServer('http', issuer.admit))
   let ahead = 0
   const clock: Clock = { ...systemClock, now: () => systemClock.now() + ahead }
   const httpClient = openHttpClient({
     allowHosts: [issuer.host, server.host, server.host.replace('127.0.0.1', 'localhost')],
     clock,
   })
-  open.push(issuer, server, httpClient)
-  const folder = mkdtempSync(join(tmpdir(), 'kiwi-login-'))
-  folders.push(folder)
+  open.push(...(beside === undefined ? [issuer, server] : []), httpClient)
+  const folder = beside === undefined ? mkdtempSync(join(tmpdir(), 'kiwi-login-')) : dirname(beside.vaultFile)
+  if (beside === undefined) folders.push(folder)
   const vaultFile = join(folder, 'kiwi.vault')
   const vault = { path: vaultFile, keyFile: `${vaultFile}.key`, passphrase: null }
   const secrets = openSecrets({
@@ -63,6 +66,21 @@ const bed = async (auth: JsonObject | null = { type: 'oauth' }): Promise<Bed> =>
   })
   const oauth = openOauth({ logins: secrets.logins, reaching: () => httpClient, clock })
   const target = { id: 'acme', url: server.url, principal: '*', terms: readTerms('acme', auth) }
+  const connect: Bed['connect'] = (whose = target) => {
+    const credential = oauth.credential(whose)
+    const wire = openHttpWire(
+      { id: 'acme', url: server.url, headers: {}, startupMs: 5000, credential },
+      httpClient,
+    )
+    open.push(wire)
+    wire.agree('2026-07-28')
+    const talk = talkOver(wire)
+    return async (word) => {
+      const params = { name: 'echo', arguments: { word }, _meta: MODERN_META }
+      const answer = await talk.ask('tools/call', params, { headers: { 'mcp-param-word': word } })
+      return field(answer, 'result', 'content', 0, 'text')
+    }
+  }
   return {
     issuer,
     server,
@@ -72,18 +90,8 @@ const bed = async (auth: JsonObject | null = { type: 'oauth' }): Promise<Bed> =>
     target,
     later: (ms) => void (ahead += ms),
     logIn: (whose = target) => oauth.logIn(whose, { show: (address) => void agree(address) }),
-    async call(word, whose = target) {
-      const credential = oauth.credential(whose)
-      const wire = openHttpWire(
-        { id: 'acme', url: server.url, headers: {}, startupMs: 5000, credential },
-        httpClient,
-      )
-      open.push(wire)
-      wire.agree('2026-07-28')
-      const params = { name: 'echo', arguments: { word }, _meta: MODERN_META }
-      const answer = await talkOver(wire).ask('tools/call', params, { headers: { 'mcp-param-word': word } })
-      return field(answer, 'result', 'content', 0, 'text')
-    },
+    connect,
+    call: (word, whose) => connect(whose)(word),
   }
 }
 
@@ -120,6 +128,21 @@ describe('a login to a server at an address', () => {
     expect(tokenRequests(issuer)).toEqual(['authorization_code', 'refresh_token'])
   })
 
+  test('X1: of several processes one renews it, and an issuer that watches for stolen tokens takes nothing back', async () => {
+    const first = await bed()
+    const others = [await bed({ type: 'oauth' }, first), await bed({ type: 'oauth' }, first)]
+    const { issuer, logIn } = first
+    issuer.manners.takesBackAfterReuse = true
+    await logIn()
+    for (const renewals of [1, 2]) {
+      for (const each of [first, ...others]) each.later(3600 * 1000)
+      const words = await Promise.all([first, ...others].map((each) => each.call('a')))
+      expect(words).toEqual(['a', 'a', 'a'])
+      expect(tokenRequests(issuer).slice(1)).toEqual(Array.from({ length: renewals }, () => 'refresh_token'))
+    }
+    expect(readdirSync(dirname(first.vaultFile)).filter((name) => name.endsWith('.lock'))).toEqual([])
+  })
+
   test('X1: a token that the server takes no more is renewed at once', async () => {
     const { issuer, call, logIn, secrets, target } = await bed()
     await logIn()
@@ -127,6 +150,21 @@ describe('a login to a server at an address', () => {
     issuer.revoke(login?.access_token ?? '')
     expect(await call('a')).toBe('a')
     expect(tokenRequests(issuer)).toEqual(['authorization_code', 'refresh_token'])
+  })
+
+  test('X1: over one connection it is renewed as often as its tokens end, and not where the new one is refused at once', async () => {
+    const { issuer, connect, logIn, secrets, target } = await bed()
+    await logIn()
+    const call = connect()
+    for (const word of ['a', 'b', 'c']) {
+      const login = await secrets.logins.find(target)
+      issuer.revoke(login?.access_token ?? '')
+      expect(await call(word)).toBe(word)
+    }
+    expect(tokenRequests(issuer).slice(1)).toEqual(['refresh_token', 'refresh_token', 'refresh_token'])
+    issuer.manners.takesNothing = true
+    await expect(call('d')).rejects.toMatchObject(refused)
+    expect(tokenRequests(issuer).length).toBe(5)
   })
 
   test('X1: an issuer that fails for a moment locks nobody out', async () => {
@@ -175,6 +213,16 @@ describe('a login to a server at an address', () => {
     }
     issuer.manners.needs = 'root'
     await expect(call('a')).rejects.toMatchObject({ code: 'HTTP_STATUS', details: { status_code: 403 } })
+  })
+
+  test('X1: where the issuer registers nobody, a person is told that a client_id is needed, and where to write it', async () => {
+    const { issuer, logIn } = await bed()
+    issuer.manners.metadata = { registration_endpoint: undefined }
+    await expect(logIn()).rejects.toMatchObject({
+      code: 'LOGIN_REQUIRED',
+      message: `Cannot log in to "acme": "${issuer.issuer}" registers no clients by itself`,
+      hint: 'Register Kiwi there, write auth: {type: oauth, client_id: ...} into the entry of the server, then run kiwi login acme',
+    })
   })
 
   test('X1: a client with a secret logs in by itself, and its secret goes to one issuer', async () => {
@@ -294,6 +342,7 @@ describe('what is not as it must be', () => {
         keep: async () => {},
         end: async () => {},
         forget: async () => false,
+        inTurn: (_key, work) => work(),
       },
       reaching: () => narrow,
       clock: systemClock,

@@ -101,7 +101,7 @@ describe('a server that wants a login', () => {
     const reply = await logIn(temp)
     expect(reply).toMatchObject({
       status: 'success',
-      data: { output: 'Logged in to "mcp_acme"', scope: 'read' },
+      data: { output: 'Logged in to "acme"', scope: 'read' },
     })
     await temp.load('acme', { item_type: 'mcp' })
     expect(await temp.run('acme.echo', { word: 'b' })).toMatchObject({ data: { output: 'b' } })

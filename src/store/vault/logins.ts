@@ -1,5 +1,7 @@
 import { z } from 'zod'
+import type { Clock } from '../../shared/clock.ts'
 import { canonicalJson, sha256 } from '../../shared/json.ts'
+import { takeLock } from '../../shared/take-lock.ts'
 import type { Vault } from './vault.ts'
 
 /** What a login to a server gave, and what it takes to renew it. */
@@ -43,12 +45,24 @@ export interface Logins {
   end(login: Login): Promise<void>
   /** Whether there was one. */
   forget(key: LoginKey): Promise<boolean>
+  /** Of all processes one at a time does this for a login: what can be used once is not used by two. */
+  inTurn<T>(key: LoginKey, work: () => Promise<T>): Promise<T>
+}
+
+interface LoginsMeans {
+  readonly vault: Vault
+  /** Where the vault is: locks lie beside it. */
+  readonly path: string
+  readonly clock: Clock
 }
 
 /** No secret of a person can have such a name. */
 const PREFIX = 'login:'
 
-export function openLogins(vault: Vault): Logins {
+/** Longer than anybody has for a renewal: whoever has the turn has it no longer. */
+const LONGEST_TURN_MS = 40_000
+
+export function openLogins({ vault, path, clock }: LoginsMeans): Logins {
   const read = async (key: LoginKey): Promise<Login | null> => {
     const kept = (await vault.read()).get(nameOf(key))
     return kept?.value === undefined ? null : parse(kept.value)
@@ -67,6 +81,20 @@ export function openLogins(vault: Vault): Logins {
       ),
     keep: (login) => vault.set(nameOf(login), JSON.stringify(login)),
     forget: (key) => vault.remove(nameOf(key)),
+    async inTurn(key, work) {
+      const release = await takeLock(`${path}.${hashOf(key)}.lock`, {
+        clock,
+        signal: AbortSignal.timeout(LONGEST_TURN_MS),
+        isDone: () => false,
+        onWait: () => {},
+        longestMs: LONGEST_TURN_MS,
+      })
+      try {
+        return await work()
+      } finally {
+        await release?.()
+      }
+    },
   }
 }
 
@@ -93,8 +121,12 @@ export function secretsOfLogin(text: string): readonly (readonly [name: string, 
   )
 }
 
-function nameOf({ url, principal }: LoginKey): string {
-  return `${PREFIX}${sha256(canonicalJson({ url, principal })).slice(0, 32)}`
+function nameOf(key: LoginKey): string {
+  return `${PREFIX}${hashOf(key)}`
+}
+
+function hashOf({ url, principal }: LoginKey): string {
+  return sha256(canonicalJson({ url, principal })).slice(0, 32)
 }
 
 /** One that another version wrote is none: whoever needs it logs in again. */

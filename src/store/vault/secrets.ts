@@ -71,7 +71,7 @@ export function openSecrets({ config, clock, store, known = openKnownSecrets() }
   })
   return {
     vault,
-    logins: openLogins(vault),
+    logins: openLogins({ vault, path, clock }),
     redact: known.redact,
     learn: () => vault.glance(),
     know: (name, value) => known.add([[name, value]]),

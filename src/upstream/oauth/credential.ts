@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { HttpClient } from '../../primitives/http/http-client.ts'
 import { KiwiError } from '../../shared/errors.ts'
 import type { Login, Logins } from '../../store/vault/logins.ts'
@@ -31,7 +30,6 @@ const MOST_STEP_UPS = 3
 /** The login of a principal to a server. What renews it goes to the issuer that gave it, and nowhere else. */
 export function openCredential(target: LoginTarget, means: CredentialMeans): Credential {
   const { id, terms } = target
-  let last: Login | null = null
 
   const find = async (): Promise<Login | null> => {
     try {
@@ -62,15 +60,15 @@ export function openCredential(target: LoginTarget, means: CredentialMeans): Cre
         throw error
       }
     },
-    async renew({ status, challenge, sent }: Refusal) {
+    async renew({ status, challenge, sent }: Refusal, isAgain) {
       means.hear(challenge)
       const login = await find()
       if (login === null) throw loginRequired(id, 'it wants to know who calls')
       // Somebody else has renewed it meanwhile.
       if (bearer(login) !== sent) return
       if (status === 403) return stepUp(login, challenge)
-      if (last?.access_token === login.access_token) throw loginRequired(id, 'it takes the login no more')
-      last = await renewed(login)
+      if (isAgain) throw loginRequired(id, 'it takes the login no more')
+      await renewed(login)
     },
   }
 
@@ -100,47 +98,44 @@ function bearer({ access_token }: Login): string {
 
 /** What the issuer means for good; anything else may be another one in a moment. */
 const FINAL: ReadonlySet<string | null> = new Set(['invalid_grant', 'invalid_client', 'unauthorized_client'])
-const LOOKS = 4
-const LOOK_MS = 250
 
-async function refresh(
+/** One process renews it, and the others use what that one got: an issuer may take a token that comes twice for a stolen one. */
+async function refresh(login: Login, target: LoginTarget, means: CredentialMeans): Promise<Login> {
+  const { logins } = means
+  const { server } = login
+  const over = loginRequired(server, 'the login was taken back, or is over')
+  const turn = logins.inTurn(login, async () => {
+    const kept = await logins.find(login)
+    return kept?.refresh_token === login.refresh_token ? refreshed(login, target, means) : kept
+  })
+  const fresh = await turn.catch(async (error: unknown) => {
+    if (!FINAL.has(oauthCodeOf(error))) throw passing(server, error)
+    await logins.end(login)
+    throw over
+  })
+  if (fresh === null) throw over
+  return fresh
+}
+
+async function refreshed(
   login: Login,
   target: LoginTarget,
   { logins, clientFor, now }: CredentialMeans,
 ): Promise<Login> {
-  const { server, issuer, client, resource, refresh_token: refreshToken } = login
+  const { issuer, client, resource, refresh_token: refreshToken } = login
   const fetchFn = fetchOver(clientFor(issuer))
-  try {
-    const sdk = await loadSdk()
-    const metadata = await authorityAt(sdk, target, issuer, fetchFn)
-    const tokens = await sdk.refreshAuthorization(issuer, {
-      metadata,
-      clientInformation: client,
-      refreshToken: refreshToken ?? '',
-      fetchFn,
-      ...(resource === null ? {} : { resource }),
-    })
-    const fresh = { ...login, ...grantedBy(tokens, login.scope, now()) }
-    await logins.keep(fresh)
-    return fresh
-  } catch (error) {
-    if (!FINAL.has(oauthCodeOf(error))) throw passing(server, error)
-    const other = await renewedElsewhere(login, logins)
-    if (other !== null) return other
-    await logins.end(login)
-    throw loginRequired(server, 'the login was taken back, or is over')
-  }
-}
-
-/** A token that can be used once may have been used by another process, which keeps what it got a moment later. */
-async function renewedElsewhere(login: Login, logins: Logins): Promise<Login | null> {
-  for (let look = 0; look < LOOKS; look++) {
-    const kept = await logins.find(login)
-    if (kept === null) return null
-    if (kept.refresh_token !== login.refresh_token) return kept
-    await delay(LOOK_MS)
-  }
-  return null
+  const sdk = await loadSdk()
+  const metadata = await authorityAt(sdk, target, issuer, fetchFn)
+  const tokens = await sdk.refreshAuthorization(issuer, {
+    metadata,
+    clientInformation: client,
+    refreshToken: refreshToken ?? '',
+    fetchFn,
+    ...(resource === null ? {} : { resource }),
+  })
+  const fresh = { ...login, ...grantedBy(tokens, login.scope, now()) }
+  await logins.keep(fresh)
+  return fresh
 }
 
 /** Nobody has to log in again because an issuer cannot be reached. */

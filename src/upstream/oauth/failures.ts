@@ -21,6 +21,17 @@ export function noLogins(id: string): KiwiError {
   })
 }
 
+/** Only a person can make Kiwi known to such an issuer. */
+export function noRegistration(id: string, issuer: string): KiwiError {
+  return new KiwiError(
+    'LOGIN_REQUIRED',
+    `Cannot log in to "${id}": "${issuer}" registers no clients by itself`,
+    {
+      hint: `Register Kiwi there, write auth: {type: oauth, client_id: ...} into the entry of the server, then run kiwi login ${serverName(id)}`,
+    },
+  )
+}
+
 /** What the SDK throws, in our words. What the issuer wrote itself is not repeated: it may be anything. */
 export function sdkFailure(id: string, error: unknown): KiwiError {
   const prefix = `Cannot log in to "${id}": `

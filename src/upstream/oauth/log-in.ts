@@ -6,7 +6,7 @@ import { KiwiError } from '../../shared/errors.ts'
 import { serverName } from '../../shared/groups.ts'
 import type { Login } from '../../store/vault/logins.ts'
 import type { Authority, Sdk } from './authority.ts'
-import { mismatch, sdkFailure } from './failures.ts'
+import { mismatch, noRegistration, sdkFailure } from './failures.ts'
 import type { Fetch } from './fetch-over.ts'
 import type { LoginTarget } from './terms.ts'
 
@@ -105,7 +105,7 @@ export async function logInAlone(
 
 /** One that the config names, or one that is made known for this login: its address is another one each time. */
 async function clientFor(
-  { terms: { clientId, clientSecret } }: LoginTarget,
+  { id, terms: { clientId, clientSecret } }: LoginTarget,
   { issuer, metadata }: Authority,
   { redirectUrl, scope }: { readonly redirectUrl: string; readonly scope: string },
   { sdk, fetch }: LoginMeans,
@@ -116,6 +116,7 @@ async function clientFor(
   if (clientId !== null && (takesDocuments || !isDocument(clientId))) {
     return { client_id: clientId, ...(clientSecret === null ? {} : { client_secret: clientSecret }) }
   }
+  if (metadata.registration_endpoint === undefined) throw noRegistration(id, issuer)
   const methods = metadata.token_endpoint_auth_methods_supported ?? ['none']
   const method = METHODS.find((each) => methods.includes(each)) ?? 'none'
   return sdk.registerClient(issuer, {

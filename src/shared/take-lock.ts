@@ -1,10 +1,10 @@
 import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Clock } from '../shared/clock.ts'
-import { errnoOf } from '../shared/errors.ts'
-import { makeFolder } from '../shared/make-folder.ts'
-import { OWN_PROCESS, isLiving, readTag, tagText } from '../shared/own-process.ts'
+import type { Clock } from './clock.ts'
+import { errnoOf } from './errors.ts'
+import { makeFolder } from './make-folder.ts'
+import { OWN_PROCESS, isLiving, readTag, tagText } from './own-process.ts'
 
 interface Wait {
   readonly clock: Clock
@@ -21,9 +21,9 @@ const STEP_MS = 100
 const WRITING_MS = 10_000
 
 /**
- * Takes the lock that keeps two processes from building the same thing, and gives back what releases it; null when it
- * is not needed any more. A dead owner's lock is taken over. Two owners would do no harm but work: each builds in a
- * folder of its own.
+ * Takes the lock that keeps two processes from doing the same thing, and gives back what releases it; null when it
+ * is not needed any more. A dead owner's lock is taken over, and two who find it at once may both have it: what they do
+ * must stand that.
  */
 export async function takeLock(file: string, wait: Wait): Promise<(() => Promise<void>) | null> {
   while (!wait.isDone()) {

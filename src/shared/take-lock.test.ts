@@ -2,9 +2,9 @@ import { existsSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { systemClock } from '../shared/clock.ts'
-import { OWN_PROCESS, tagText } from '../shared/own-process.ts'
-import { takeLock } from './build-lock.ts'
+import { systemClock } from './clock.ts'
+import { OWN_PROCESS, tagText } from './own-process.ts'
+import { takeLock } from './take-lock.ts'
 
 let folder: string
 let file: string
