@@ -14,7 +14,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Wish } from '../src/kernel/call.ts'
 import type { Reply } from '../src/shared/reply.ts'
 import { clientPlaces, CLIENTS } from '../src/spaces/import/clients.ts'
-import { readClientConfig, withoutComments } from '../src/spaces/import/client-config.ts'
+import { readClientConfig } from '../src/spaces/import/client-config.ts'
+import { withoutComments } from '../src/spaces/import/without-comments.ts'
 import { parseToml } from '../src/spaces/parse-toml.ts'
 import { textField } from './fixtures/field.ts'
 import type { TempKiwi } from './temp-kiwi.ts'
@@ -101,7 +102,9 @@ describe('X9: each client', () => {
       expect(readFileSync(path)).toEqual(before)
       expect(backups(dirname(path))).toEqual([])
       // What was written is read again as Kiwi itself, and never taken over as another server.
-      expect(await readClientConfig(path, null)).toMatchObject([{ entry: null, reason: 'it is Kiwi itself' }])
+      expect(await readClientConfig(path, { home: temp.folder, project: null })).toMatchObject([
+        { entry: null, reason: 'it is Kiwi itself' },
+      ])
     },
   )
 

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { KiwiError, messageOf } from '../shared/errors.ts'
 import { canonicalJson } from '../shared/json.ts'
 import { createRedact, keepAll } from '../shared/redact.ts'
+import { variablesIn } from '../spaces/credentials.ts'
 import type { Batch, BatchItem } from '../spaces/import/batch.ts'
 import { batchFile } from '../spaces/import/batch.ts'
 import type { ClientServer } from '../spaces/import/client-config.ts'
@@ -148,8 +149,9 @@ async function readAll(
   { projectPath }: Lookup,
   means: Means,
 ): Promise<Found> {
+  const whose = { home: means.home, project: projectPath }
   if (files.length > 0) {
-    const all = await Promise.all(places.map((path) => readClientConfig(path, projectPath)))
+    const all = await Promise.all(places.map((path) => readClientConfig(path, whose)))
     return { found: all.flat(), left: [] }
   }
   const found: ClientServer[] = []
@@ -162,10 +164,11 @@ async function readAll(
       continue
     }
     try {
-      found.push(...(await readClientConfig(path, projectPath)))
+      found.push(...(await readClientConfig(path, whose)))
     } catch (error) {
       if (!(error instanceof KiwiError)) throw error
-      left.push({ path, reason: messageOf(error) })
+      // Most of these files are for other things as well.
+      if (error.code !== 'INVALID_PARAMETERS') left.push({ path, reason: messageOf(error) })
     }
   }
   return { found, left }
@@ -196,13 +199,18 @@ async function judgeAll(
   const lines: Line[] = []
   const placed = new Map(there)
   const taken = new Map<string, string>()
+  const all = [
+    ...found.flatMap(({ entry }) => entry ?? []),
+    ...Array.from(there.values(), ({ entry }) => entry),
+  ]
+  const meant = new Set(all.flatMap(variablesIn))
   for (const { name, from, entry, reason, asked, notes } of found) {
     const base = { name, from, asked: [...asked], notes: [...notes], kept: [], unset: [], next: [] }
     if (entry === null) {
       lines.push({ ...base, state: 'skipped', reason })
       continue
     }
-    const lifted = await liftEntry(name, entry, means, taken)
+    const lifted = await liftEntry(name, entry, means, { taken, meant })
     const made = lifted.entry
     const known = placed.get(serverId(name))
     if (known !== undefined) {

@@ -11,21 +11,26 @@ import { hostOf } from './grant-work.ts'
 import type { Means } from './means.ts'
 import { rootOf } from './run-work.ts'
 
-/**
- * An entry with names in the place of credentials; `secrets` are those that the vault is to keep. `taken` are names
- * that stand for something already, and gets those of this one.
- */
+interface Names {
+  /** What stands for something already, and gets those of this one. */
+  readonly taken: Map<string, string>
+  /** What others ask for by name, whatever that is. */
+  readonly meant: ReadonlySet<string>
+}
+
+/** An entry with names in the place of credentials; `secrets` are those that the vault is to keep. */
 export async function liftEntry(
   name: string,
   entry: ServerEntry,
   { secrets: { vault }, secretPatterns: patterns }: Means,
-  taken: Map<string, string> = new Map(),
+  { taken, meant }: Names = { taken: new Map(), meant: new Set() },
 ): Promise<Lifted> {
   const kept = await vault.read()
   const known = (secret: string): string | undefined => {
     const there = kept.get(secret)
+    const unlessMeant = meant.has(secret) ? '' : undefined
     // What a program gives is no value that was typed: the name stands for something else.
-    return taken.get(secret) ?? (there === undefined ? undefined : (there.value ?? ''))
+    return taken.get(secret) ?? (there === undefined ? unlessMeant : (there.value ?? ''))
   }
   const lifted = await liftSecrets(name, entry, { patterns, known })
   for (const [secret, value] of lifted.secrets) taken.set(secret, value)

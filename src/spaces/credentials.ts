@@ -94,6 +94,13 @@ function textsIn(value: JsonValue | undefined, name: string): readonly Named[] {
 const VARIABLE = /(?<!\$)\$\{[A-Za-z_]\w*(?::[-+]([^{}]*))?\}/
 const VARIABLES = new RegExp(VARIABLE, 'g')
 
+/** The variables that any text of a value names. */
+export function variablesIn(value: unknown): readonly string[] {
+  return Array.from(JSON.stringify(value).matchAll(VARIABLES), ([whole]) =>
+    whole.replace(/^\$\{(\w+)[^]*$/, '$1'),
+  )
+}
+
 /** Whether a text names a variable; `${` may stand in a password too. */
 export function namesVariable(text: string): boolean {
   return VARIABLE.test(text)

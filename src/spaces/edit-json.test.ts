@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { setJson } from './edit-json.ts'
-import { withoutComments } from './import/client-config.ts'
+import { withoutComments } from './import/without-comments.ts'
 
 const ENTRY = { command: 'kiwi', args: ['a', 'b'] }
 const PLACE = ['servers', 'kiwi'] as const

@@ -112,9 +112,154 @@ describe('M1: what clients mean by their configs', () => {
         },
       },
     ],
+    [
+      'what Claude Code counts in milliseconds is seconds here',
+      '.mcp.json',
+      { mcpServers: { a: { command: 'a', timeout: 600_000 }, b: { command: 'b', timeout: 45 } } },
+      { a: { command: 'a', args: [], timeout: 600 }, b: { command: 'b', args: [], timeout: 45 } },
+    ],
+    [
+      'a start in milliseconds and the scopes of a login are those of Codex',
+      '.codex/config.toml',
+      '[mcp_servers.a]\ncommand = "a"\nstartup_timeout_ms = 2500\n[mcp_servers.far]\nurl = "https://x.example"\nscopes = ["read"]\n',
+      {
+        a: { command: 'a', args: [], startup_timeout: 2.5 },
+        far: { type: 'http', url: 'https://x.example', auth: { type: 'oauth', scopes: ['read'] } },
+      },
+    ],
+    [
+      'a variable that a client takes away is not there',
+      '.vscode/mcp.json',
+      { servers: { a: { command: 'a', env: { X: '1', GONE: null } } } },
+      { a: { command: 'a', args: [], env: { X: '1' } } },
+    ],
+    [
+      'the folder of the project is ours, however it is called',
+      '.mcp.json',
+      {
+        mcpServers: {
+          a: {
+            command: '${CLAUDE_PROJECT_DIR}/a',
+            args: ['${CLAUDE_PROJECT_DIR:-.}/b', '${workspaceFolder}'],
+          },
+        },
+      },
+      { a: { command: '${PROJECT_PATH}/a', args: ['${PROJECT_PATH}/b', '${PROJECT_PATH}'] } },
+    ],
+    [
+      'a socket of Gemini is a websocket',
+      '.gemini/settings.json',
+      { mcpServers: { a: { tcp: 'ws://x.example/mcp' } } },
+      { a: { type: 'websocket', url: 'ws://x.example/mcp' } },
+    ],
   ])('M1: %s', async (_, path, content, expected) => {
     expect((await take(bed.put(path, content))).error).toBeNull()
     expect(await bed.servers()).toEqual(expected)
+  })
+
+  test('M1: what only a client can fill in is kept as text and told, and so is what of a login is left out', async () => {
+    const reply = await take(
+      bed.put('.cursor/mcp.json', {
+        mcpServers: {
+          a: { command: 'a', args: ['${workspaceFolderBasename}'] },
+          b: { url: 'https://x.example', oauth: { clientId: 'me', callbackPort: 8080 } },
+        },
+      }),
+    )
+    expect(reply.data).toMatchObject({
+      servers: [
+        { name: 'a', next: [], notes: [expect.stringContaining('${workspaceFolderBasename}')] },
+        { name: 'b', notes: ['left out: oauth.callbackPort'] },
+      ],
+    })
+    expect(await bed.servers()).toMatchObject({ a: { args: ['$${workspaceFolderBasename}'] } })
+  })
+
+  test('M1: what is found without a file: settings of VS Code and comments of opencode too, and nothing is said of what has none', async () => {
+    const servers = { mcp: { servers: { old: { command: 'a', env: { K: '${input:key}' } } } } }
+    bed.put('.config/Code/User/settings.json', { 'editor.fontSize': 12, ...servers })
+    bed.put(
+      '.config/opencode/opencode.jsonc',
+      '{ // mine\n"mcp": {"oc": {"type": "local", "command": ["b"]},}}',
+    )
+    bed.put('project/.vscode/settings.json', { 'editor.tabSize': 2 })
+    bed.put('.claude.json', { numStartups: 1 })
+    const reply = await take()
+    expect(reply.data).toMatchObject({ not_imported: [] })
+    expect(await bed.servers()).toEqual({
+      old: { command: 'a', args: [], env: { K: '${KEY}' } },
+      oc: { command: 'b', args: [] },
+    })
+  })
+
+  test('M1, N17: what a person has switched off in Claude Code is off here', async () => {
+    bed.put('project/.mcp.json', {
+      mcpServers: Object.fromEntries(['a', 'b', 'c', 'on'].map((name) => [name, { command: name }])),
+    })
+    bed.put('project/.claude/settings.local.json', { disabledMcpjsonServers: ['b'] })
+    bed.put('.claude/settings.json', { disabledMcpjsonServers: ['c'] })
+    bed.put('.claude.json', {
+      mcpServers: { mine: { command: 'mine' } },
+      projects: {
+        [temp.project]: {
+          mcpServers: { near: { command: 'near' } },
+          disabledMcpServers: ['near', 'mine'],
+          disabledMcpjsonServers: ['a'],
+        },
+      },
+    })
+    const { data } = await take()
+    const off = await bed.servers()
+    expect(off).toMatchObject({ a: { enabled: false }, b: { enabled: false }, c: { enabled: false } })
+    expect(off).toMatchObject({ near: { enabled: false } })
+    // In other projects it is on.
+    expect([field(off, 'on', 'enabled'), field(off, 'mine', 'enabled')]).toEqual([undefined, undefined])
+    expect(field(data, 'servers', 0, 'notes')).toEqual(['switched off there'])
+  })
+})
+
+describe('M1: files of variables', () => {
+  const env = `# of the team\nAPI_KEY=${TOKEN}\nPLAIN="two words"\nexport MODE=file\nODD='\${HOME}'\n`
+  const config = (envFile: string): unknown => ({
+    mcpServers: { a: { command: 'a', env: { MODE: 'own' }, envFile } },
+  })
+
+  test.each([
+    ['.env', 'work/.env'],
+    ['${workspaceFolder}/conf/.env', 'project/conf/.env'],
+  ])(
+    'M1, N1: %s is read once, its credentials go to the vault, and the config itself counts more',
+    async (written, at) => {
+      bed.put(at, env)
+      const reply = await take(bed.put('work/.cursor/mcp.json', config(written)))
+      expect(reply.data).toMatchObject({
+        servers: [
+          { kept: ['API_KEY'], notes: [expect.stringContaining('what it says later does not count')] },
+        ],
+      })
+      expect(await bed.servers()).toEqual({
+        a: {
+          command: 'a',
+          args: [],
+          env: { API_KEY: '${API_KEY}', PLAIN: 'two words', ODD: '$${HOME}', MODE: 'own' },
+        },
+      })
+      expect(readFileSync(bed.file, 'utf8')).not.toContain(TOKEN)
+    },
+  )
+
+  test.each([
+    ['nowhere/.env', 'is not there'],
+    ['../outside.env', 'lies elsewhere'],
+    ['${config:x}/.env', 'lies elsewhere'],
+  ])('M1, N1: %s is not read, and that is said', async (written, why) => {
+    bed.put('outside.env', env)
+    const reply = await take(bed.put('work/.cursor/mcp.json', config(written)))
+    const notes = JSON.stringify(field(reply.data, 'servers', 0, 'notes'))
+    expect([notes, await bed.servers()]).toEqual([
+      expect.stringContaining(why),
+      { a: { command: 'a', args: [], env: { MODE: 'own' } } },
+    ])
   })
 
   test('M1: relative paths mean the folder that the config is for', async () => {
@@ -148,6 +293,22 @@ describe('M1: what clients mean by their configs', () => {
       a: { env: { API_KEY: '${API_KEY}' } },
       b: { env: { API_KEY: '${B_API_KEY}' } },
     })
+  })
+
+  test('N1: a value that stands in one config is not what a variable of that name stands for in another', async () => {
+    const one = bed.put('.cursor/mcp.json', {
+      mcpServers: { asks: { command: 'a', env: { API_KEY: '${env:API_KEY}' } } },
+    })
+    const two = bed.put('.mcp.json', { mcpServers: { has: { command: 'b', env: { API_KEY: TOKEN } } } })
+    const reply = await take(one, two)
+    expect(reply.data).toMatchObject({
+      servers: [
+        { name: 'asks', next: ['kiwi secret set API_KEY', 'kiwi grant mcp_asks API_KEY'] },
+        { name: 'has', kept: ['HAS_API_KEY'], next: [] },
+      ],
+    })
+    const again = await take(one, two)
+    expect(again.data).toMatchObject({ servers: [{ state: 'unchanged' }, { state: 'unchanged' }] })
   })
 
   test.each([

@@ -1,4 +1,4 @@
-import { basename, dirname, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { KiwiError } from '../../shared/errors.ts'
 import type { JsonObject, JsonValue } from '../../shared/json.ts'
 import { isJsonObject } from '../../shared/json.ts'
@@ -14,6 +14,9 @@ import type { Client } from './client-entry.ts'
 import { isKiwi, toEntry } from './client-entry.ts'
 import type { Dialect, Inputs } from './client-variables.ts'
 import { readInputs, takeVariables } from './client-variables.ts'
+import { takeEnvFile } from './env-file.ts'
+import { namesIn, refusedInClaude } from './switched-off.ts'
+import { withoutComments } from './without-comments.ts'
 
 /** One server of the config of another client, as it would be one of ours. */
 export interface ClientServer {
@@ -27,19 +30,37 @@ export interface ClientServer {
   readonly notes: readonly string[]
 }
 
+const NAMES: ReadonlySet<string> = new Set([
+  '.mcp.json',
+  'mcp.json',
+  'claude_desktop_config.json',
+  '.claude.json',
+  'opencode.json',
+  'opencode.jsonc',
+])
+const WITHIN: ReadonlySet<string> = new Set([
+  '.codex/config.toml',
+  '.gemini/settings.json',
+  '.vscode/settings.json',
+  'User/settings.json',
+])
+
+/** Whose configs these are, and which project of theirs. */
+export interface Whose {
+  readonly home: string
+  readonly project: string | null
+}
+
 /** Whether a file is the config of a client by its name. */
 export function isClientConfig(path: string): boolean {
   const name = basename(path)
   const within = `${basename(dirname(path))}/${name}`
-  const names = ['.mcp.json', 'mcp.json', 'claude_desktop_config.json', '.claude.json', 'opencode.json']
-  return names.includes(name) || ['.codex/config.toml', '.gemini/settings.json'].includes(within)
+  return NAMES.has(name) || WITHIN.has(within)
 }
 
 /** Reads the servers of one config, for this project. Nothing of it is run; what is wrong with one loses no other. */
-export async function readClientConfig(
-  path: string,
-  project: string | null,
-): Promise<readonly ClientServer[]> {
+export async function readClientConfig(path: string, whose: Whose): Promise<readonly ClientServer[]> {
+  const { project } = whose
   if (statOf(path) === null) {
     throw new KiwiError('NOT_FOUND', `Cannot import "${path}": there is no such file`, {
       hint: 'Correct the path, or leave it out: kiwi import mcp looks where clients keep their servers',
@@ -47,7 +68,7 @@ export async function readClientConfig(
   }
   const text = decodeText(readRegularFile(path, LIMITS.bundleBytes).bytes, path)
   const value = path.endsWith('.toml') ? await parseToml(text, path) : await parseJson(text, path, project)
-  const found = isJsonObject(value) ? rootsIn(value, path, project) : []
+  const found = isJsonObject(value) ? rootsIn(value, path, whose) : []
   if (found.length === 0) {
     throw new KiwiError('INVALID_PARAMETERS', `Cannot import "${path}": no servers stand in it`, {
       hint: 'Give a config with mcpServers, servers, mcp_servers or mcp in it',
@@ -55,7 +76,7 @@ export async function readClientConfig(
     })
   }
   return found.flatMap(({ servers, ...how }) =>
-    Object.entries(servers).map(([name, given]) => readServer(name, given, { path, ...how })),
+    Object.entries(servers).map(([name, given]) => readServer(name, given, { path, project, ...how })),
   )
 }
 
@@ -82,8 +103,9 @@ function partFor(projects: JsonValue | undefined, project: string | null): JsonO
   if (!isJsonObject(projects)) return {}
   const names = project === null ? [] : [project, realPathOf(project) ?? project]
   const found = names.map((name) => projects[name]).find((value) => isJsonObject(value))
-  const servers = isJsonObject(found) ? found['mcpServers'] : undefined
-  return { projects: project === null || !isJsonObject(servers) ? {} : { [project]: servers } }
+  const { mcpServers: servers, disabledMcpServers: off = [] } = isJsonObject(found) ? found : {}
+  const near = project === null || !isJsonObject(servers) ? {} : { [project]: servers }
+  return { projects: near, disabledMcpServers: off }
 }
 
 interface Root {
@@ -98,27 +120,34 @@ interface Root {
 }
 
 /** The nearer first: what is for this project alone. */
-function rootsIn(value: JsonObject, path: string, project: string | null): readonly Root[] {
-  const { inputs, mcp, projects } = value
+function rootsIn(value: JsonObject, path: string, whose: Whose): readonly Root[] {
+  const { inputs, mcp, projects, disabledMcpServers } = value
+  const { project } = whose
   const beside = isJsonObject(mcp) ? mcp : {}
-  const isOff = (name: string): boolean => {
-    const { excluded, allowed } = beside
-    const isLeftOut = Array.isArray(allowed) && !allowed.includes(name)
-    return isLeftOut || (Array.isArray(excluded) && excluded.includes(name))
-  }
-  const common = { inputs: readInputs(inputs ?? beside['inputs']), isOff: (): boolean => false }
+  const common = { inputs: readInputs(inputs ?? beside['inputs']) }
   const root = rootIn(value, path)
   const own =
     root === null
       ? []
-      : [{ ...common, ...root, folder: folderOf(path), ...(root.client === 'gemini' ? { isOff } : {}) }]
+      : [{ ...common, ...root, folder: folderOf(path), isOff: offIn(path, root.client, beside, whose) }]
   if (!isJsonObject(projects)) return own
-  const near = project === null ? undefined : projects[project]
-  const servers = isJsonObject(near) ? near : {}
-  return [
-    { ...common, servers, client: 'usual', dialect: 'usual', folder: project ?? folderOf(path) },
-    ...own,
-  ]
+  const given = project === null ? undefined : projects[project]
+  const servers = isJsonObject(given) ? given : {}
+  const off = new Set(namesIn(disabledMcpServers))
+  const near = { servers, client: 'usual', dialect: 'usual', folder: project ?? folderOf(path) } as const
+  // Those of all projects may be off in this one, and stay on in the others.
+  return [{ ...common, ...near, isOff: (name) => off.has(name) }, ...own]
+}
+
+/** What clients say beside where a server stands. */
+function offIn(path: string, client: Client, beside: JsonObject, { home, project }: Whose): Root['isOff'] {
+  if (client === 'gemini') {
+    const { excluded, allowed } = beside
+    return (name) => (Array.isArray(allowed) && !allowed.includes(name)) || namesIn(excluded).includes(name)
+  }
+  if (project === null || path !== join(project, '.mcp.json')) return () => false
+  const refused = refusedInClaude(home, project)
+  return (name) => refused.has(name)
 }
 
 /** The folder that a config is for. */
@@ -140,24 +169,33 @@ function rootIn({ mcpServers, servers, mcp_servers: codex, mcp }: JsonObject, pa
   if (!isJsonObject(mcp) || path.includes('.gemini/')) return null
   const nested = mcp['servers']
   const isNested = isJsonObject(nested) && nested['type'] === undefined && nested['command'] === undefined
+  if (basename(path) === 'settings.json')
+    return isNested ? { servers: nested, client: 'usual', dialect: 'usual' } : null
   return { servers: isNested ? nested : mcp, client: 'opencode', dialect: 'usual' }
+}
+
+interface Read extends Omit<Root, 'servers'> {
+  readonly path: string
+  readonly project: string | null
 }
 
 function readServer(
   given: string,
   raw: JsonValue,
-  { path, client, dialect, folder, inputs, isOff }: Omit<Root, 'servers'> & { readonly path: string },
+  { path, project, client, dialect, folder, inputs, isOff }: Read,
 ): ClientServer {
   const name = given.replaceAll(/[^A-Za-z0-9_-]+/g, '-').replaceAll(/^-+|-+$/g, '')
   const base = { name, from: path, entry: null, asked: [], notes: [] }
   if (!SERVER_NAME.test(name)) return { ...base, name: given, reason: 'its name cannot be one of a server' }
   if (!isJsonObject(raw)) return { ...base, reason: 'it is not an object' }
   const { value, asked, open, left } = takeVariables(raw, dialect, inputs)
-  const read = toEntry(isJsonObject(value) ? value : {}, client)
+  const whole = takeEnvFile(isJsonObject(value) ? value : {}, { folder, project })
+  const read = toEntry(whole.entry, client)
   const notes = [
     ...(name === given ? [] : [`called "${given}" there`]),
     ...open.map((input) => `\${${input}:-} was asked for there and is no secret: write it in its place`),
     ...left.map((text) => `${text} is nothing that Kiwi knows: kept as text`),
+    ...whole.notes,
     ...(read.left.length === 0 ? [] : [`left out: ${read.left.join(', ')}`]),
   ]
   if (read.entry === null) return { ...base, notes, reason: read.reason }
@@ -181,14 +219,4 @@ function inFolder(entry: ServerEntry, folder: string): ServerEntry {
     ...(at === undefined ? {} : { cwd: at }),
     ...(isBeside ? { command: resolve(at ?? folder, command) } : {}),
   }
-}
-
-/** The configs of some clients hold comments, and commas before a closing bracket. */
-export function withoutComments(text: string): string {
-  return text
-    .replace(/^\uFEFF/, '')
-    .replaceAll(/"(?:[^"\\\n]|\\.)*"|\/\/[^\n]*|\/\*[^]*?\*\//g, (part) =>
-      part.startsWith('"') ? part : ' ',
-    )
-    .replaceAll(/"(?:[^"\\\n]|\\.)*"|,(?=\s*[}\]])/g, (part) => (part === ',' ? ' ' : part))
 }

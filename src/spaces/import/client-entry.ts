@@ -19,8 +19,11 @@ export interface ClientEntry {
 export function toEntry(given: JsonObject, client: Client): ClientEntry {
   const made = { ...startOf(given), ...reachOf(given, client), ...restOf(given, client) }
   const entry = Object.fromEntries(Object.entries(made).filter(([, value]) => value !== undefined))
-  const hasLogin = loginOf(given) !== undefined
-  const left = Object.keys(given).filter((key) => !TAKEN.has(key) && !(hasLogin && LOGIN.has(key)))
+  const login = loginOf(given)
+  const left = [
+    ...Object.keys(given).filter((key) => !TAKEN.has(key) && !(login !== undefined && LOGIN.has(key))),
+    ...(login === undefined ? [] : leftOfLogin(given)),
+  ]
   const read = ServerEntry.safeParse(entry, IN_WORDS)
   if (!read.success) {
     const [fault] = fieldFaults(read.error.issues)
@@ -33,15 +36,16 @@ export function toEntry(given: JsonObject, client: Client): ClientEntry {
 
 const TAKEN: ReadonlySet<string> = new Set(
   [
-    'type transport command args env environment env_vars cwd url httpUrl serverUrl headers http_headers',
-    'env_http_headers bearer_token_env_var bearer_token timeout startup_timeout_sec tool_timeout_sec enabled disabled',
+    'type transport command args env environment env_vars cwd url httpUrl serverUrl tcp headers http_headers',
+    'env_http_headers bearer_token_env_var bearer_token timeout startup_timeout_sec startup_timeout_ms tool_timeout_sec',
+    'enabled disabled',
     'description includeTools excludeTools enabled_tools disabled_tools trust name',
   ]
     .join(' ')
     .split(' '),
 )
 
-const LOGIN: ReadonlySet<string> = new Set(['auth', 'oauth'])
+const LOGIN: ReadonlySet<string> = new Set(['auth', 'oauth', 'scopes'])
 
 type Made = Readonly<Record<string, JsonValue | undefined>>
 
@@ -51,7 +55,9 @@ function startOf({ command, args, env, environment, env_vars: passed, cwd }: Jso
   if (program === undefined) return {}
   const given = Array.isArray(args) ? args : []
   const own = env ?? environment
-  const variables = { ...passedOn(passed), ...(isJsonObject(own) ? own : {}) }
+  // A variable that is null is taken away, and nobody hands it on here.
+  const set = Object.entries(isJsonObject(own) ? own : {}).filter(([, value]) => value !== null)
+  const variables = { ...passedOn(passed), ...Object.fromEntries(set) }
   return {
     command: program,
     args: [...first, ...given],
@@ -80,10 +86,10 @@ const TYPES: ReadonlyMap<string, string> = new Map([
 ])
 
 function reachOf(given: JsonObject, client: Client): Made {
-  const { httpUrl, url, serverUrl } = given
-  const address = httpUrl ?? url ?? serverUrl
+  const { httpUrl, url, serverUrl, tcp } = given
+  const address = httpUrl ?? url ?? serverUrl ?? tcp
   if (address === undefined || given['command'] !== undefined) return {}
-  const isEvents = client === 'gemini' && httpUrl === undefined
+  const isEvents = client === 'gemini' && url !== undefined && httpUrl === undefined
   const usual = isEvents ? 'sse' : httpUrl === undefined ? transportOf(textOf(address)) : 'http'
   return {
     type: TYPES.get(textOf(given['type'] ?? given['transport'])) ?? usual,
@@ -117,28 +123,44 @@ function tokenOf({
   return typeof token === 'string' ? { type: 'bearer', token } : undefined
 }
 
-/** A client that the issuer of a login knows. */
-function loginOf({ auth, oauth }: JsonObject): JsonObject | undefined {
+const IDS = ['CLIENT_ID', 'clientId', 'client_id']
+const SECRETS = ['CLIENT_SECRET', 'clientSecret', 'client_secret']
+const SCOPES = ['scopes', 'scope']
+
+/** A client that the issuer of a login knows, or what a login must be good for. */
+function loginOf({ auth, oauth, scopes: alone }: JsonObject): JsonObject | undefined {
   const given = isJsonObject(auth) ? auth : isJsonObject(oauth) ? oauth : {}
-  const first = (...names: readonly string[]): JsonValue | undefined =>
+  const first = (names: readonly string[]): JsonValue | undefined =>
     names.map((name) => given[name]).find((value) => value !== undefined)
-  const id = first('CLIENT_ID', 'clientId', 'client_id')
-  if (id === undefined) return undefined
-  const secret = first('CLIENT_SECRET', 'clientSecret', 'client_secret')
-  const scopes = first('scopes', 'scope')
+  const id = first(IDS)
+  const scopes = first(SCOPES) ?? alone
+  if (id === undefined && alone === undefined) return undefined
+  const secret = first(SECRETS)
   return {
     type: 'oauth',
-    client_id: id,
+    ...(id === undefined ? {} : { client_id: id }),
     ...(secret === undefined ? {} : { client_secret: secret }),
     ...(scopes === undefined ? {} : { scopes }),
   }
 }
 
-/** Two of the clients count milliseconds. */
+/** Keys of a login that Kiwi has no use for: an address and a port of its own are found anew each time. */
+function leftOfLogin({ auth, oauth }: JsonObject): readonly string[] {
+  const [name, given] = isJsonObject(auth) ? ['auth', auth] : ['oauth', isJsonObject(oauth) ? oauth : {}]
+  const known = new Set([...IDS, ...SECRETS, ...SCOPES, 'enabled', 'type'])
+  return Object.keys(given).flatMap((key) => (known.has(key) ? [] : [`${name}.${key}`]))
+}
+
+/** Some clients count milliseconds, and of the others nobody waits for so many seconds. */
+const MOST_SECONDS = 1000
+
 function restOf(given: JsonObject, client: Client): Made {
-  const { timeout, startup_timeout_sec: startup, tool_timeout_sec: toolTime, description } = given
+  const { timeout, tool_timeout_sec: toolTime, description } = given
+  const { startup_timeout_sec: stated, startup_timeout_ms: millis } = given
+  const startup = stated ?? (typeof millis === 'number' ? millis / 1000 : undefined)
   const isMillis = client === 'gemini' || client === 'opencode'
-  const seconds = typeof timeout === 'number' ? (isMillis ? timeout / 1000 : timeout) : undefined
+  const seconds =
+    typeof timeout === 'number' ? (isMillis || timeout >= MOST_SECONDS ? timeout / 1000 : timeout) : undefined
   const isOff = given['enabled'] === false || given['disabled'] === true
   const include = given['includeTools'] ?? given['enabled_tools']
   const exclude = given['excludeTools'] ?? given['disabled_tools']

@@ -52,9 +52,9 @@ export function takeVariables(given: JsonValue, dialect: Dialect, inputs: Inputs
       asked.add(secret)
       return `\${${secret}}`
     }
-    const known = PLACES.get(body)
+    const known = PLACES.get(body.replace(/:-.*$/, ''))
     if (known !== undefined) return known
-    if (/^[A-Za-z_]\w*(?::[-+][^{}]*)?$/.test(body)) return whole
+    if (!OF_EDITORS.has(body) && /^[A-Za-z_]\w*(?::[-+][^{}]*)?$/.test(body)) return whole
     left.add(whole)
     return `$${whole}`
   }
@@ -75,9 +75,20 @@ export function takeVariables(given: JsonValue, dialect: Dialect, inputs: Inputs
 }
 
 const WORD = /^[A-Za-z_]\w*$/
+/** Not of the environment: what is open in an editor just then. */
+const OF_EDITORS: ReadonlySet<string> = new Set(
+  [
+    'workspaceFolderBasename workspaceRootFolderName file fileBasename fileBasenameNoExtension fileExtname fileDirname',
+    'fileDirnameBasename fileWorkspaceFolder relativeFile relativeFileDirname cwd lineNumber columnNumber selectedText',
+    'execPath defaultBuildTask extensionInstallFolder',
+  ]
+    .join(' ')
+    .split(' '),
+)
 const PLACES: ReadonlyMap<string, string> = new Map([
   ['workspaceFolder', '${PROJECT_PATH}'],
   ['workspaceRoot', '${PROJECT_PATH}'],
+  ['CLAUDE_PROJECT_DIR', '${PROJECT_PATH}'],
   ['userHome', '${HOME}'],
   ['/', '/'],
   ['pathSeparator', '/'],

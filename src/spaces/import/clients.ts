@@ -8,6 +8,8 @@ export interface KnownClient {
   readonly inProject: string | null
   /** Its file below the home of a person: one for all systems, or one each for Linux, macOS and Windows. */
   readonly inHome: readonly [string] | readonly [linux: string, mac: string, windows: string]
+  /** Other files that it reads as well, below a project or the home. */
+  readonly besides?: readonly string[]
   /** Where servers stand in the file. */
   readonly key: 'mcpServers' | 'servers' | 'mcp_servers' | 'mcp'
   /** A server that is started by a command, as this client writes it. */
@@ -46,6 +48,12 @@ export const CLIENTS: readonly KnownClient[] = [
       'Library/Application Support/Code/User/mcp.json',
       'AppData/Roaming/Code/User/mcp.json',
     ],
+    besides: [
+      '.vscode/settings.json',
+      '.config/Code/User/settings.json',
+      'Library/Application Support/Code/User/settings.json',
+      'AppData/Roaming/Code/User/settings.json',
+    ],
     key: 'servers',
     entry: typed,
   },
@@ -67,6 +75,7 @@ export const CLIENTS: readonly KnownClient[] = [
     name: 'opencode',
     inProject: 'opencode.json',
     inHome: ['.config/opencode/opencode.json'],
+    besides: ['opencode.jsonc', '.config/opencode/opencode.jsonc'],
     key: 'mcp',
     entry: (command, args) => ({ type: 'local', command: [command, ...args], enabled: true }),
   },
@@ -74,9 +83,14 @@ export const CLIENTS: readonly KnownClient[] = [
 
 /** Where clients keep their servers, the nearer first: below a project, and below the home of a person. */
 export function clientPlaces(home: string, project: string | null): readonly string[] {
-  const near = CLIENTS.flatMap(({ inProject }) => inProject ?? [])
-  return [
+  const near = CLIENTS.flatMap(({ inProject, besides = [] }) => [
+    ...(inProject === null ? [] : [inProject]),
+    ...besides,
+  ])
+  const own = CLIENTS.flatMap(({ inHome, besides = [] }) => [...inHome, ...besides])
+  const all = [
     ...(project === null ? [] : near.map((place) => join(project, place))),
-    ...CLIENTS.flatMap(({ inHome }) => inHome.map((place) => join(home, place))),
+    ...own.map((place) => join(home, place)),
   ]
+  return [...new Set(all)]
 }
