@@ -65,10 +65,15 @@ export async function relay(
   watch: Watch,
 ): Promise<JsonObject> {
   const talk = openTalk(watch, draft.redact)
-  return relayable(
-    await speak(draft, { method, params, talk: talk.options }, means, watch),
-    draft.plan.item.id,
-  )
+  const request = { method, params: withMeta(params, talk.meta), talk: talk.options }
+  return relayable(await speak(draft, request, means, watch), draft.plan.item.id)
+}
+
+/** What the client says itself counts more. */
+function withMeta(params: JsonObject, meta: JsonObject): JsonObject {
+  if (Object.keys(meta).length === 0) return params
+  const given = params['_meta']
+  return { ...params, _meta: { ...meta, ...(isJsonObject(given) ? given : {}) } }
 }
 
 /** Only what it may do twice is done again when a connection is lost. */

@@ -189,5 +189,6 @@ const BY_SERVER: ReadonlySet<string> = new Set([
   'LOGIN_REQUIRED',
   'OAUTH_MISMATCH',
   'EGRESS_DENIED',
+  'HTTP_STATUS',
   'MESSAGE_TOO_LARGE',
 ])

@@ -30,6 +30,8 @@ export function serversCommand(options: CommonOptions): Promise<number> {
     terminal.out(table([['server', 'from', 'transport', 'trust', 'tools', 'state'], ...servers.map(rowOf)]))
     for (const { name, problem } of servers)
       if (problem !== null) terminal.note(printable(`${name}: ${problem.fix}`))
+    for (const server of servers)
+      if (server.quarantined > 0) terminal.note(printable(heldBack(server)))
     for (const { name, warnings } of servers)
       for (const warning of warnings) terminal.note(printable(`${name}: ${warning}`))
     return code
@@ -41,6 +43,11 @@ function rowOf(server: KnownServer): readonly string[] {
   const count =
     tools === null ? 'not asked yet' : `${tools}${quarantined === 0 ? '' : `, ${quarantined} held back`}`
   return [name, source, transport, trust ?? 'broken', count, stateOf(server)]
+}
+
+function heldBack({ name, quarantined: count }: KnownServer): string {
+  const [held, them] = count === 1 ? ['1 tool is', 'it'] : [`${count} tools are`, 'them']
+  return `${name}: ${held} held back, kiwi trust ${name} shows ${them}`
 }
 
 function stateOf({ enabled, problem, last_error }: KnownServer): string {

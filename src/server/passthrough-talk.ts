@@ -4,9 +4,17 @@ import type { Notice, Talk } from '../shared/progress.ts'
 import type { Abilities } from './client-abilities.ts'
 import { askWhile } from './push-talk.ts'
 
-/** A client of the older era is asked while its request waits. It set the level of the log at the server itself. */
-export function pushedTalk(ctx: ServerContext, declared: JsonObject): Talk {
-  return { ask: askWhile(ctx), capabilities: declared, tell: tellOf(ctx, true) }
+/**
+ * A client of the older era is asked while its request waits. It set the level of the log at a server of its own era;
+ * one of the newer hears it with each request.
+ */
+export function pushedTalk(ctx: ServerContext, declared: JsonObject, { logLevel }: Abilities): Talk {
+  return {
+    ask: askWhile(ctx),
+    capabilities: declared,
+    tell: tellOf(ctx, true),
+    ...(logLevel === null ? {} : { logLevel }),
+  }
 }
 
 /**

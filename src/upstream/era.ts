@@ -16,7 +16,11 @@ const LEGACY_PROTOCOLS: readonly string[] = [
 
 export const CLIENT_INFO = { name: 'kiwi-mcp', version: VERSION }
 /** Everything that can be passed on to whoever calls. Who cannot answer says so when asked. */
-export const ASKABLE: JsonObject = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} }
+export const ASKABLE: JsonObject = {
+  elicitation: { form: {}, url: {} },
+  sampling: { tools: {} },
+  roots: {},
+}
 
 const KEY = 'io.modelcontextprotocol/'
 const PROTOCOL_KEY = `${KEY}protocolVersion`

@@ -134,7 +134,7 @@ describe('S12: what goes along with a request', () => {
     expect(await meta('modern', {})).toEqual({ ...base, [capabilities]: {} })
     expect(await meta('modern', { ask })).toEqual({
       ...base,
-      [capabilities]: { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} },
+      [capabilities]: { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} },
     })
     expect(await meta('modern', { ask, capabilities: { elicitation: {} }, tell: () => {} })).toEqual({
       ...base,

@@ -11,6 +11,7 @@ import { cancelled, lost, openPending } from './pending.ts'
 import type { Message } from './read-message.ts'
 import { readMessage } from './read-message.ts'
 import type { Description, UpstreamRequest } from './upstream.ts'
+import { CHECK_ADDRESS } from './remote.ts'
 import { reasonOf } from './restarts.ts'
 import { tellingLine } from './telling-line.ts'
 import type { Wire, WireEnd } from './wire.ts'
@@ -144,11 +145,7 @@ function lineSaid(wire: Wire): string {
 function sendFailure(id: string, error: unknown, { isRepeatable }: UpstreamRequest): KiwiError {
   if (!(error instanceof KiwiError)) return unsent(id, error)
   if (error.code !== 'OUTCOME_UNKNOWN' || !isRepeatable) return error
-  return lost(id, {
-    why: reasonOf(error.message),
-    isTooLarge: false,
-    isRepeatable,
-  })
+  return lost(id, { why: reasonOf(error.message), isTooLarge: false, isRepeatable, hint: CHECK_ADDRESS })
 }
 
 function unsent(id: string, cause?: unknown): KiwiError {

@@ -135,7 +135,7 @@ const CHECK_FIRST = 'Check whether it took effect before you send it again'
 function tooLate(id: string, timeoutMs: number, isRepeatable: boolean): KiwiError {
   return new KiwiError(
     'TIMEOUT',
-    `Cannot use "${id}": it took longer than ${timeoutMs / 1000} s`,
+    `Cannot use "${id}": it took longer than ${Math.ceil(timeoutMs) / 1000} s`,
     isRepeatable ? {} : { retryable: false, hint: CHECK_FIRST },
   )
 }
@@ -146,13 +146,20 @@ interface Loss {
   readonly isRepeatable: boolean
   /** What a program ended with by itself. */
   readonly exitCode?: number | undefined
+  /** What to do where it may be sent again; left out for what is started anew. */
+  readonly hint?: string | undefined
 }
 
+const STARTED_ANEW = 'Send the call again: it is started anew'
+
 /** Whoever asked for something that may have been done is not told to do it again. */
-export function lost(id: string, { why, isTooLarge, isRepeatable, exitCode }: Loss): KiwiError {
+export function lost(
+  id: string,
+  { why, isTooLarge, isRepeatable, exitCode, hint = STARTED_ANEW }: Loss,
+): KiwiError {
   const code = isRepeatable ? (isTooLarge ? 'MESSAGE_TOO_LARGE' : 'UPSTREAM_UNAVAILABLE') : 'OUTCOME_UNKNOWN'
   return new KiwiError(code, `Cannot use "${id}": ${why}`, {
-    ...(code === 'UPSTREAM_UNAVAILABLE' ? { hint: 'Send the call again: it is started anew' } : {}),
+    ...(code === 'UPSTREAM_UNAVAILABLE' ? { hint } : {}),
     ...(exitCode === undefined ? {} : { details: { exit_code: exitCode } }),
   })
 }

@@ -168,6 +168,8 @@ export function refusalIn(error: unknown, sent: string | null): Refusal | null {
   return typeof status === 'number' ? refusalOf(status, isObject(headers) ? headers : {}, sent) : null
 }
 
+export const CHECK_ADDRESS = 'Check the address and the transport of the server'
+
 const PASSING: ReadonlySet<number> = new Set([408, 429, 502, 503, 504])
 
 function statusAdvice(status: number): { readonly hint: string; readonly retryable: boolean } {
@@ -175,12 +177,17 @@ function statusAdvice(status: number): { readonly hint: string; readonly retryab
     return { retryable: false, hint: 'Check the key in the headers of the server, and what it is good for' }
   }
   if (PASSING.has(status)) return { retryable: true, hint: 'Wait a moment and send the call again' }
-  return { retryable: false, hint: 'Check the address and the transport of the server' }
+  return { retryable: false, hint: CHECK_ADDRESS }
 }
 
 /** The same failure, told of the server that people know. */
 export function worded(id: string, error: unknown): unknown {
-  return error instanceof KiwiError ? error.withMessage(inWords(id, error.message)) : error
+  if (!(error instanceof KiwiError)) return error
+  const { code, details } = error
+  const message = inWords(id, error.message)
+  const { status_code: status } = details
+  if (code !== 'HTTP_STATUS' || typeof status !== 'number') return error.withMessage(message)
+  return new KiwiError(code, message, { details, cause: error, ...statusAdvice(status) })
 }
 
 function inWords(id: string, said: string): string {

@@ -1,7 +1,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { z } from 'zod'
 import type { Place } from '../fixtures/place.ts'
 import { makePlace } from '../fixtures/place.ts'
 import { kiwi } from './temp-server.ts'
@@ -12,6 +14,23 @@ const MEMORY = fileURLToPath(
 const EVERYTHING = MEMORY.replace('server-memory', 'server-everything')
 const CANARY = 'kiwi-canary-0123456789'
 const PATIENCE = 120_000
+
+/** Lists what a file says. */
+const LISTING = `
+import { readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+const say = (id, result) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, result }) + '\\n')
+const serverInfo = { name: 'shifty', version: '1' }
+createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method, params } = JSON.parse(line)
+  if (method === 'initialize')
+    say(id, { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo })
+  else if (method === 'tools/list') say(id, { tools: JSON.parse(readFileSync(process.argv[2], 'utf8')) })
+  else if (method === 'tools/call') say(id, { content: [{ type: 'text', text: 'done' }] })
+  else if (id !== undefined)
+    process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32601, message: 'no' } }) + '\\n')
+})
+`
 
 let place: Place
 beforeEach(() => {
@@ -68,6 +87,42 @@ describe('M1: servers at the command line', { timeout: PATIENCE }, () => {
     expect(await run('servers')).toMatch(/far .* ready/)
     expect(await run('load', 'far', '--type', 'mcp')).toContain('Cannot use "far": cannot reach')
     expect(await run('servers')).toMatch(/far .* Cannot use "far": cannot reach "127.0.0.1:9"/)
+    const page = createServer((request, response) =>
+      request.url === '/mcp' ? response.writeHead(404).end() : response.end('<html>'),
+    )
+    await new Promise<void>((resolve) => page.listen(0, '127.0.0.1', resolve))
+    const { port } = z.object({ port: z.number() }).parse(page.address())
+    try {
+      for (const [name, path, said] of [
+        ['none', 'mcp', '404 Not Found'],
+        ['page', '', 'it answered with nothing'],
+      ] as const) {
+        await run('add', name, `http://127.0.0.1:${port}/${path}`)
+        const failed = await run('run', `${name}.x`)
+        expect(failed).toContain(`Cannot use "${name}": ${said}`)
+        expect(failed).toContain('Check the address and the transport of the server')
+        expect(await run('servers')).toMatch(new RegExp(`${name} .* Cannot use "${name}": ${said}`))
+      }
+    } finally {
+      page.closeAllConnections()
+      page.close()
+    }
+  })
+
+  test('X5, M8: of a server whose tools are held back, servers says which command shows them', async () => {
+    const path = join(place.folder, 'shifty.json')
+    const shown = join(place.folder, 'shifty.mjs')
+    const say = (description: string): void =>
+      writeFileSync(path, JSON.stringify([{ name: 'add', description, inputSchema: { type: 'object' } }]))
+    writeFileSync(shown, LISTING)
+    say('Adds')
+    await run('add', 'shifty', '--', 'node', shown, path)
+    expect(await run('run', 'shifty.add')).toContain('done')
+    say('Adds more')
+    expect(await run('run', 'shifty.add')).toContain('QUARANTINED')
+    const lines = await run('servers')
+    expect(lines).toMatch(/shifty .* 0, 1 held back +ready/)
+    expect(lines).toContain('shifty: 1 tool is held back, kiwi trust shifty shows it')
   })
 
   test('X2: what is shipped is not shown whole, and that is said at once', async () => {

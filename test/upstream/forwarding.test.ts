@@ -15,7 +15,7 @@ import { field } from '../fixtures/field.ts'
 import type { Place } from '../fixtures/place.ts'
 import { makeTalkingPlace } from '../fixtures/talking-place.ts'
 
-const CAPABILITIES = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} }
+const CAPABILITIES = { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} }
 const ROOTS = [{ uri: 'file:///tmp', name: 'here' }]
 const SAMPLED = { role: 'assistant' as const, content: { type: 'text' as const, text: 'hello' }, model: 'm' }
 
@@ -179,6 +179,11 @@ describe.each(CLIENTS)('X2: %s', (_, connect) => {
       const { params } = talker.asked.at(-1) ?? {}
       expect(params).toMatchObject({ maxTokens: 10 })
       expect(field(params, 'includeContext')).toBeUndefined()
+    })
+
+    test('X2: samples with the tools that the upstream brings along', async () => {
+      expect(await talker.run(`${upstream}.sample_tools`)).toMatchObject({ data: { output: SAMPLED } })
+      expect(talker.asked.at(-1)?.params).toMatchObject({ tools: [{ name: 'add' }] })
     })
 
     test('X2: lists roots, and answers several questions at once and several after each other', async () => {

@@ -93,6 +93,15 @@ describe.each(WAYS)('X2: %s', (_, era, way) => {
       expect(heard).toEqual(['step 1', 'step 2.5', 'step 4'])
     })
 
+    test('X2: hears the log from the level on that it set', async () => {
+      const heard: unknown[] = []
+      client.setNotificationHandler('notifications/message', ({ params }) => void heard.push(params.level))
+      const level = { _meta: { 'io.modelcontextprotocol/logLevel': 'debug' } }
+      if (era === 'legacy') await client.setLoggingLevel('debug')
+      await client.callTool({ name: 'counts', arguments: {}, ...(era === 'legacy' ? {} : level) })
+      expect(heard).toEqual(['debug', 'warning', 'warning'])
+    })
+
     test('X2: hears of changes of the resources it asked for, and of no others', async () => {
       const heard: unknown[] = []
       client.setNotificationHandler('notifications/resources/updated', ({ params }) => {

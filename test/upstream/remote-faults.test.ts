@@ -232,3 +232,17 @@ describe('UP-14: a websocket that fails', () => {
     await expect(openWebSocketWire(remote, client)).rejects.toMatchObject({ code })
   })
 })
+
+describe.each([
+  ['events', openSseWire],
+  ['a websocket', openWebSocketWire],
+])('UP-14: what is no server of %s', (_, openWire) => {
+  test.each([
+    [404, false, 'Check the address and the transport of the server'],
+    [401, false, 'Check the key in the headers of the server, and what it is good for'],
+    [503, true, 'Wait a moment and send the call again'],
+  ])('UP-14: says %i, and whoever calls is told what to look at', async (status, retryable, hint) => {
+    const { client, remote } = await bed((request) => reply(request, status))
+    await expect(openWire(remote, client)).rejects.toMatchObject({ code: 'HTTP_STATUS', retryable, hint })
+  })
+})

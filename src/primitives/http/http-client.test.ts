@@ -101,7 +101,11 @@ test('P10: a name that is not known, and a server that speaks no TLS, are told a
   const answering = connect([plain.host]).request(requestTo(`https://${plain.host}/`))
   await expect.poll(() => plain.sockets.size).toBe(1)
   for (const socket of plain.sockets) socket.write('HTTP/1.1 400 Bad Request\r\n\r\n')
-  expect(await answering).toMatchObject({ failure: 'tls', status_code: 0 })
+  expect(await answering).toMatchObject({
+    failure: 'tls',
+    status_code: 0,
+    error: `Cannot reach "${plain.host}": it does not speak TLS there: write http:// if that is meant`,
+  })
   const nothing = connect([], { lookup: () => Promise.resolve([]) })
   expect(await nothing.request(requestTo('http://empty.test/'))).toMatchObject({ failure: 'dns' })
 })

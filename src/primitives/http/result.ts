@@ -93,6 +93,7 @@ const WORDS: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'the name server does not answer',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the body is not as long as it says',
   UND_ERR_HEADERS_OVERFLOW: 'its headers are too large',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS there: write http:// if that is meant',
 }
 
 function codeOf(error: unknown): string {
