@@ -38,7 +38,7 @@ export async function discoverWork(
     preview: () => ({ ...listing.preview(), would_write: folder }),
     async perform(watch) {
       const kept = await list(watch)
-      const circumstances = { server, location, lookup, means, by: ticket.caller.kind }
+      const circumstances = { server, location, folder, lookup, means, by: ticket.caller.kind }
       const steps = await discoverySteps(kept.tools, circumstances)
       const { paths, warnings } = await writeTogether(steps.steps, circumstances)
       return {
@@ -68,7 +68,7 @@ function dataOf(
     mcp: name,
     tools: steps.map(({ id, tool, state, path }) => ({
       id,
-      alias: `${name}_${tool}`,
+      alias: `${name}_${id.slice(name.length + 1)}`,
       tool_name: tool,
       state: state === 'removed' ? 'missing' : state,
       path: paths.get(id) ?? path,

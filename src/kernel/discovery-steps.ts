@@ -1,6 +1,8 @@
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
-import { isJsonObject } from '../shared/json.ts'
+import { canonicalJson, isJsonObject, sha256 } from '../shared/json.ts'
+import { textOf } from '../shared/template.ts'
+import { list } from '../spaces/disk.ts'
 import { editManifest } from '../spaces/edit-manifest.ts'
 import type { Item } from '../spaces/item.ts'
 import { listedManifest } from '../spaces/listed-item.ts'
@@ -19,6 +21,8 @@ import { freePatch } from './next-version.ts'
 export interface Discovering {
   readonly server: Server
   readonly location: 'project' | 'user'
+  /** Where what was discovered before lies. */
+  readonly folder: string
   readonly lookup: Lookup
   readonly means: Means
   readonly by: Caller['kind']
@@ -62,7 +66,31 @@ export async function discoverySteps(
       warnings.push(`"${tool.name}" is left out: ${error.message}`)
     }
   }
-  return { steps, quarantined: new Set(quarantined), warnings }
+  const left = await leftBehind(new Set(steps.map(({ id }) => id)), discovering)
+  return { steps: [...steps, ...left], quarantined: new Set(quarantined), warnings }
+}
+
+/** What was written for tools that agents see no more, or under another name: it is marked like what is gone. */
+async function leftBehind(now: ReadonlySet<string>, discovering: Discovering): Promise<readonly Step[]> {
+  const { folder, location, lookup, server } = discovering
+  const steps: Step[] = []
+  for (const { name } of list(folder)) {
+    const id = ItemName.safeParse(name.replace(/\.yaml$/, ''))
+    if (!id.success || now.has(id.data)) continue
+    const before = await lookup.standing(id.data, 'tool', location)
+    const { config = {}, executor } = before?.manifest ?? {}
+    if (before === null || config['mcp_pin'] === undefined || executor !== server.item.id) continue
+    const tool = textOf(config['mcp_tool_name'])
+    steps.push({ id: id.data, tool, path: before.path, before, ...(await gone(before, discovering)) })
+  }
+  return steps
+}
+
+async function gone(before: Item, discovering: Discovering): Promise<Pick<Step, 'state' | 'authored'>> {
+  const { config } = before.manifest
+  const change = { config: { ...config, mcp_state: 'missing' } }
+  const isMarked = config['mcp_state'] === 'missing'
+  return { state: 'removed', authored: isMarked ? null : await changed(before, change, discovering) }
 }
 
 async function stepOf(
@@ -83,7 +111,8 @@ async function stepOf(
   const step = { id: id.data, tool: tool.name, path: before?.path ?? null, before }
   if (before === null) {
     if (tool.state !== 'usable') return null
-    return { ...step, state: 'created', authored: await made(pinned(manifest, tool), id.data, discovering) }
+    const authored = await made(pinned(manifest, tool, server), id.data, discovering)
+    return { ...step, state: 'created', authored }
   }
   return { ...step, ...(await stepFrom(before, manifest, tool, discovering)) }
 }
@@ -96,24 +125,23 @@ async function stepFrom(
   discovering: Discovering,
 ): Promise<Pick<Step, 'state' | 'authored'>> {
   const { config } = before.manifest
-  if (tool.state === 'missing') {
-    const change = { config: { ...config, mcp_state: 'missing' } }
-    const isMarked = config['mcp_state'] === 'missing'
-    return { state: 'removed', authored: isMarked ? null : await changed(before, change, discovering) }
-  }
+  if (tool.state === 'missing') return gone(before, discovering)
   // Until a person has looked at it, what is there stays: it says nothing of what is new.
   if (tool.state === 'quarantined')
     return { state: tool.reason === 'changed' ? 'updated' : 'unchanged', authored: null }
   const isOwn = config['mcp_pin'] === undefined
-  const isSame = config['mcp_pin'] === tool.pin && config['mcp_state'] === undefined
+  const next = pinned(manifest, tool, discovering.server)
+  const isSame = config['mcp_pin'] === configOf(next)['mcp_pin'] && config['mcp_state'] === undefined
   // What somebody wrote by hand is theirs.
   if (isOwn || isSame) return { state: 'unchanged', authored: null }
-  return { state: 'updated', authored: await changed(before, pinned(manifest, tool), discovering) }
+  return { state: 'updated', authored: await changed(before, next, discovering) }
 }
 
-/** With what it was made from, so that another definition is told from the same one. */
-function pinned(manifest: JsonObject, { pin }: CatalogTool): JsonObject {
-  return { ...manifest, config: { ...configOf(manifest), mcp_pin: pin } }
+/** With what it was made from, so that another definition, or another wish of a person, is told from the same one. */
+function pinned(manifest: JsonObject, { pin, raw }: CatalogTool, { overrides }: Server): JsonObject {
+  const shown = canonicalJson(overrides.show(raw)?.definition ?? raw)
+  const from = shown === canonicalJson(raw) ? pin : sha256(`${pin} ${shown}`)
+  return { ...manifest, config: { ...configOf(manifest), mcp_pin: from } }
 }
 
 function configOf({ config }: JsonObject): JsonObject {

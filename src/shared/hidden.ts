@@ -2,7 +2,7 @@ import type { JsonValue } from './json.ts'
 import { isObject } from './json.ts'
 
 /** What is not seen where a text is shown; a person decodes it, a model would read it. */
-const UNSEEN = /[\p{C}\p{Zl}\p{Zp}\p{Variation_Selector}\u115F\u1160\u3164\uFFA0]/u
+export const UNSEEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u
 /**
  * The same where it does no work: the parts of one emoji are joined and coloured by such characters, and so are the
  * letters of some scripts. One selector after one emoji; a row of them would carry a text.

@@ -1,5 +1,7 @@
+import { UNSEEN } from './hidden.ts'
+
 /** Whatever does not show, turns the direction of writing or ends a line. */
-const HIDDEN = /[\p{C}\p{Zl}\p{Zp}\p{Variation_Selector}\u115F\u1160\u3164\uFFA0]/gu
+const HIDDEN = new RegExp(UNSEEN, 'gu')
 
 /** A text of strangers as one line in which every character can be told: nothing in it can pass for a line of ours. */
 export function visible(text: string): string {

@@ -109,7 +109,8 @@ export function openListed(shelf: Shelf, { findServer, findFile, generation }: L
       const dot = name.indexOf('.')
       if (dot < 0) return name.includes('_') ? alias(name, isListedOnly) : null
       const server = await serverFor(name)
-      return server === null ? null : toolOf(server, name.slice(dot + 1), isListedOnly)
+      if (server !== null) return toolOf(server, name.slice(dot + 1), isListedOnly)
+      return name.lastIndexOf('_', dot) > 0 ? alias(name, isListedOnly) : null
     },
   }
 }

@@ -107,6 +107,39 @@ describe('T14: discover', () => {
     expect(field(data, 'metadata', 'config', 'mcp_state')).toBe(undefined)
   })
 
+  test('X10: files follow what a person changes about tools, and are marked where agents no longer see the tool so', async () => {
+    const server = await served([tool('a'), tool('b'), tool('c')])
+    const show = (tools: object): void => writeServers(temp, 'user', { acme: { ...server.entry, tools } })
+    await discover()
+    show({ overrides: { a: { description: 'Ours', arguments: { text: { fixed: 'x' } } } } })
+    expect(said(await discover())).toEqual({ ...NONE, updated: ['acme.a'], unchanged: 2 })
+    const { data } = await temp.load('acme.a')
+    expect(data).toMatchObject({ description: 'Ours' })
+    expect(field(data, 'parameters', 'properties', 'text')).toBeUndefined()
+    expect(said(await discover())).toEqual({ ...NONE, unchanged: 3 })
+    show({ exclude: ['b'], overrides: { a: { name: 'one' } } })
+    const renamed = await discover()
+    expect(said(renamed)).toEqual({ ...NONE, created: 1, unchanged: 1, removed: ['acme.a', 'acme.b'] })
+    expect(field(renamed.data, 'tools', 0)).toMatchObject({ id: 'acme.one', alias: 'acme_one' })
+    for (const id of ['acme.one', 'acme_one'])
+      expect(await temp.run(id, { text: id })).toMatchObject({ data: { output: id } })
+    for (const id of ['acme.a', 'acme.b'])
+      expect(await temp.load(id)).toMatchObject({ data: { metadata: { config: { mcp_state: 'missing' } } } })
+    expect(said(await discover())).toEqual({ ...NONE, unchanged: 2, removed: ['acme.a', 'acme.b'] })
+    show({})
+    const back = { ...NONE, updated: ['acme.a', 'acme.b'], unchanged: 1, removed: ['acme.one'] }
+    expect(said(await discover())).toEqual(back)
+  })
+
+  test('M6: every alias that is given is one, also of a name with dots', async () => {
+    await served([tool('a.b'), tool('c_d.e')])
+    const { data } = await discover()
+    const aliases = listField(data, 'tools').map((each) => String(field(each, 'alias')))
+    expect(aliases).toEqual(['acme_a.b', 'acme_c_d.e'])
+    for (const alias of aliases)
+      expect(await temp.run(alias, { text: alias })).toMatchObject({ data: { output: alias } })
+  })
+
   test('one tool that cannot be an item is named, and the others are written', async () => {
     await served([tool('a'), { name: 'odd name' }, { ...tool('b'), inputSchema: { type: 'nonsense' } }])
     const reply = await discover()

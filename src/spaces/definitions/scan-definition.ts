@@ -139,7 +139,7 @@ function scanOne(
       add('hidden', `hidden characters ${hidden.slice(0, 8).join(' ')} in "${field}"`, true)
     for (const words of hiddenWords(all))
       add('hidden', `hidden text in "${field}": ${words.slice(0, 200)}`, true)
-    if (texts.some(isPushedAway)) add('hidden', `text behind more blanks than are shown in "${field}"`, true)
+    if ([...texts, ...keys].some(isPushedAway)) add('hidden', `text behind more blanks than are shown in "${field}"`, true)
     const mixed = keys.find(isMixed)
     if (mixed !== undefined)
       add('look-alike', `a name of letters of two scripts in "${field}": ${mixed}`, true)
@@ -147,7 +147,8 @@ function scanOne(
       found.add(id)
       add(kind, `${says} in "${field}"`, alone)
     }
-    const text = texts.map(withoutHidden).join('\n')
+    // A name that holds a blank is a sentence; others, such as `git.branch`, are names of settings.
+    const text = [...texts, ...keys.filter((key) => /\s/.test(key))].map(withoutHidden).join('\n')
     const { endings } = patterns
     const named = referencesIn(text, { own, others, endings })
     if (named !== null) add('reference', `a tool of another server in "${field}": ${named}`, true)
