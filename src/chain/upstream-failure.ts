@@ -50,7 +50,7 @@ export function upstreamFailure(
   return new KiwiError(code, message, {
     ...base,
     hint: message.startsWith('Cannot start')
-      ? `${hint}; kiwi doctor says what "${serverName(served.item.id)}" needs`
+      ? `${hint}; kiwi doctor ${serverName(served.item.id)} says what it needs`
       : hint,
     details: {
       ...details,

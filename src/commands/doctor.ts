@@ -14,7 +14,7 @@ import { sandboxFinding } from './sandbox-finding.ts'
 import { projectItems } from './project-items.ts'
 import { isServersFile } from './known-servers.ts'
 import { serverFindings } from './server-findings.ts'
-import { openTerminal, table } from './terminal.ts'
+import { openTerminal, printReply, table } from './terminal.ts'
 import { isTrusted } from './trust.ts'
 import { vaultFinding } from './vault-finding.ts'
 import { vectorFindings } from './vector-finding.ts'
@@ -28,8 +28,9 @@ const RUNTIMES = [
   ['hello_node', 'node', 'Put node on the PATH'],
 ] as const
 
-/** `kiwi doctor`: what works here, what does not, and where each setting came from. */
-export async function doctorCommand(options: CommonOptions): Promise<number> {
+/** `kiwi doctor [server]`: what works here, what does not, and where each setting came from; or how one server stands. */
+export async function doctorCommand(server: string | undefined, options: CommonOptions): Promise<number> {
+  if (server !== undefined) return withKiwi(options, (session) => lookAtServer(session, server, options))
   const findings = [nodeFinding(), filesFinding()]
   const config = readConfig(findings)
   if (config !== null) {
@@ -43,6 +44,14 @@ export async function doctorCommand(options: CommonOptions): Promise<number> {
   print(findings, config, options.json === true)
   const first = findings.find((finding) => finding.state === 'fail')
   return first === undefined ? 0 : ERRORS[first.code].exit
+}
+
+/** One that was never asked, or long ago, is asked what it has: then it is known whether it answers. */
+async function lookAtServer(session: Session, name: string, { json = false }: CommonOptions): Promise<number> {
+  const reply = await session.call('load', { item_type: 'mcp', item_id: name })
+  if (reply.error?.code === 'NOT_FOUND') return printReply(reply, json, () => {})
+  print(await serverFindings(session, name), null, json)
+  return 0
 }
 
 function failure(name: string, error: unknown): Finding {

@@ -122,9 +122,9 @@ function createProgram(ends: (run: Promise<number>) => Promise<void>, hasDashes:
     .option('--run <id>', 'all calls of a run or session, newest first')
     .option('--yes', 'do it')
     .action(async (call, options) => ends((await import('./undo.ts')).undoCommand(call, options)))
-  inProject('doctor', 'what works here, what does not, and where each setting came from').action(
-    async (options) => ends((await import('./doctor.ts')).doctorCommand(options)),
-  )
+  inProject('doctor', 'what works here, what does not, and where each setting came from')
+    .argument('[server]', 'only how this MCP server stands; one that was never asked is asked')
+    .action(async (server, options) => ends((await import('./doctor.ts')).doctorCommand(server, options)))
   command('demo', 'a real client drives the four tools and prints each exchange').action(async (options) =>
     ends((await import('./demo.ts')).demoCommand(options)),
   )

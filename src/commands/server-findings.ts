@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { readFile } from 'node:fs/promises'
+import { serverName } from '../shared/groups.ts'
 import { isJsonObject } from '../shared/json.ts'
 import { textOf } from '../shared/template.ts'
 import { parseDocument } from '../spaces/parse-document.ts'
@@ -9,10 +10,15 @@ import { knownServers } from './known-servers.ts'
 import type { Session } from './with-kiwi.ts'
 
 /** What stands in the way of each server, and which of them are packages that are called otherwise now. */
-export async function serverFindings(session: Session): Promise<readonly Finding[]> {
+export async function serverFindings(
+  session: Session,
+  only: string | null = null,
+): Promise<readonly Finding[]> {
   const { servers } = await knownServers(session)
   const renamed = await renamedPackages(join(session.kiwi.consoleFolder, '..', 'config', 'mcp-packages.yaml'))
-  return servers.flatMap((server) => [findingOf(server), ...oldPackages(server, renamed)])
+  return servers
+    .filter(({ name }) => only === null || name === serverName(only))
+    .flatMap((server) => [findingOf(server), ...oldPackages(server, renamed)])
 }
 
 function findingOf({ name, enabled, problem, last_error, tools, transport, path }: KnownServer): Finding {

@@ -146,6 +146,17 @@ describe('M1: servers at the command line', { timeout: PATIENCE }, () => {
     expect(await run('servers')).toContain('kiwi secret set SUPABASE_ACCESS_TOKEN')
   })
 
+  test('M8: doctor with a name is about that one server, which is asked what it has unless that is known', async () => {
+    await run('add', 'memory', '--', 'node', MEMORY)
+    await run('add', 'gone', '--', 'no-such-program-here')
+    expect(await run('doctor', 'memory')).toMatch(/^ok +server +memory, stdio: 9 tools\n$/)
+    expect(await run('doctor', 'mcp_gone')).toMatch(
+      /^warn +server +Cannot start the server "gone": .*\n +> Install no-such-program-here, or correct .*\n$/,
+    )
+    const unknown = await kiwi(place, ['doctor', 'nobody'])
+    expect([unknown.code, unknown.stderr]).toEqual([3, expect.stringContaining('Cannot find the server "nobody"')])
+  })
+
   test('M8: servers and doctor show faults of the file with their place, and all that a server lacks', async () => {
     const path = join(place.folder, 'user/config/mcp_registry.yaml')
     mkdirSync(join(place.folder, 'user/config'), { recursive: true })
@@ -194,7 +205,7 @@ describe('M1: servers at the command line', { timeout: PATIENCE }, () => {
     expect(said).toContain(
       `Cannot start "broken": it ended with code 1: Error: Cannot find module '/no/such/module'`,
     )
-    expect(said).toContain('kiwi doctor says what "broken" needs')
+    expect(said).toContain('kiwi doctor broken says what it needs')
     expect(said).toMatch(/it wrote:\n(?: {4}.*\n)* {4}Error: Cannot find module/)
     expect(said).not.toContain('Send the call again')
   })
