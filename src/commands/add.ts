@@ -15,8 +15,8 @@ interface AddOptions extends CommonOptions {
   readonly description?: string
   readonly to: string
   readonly dryRun?: boolean
-  /** Whether `--` was written: what stands behind it is a command. */
-  readonly hasDashes: boolean
+  /** How many words stand behind `--`, which are a command; null without it. */
+  readonly behindDashes: number | null
 }
 
 /** `kiwi add NAME -- command args…`, `kiwi add NAME URL`, `kiwi add supabase` */
@@ -72,19 +72,50 @@ function entryOf(name: string, target: readonly string[], options: AddOptions): 
   }
 }
 
-function howOf(name: string, target: readonly string[], { transport, hasDashes }: AddOptions): ServerEntry {
+function howOf(name: string, target: readonly string[], options: AddOptions): ServerEntry {
+  const { transport, behindDashes } = options
   const [first, ...rest] = target
   const named = transport === undefined ? undefined : readTransport(transport)
+  if (behindDashes !== null) assertCommand(name, target, behindDashes)
   if (first === undefined) return named === undefined ? {} : { type: named }
-  if (rest.length > 0 && !hasDashes) throw noDashes(name, target)
-  const isAddress = !hasDashes || (rest.length === 0 && /^\w+:\/\//.test(first))
+  if (rest.length > 0 && behindDashes === null)
+    throw unclear(
+      name,
+      `"${first}" is followed by more`,
+      `A command stands behind --: kiwi add ${name} -- ${first} …`,
+    )
+  const isAddress = behindDashes === null || (rest.length === 0 && /^\w+:\/\//.test(first))
+  assertOptions(name, isAddress, options)
   return isAddress ? { type: named ?? transportOf(first), url: first } : { command: first, args: rest }
 }
 
-function noDashes(name: string, target: readonly string[]): KiwiError {
-  return new KiwiError('INVALID_PARAMETERS', `Cannot add "${name}": "${target[0]}" is followed by more`, {
-    hint: `A command stands behind --: kiwi add ${name} -- ${target[0]} …`,
-    details: { missing: ['--'], invalid: [] },
+/** All that stands behind the dashes, and nothing else. */
+function assertCommand(name: string, target: readonly string[], behindDashes: number): void {
+  const how = 'kiwi add NAME -- COMMAND, or kiwi add NAME URL'
+  if (target.length < behindDashes) throw unclear(name, 'its name does not stand before --', how)
+  if (target.length > behindDashes) throw unclear(name, 'it has an address and a command', how)
+}
+
+/** What would be of no use there. */
+function assertOptions(name: string, isAddress: boolean, { transport, header, env }: AddOptions): void {
+  const given: readonly (readonly [string, boolean])[] = isAddress
+    ? [['--env', env !== undefined]]
+    : [
+        ['--header', header !== undefined],
+        ['--transport', transport !== undefined && transport !== 'stdio'],
+      ]
+  const [idle] = given.find(([, isGiven]) => isGiven) ?? []
+  if (idle === undefined) return
+  const [what, instead] = isAddress
+    ? ['a command', 'Give --header NAME=VALUE for what goes along with every request']
+    : ['an address', 'Give --env NAME=VALUE for variables of the program']
+  throw unclear(name, `${idle} is for ${what}`, instead)
+}
+
+function unclear(name: string, reason: string, hint: string): KiwiError {
+  return new KiwiError('INVALID_PARAMETERS', `Cannot add "${name}": ${reason}`, {
+    hint,
+    details: { missing: [], invalid: [{ name: 'target', reason }] },
   })
 }
 

@@ -17,7 +17,7 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
   let code = 0
   const ends = (run: Promise<number>): Promise<void> => run.then((result) => void (code = result))
   try {
-    await createProgram(ends, argv.includes('--'))
+    await createProgram(ends, argv.includes('--') ? argv.length - argv.indexOf('--') - 1 : null)
       .exitOverride()
       .parseAsync([...argv])
     return code
@@ -63,7 +63,10 @@ function wholeNumber(option: string): (text: string) => number {
 }
 
 /** Each command is imported when it is called. */
-function createProgram(ends: (run: Promise<number>) => Promise<void>, hasDashes: boolean): Command {
+function createProgram(
+  ends: (run: Promise<number>) => Promise<void>,
+  behindDashes: number | null,
+): Command {
   const program = new Command('kiwi')
     .description(
       'One MCP server that is a kernel for AI agents.\nWithout a command it speaks MCP on standard input and output.',
@@ -97,7 +100,7 @@ function createProgram(ends: (run: Promise<number>) => Promise<void>, hasDashes:
     .option('--dry-run', 'check everything, run nothing')
     .action(async (id, pairs, options) => ends((await import('./run.ts')).runCommand(id, pairs, options)))
   addAuthoring({ inProject, ends })
-  addServers({ command, inProject, ends }, hasDashes)
+  addServers({ command, inProject, ends }, behindDashes)
   addSecrets({ inProject, ends })
   inProject('sign', 'vouch for items with your own key')
     .argument('<ids...>', 'ids, or patterns such as "*" or "web/**"')

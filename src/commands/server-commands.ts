@@ -6,7 +6,7 @@ interface ServerProgram extends Program {
 }
 
 /** The commands that name the MCP servers a person has, and Kiwi as one of those of a client. */
-export function addServers({ command, inProject, ends }: ServerProgram, hasDashes: boolean): void {
+export function addServers({ command, inProject, ends }: ServerProgram, behindDashes: number | null): void {
   command('connect', 'put Kiwi into the config of a client, with a backup')
     .argument('[client]', 'claude-code, claude-desktop, cursor, vscode, codex, gemini or opencode')
     .option('--project [folder]', 'into the config of this project, in place of your own')
@@ -27,7 +27,7 @@ export function addServers({ command, inProject, ends }: ServerProgram, hasDashe
     .option('--to <space>', 'user, or project for all who work in it', 'user')
     .option('--dry-run', 'show what would be written, write nothing')
     .action(async (name, target, options) =>
-      ends((await import('./add.ts')).addCommand(name, target, { ...options, hasDashes })),
+      ends((await import('./add.ts')).addCommand(name, target, { ...options, behindDashes })),
     )
   inProject('remove', 'take an MCP server out of the list')
     .argument('<name>', 'as it was added')

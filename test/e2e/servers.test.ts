@@ -154,7 +154,10 @@ describe('M1: servers at the command line', { timeout: PATIENCE }, () => {
       /^warn +server +Cannot start the server "gone": .*\n +> Install no-such-program-here, or correct .*\n$/,
     )
     const unknown = await kiwi(place, ['doctor', 'nobody'])
-    expect([unknown.code, unknown.stderr]).toEqual([3, expect.stringContaining('Cannot find the server "nobody"')])
+    expect([unknown.code, unknown.stderr]).toEqual([
+      3,
+      expect.stringContaining('Cannot find the server "nobody"'),
+    ])
   })
 
   test('M8: servers and doctor show faults of the file with their place, and all that a server lacks', async () => {
@@ -180,6 +183,18 @@ describe('M1: servers at the command line', { timeout: PATIENCE }, () => {
     expect(broken.code).not.toBe(0)
     expect(broken.stderr).toContain(`Cannot use "${path}:`)
     expect(broken.stderr).not.toContain('No server yet')
+  })
+
+  test.each([
+    [['add', '--', 'npx', 'x'], 'Cannot add "npx": its name does not stand before --'],
+    [['add', '--env', 'A=b', '--', 'npx'], 'Cannot add "npx": its name does not stand before --'],
+    [['add', 'x', 'https://x.example/mcp', '--', 'npx'], 'Cannot add "x": it has an address and a command'],
+    [['add', 'x', 'https://x.example/mcp', '--env', 'A=b'], 'Cannot add "x": --env is for a command'],
+    [['add', 'x', '--header', 'A=b', '--', 'npx'], 'Cannot add "x": --header is for an address'],
+    [['add', 'x', '--transport', 'sse', '--', 'npx'], 'Cannot add "x": --transport is for an address'],
+  ])('M1: what could not be used is refused before anything is written: %j', async (args, said) => {
+    expect(await run(...args)).toContain(said)
+    expect(await run('servers')).toContain('No server yet')
   })
 
   test('M1: a word that is no address is no command either, unless it stands behind --', async () => {
