@@ -47,7 +47,11 @@ export async function doctorCommand(server: string | undefined, options: CommonO
 }
 
 /** One that was never asked, or long ago, is asked what it has: then it is known whether it answers. */
-async function lookAtServer(session: Session, name: string, { json = false }: CommonOptions): Promise<number> {
+async function lookAtServer(
+  session: Session,
+  name: string,
+  { json = false }: CommonOptions,
+): Promise<number> {
   const reply = await session.call('load', { item_type: 'mcp', item_id: name })
   if (reply.error?.code === 'NOT_FOUND') return printReply(reply, json, () => {})
   print(await serverFindings(session, name), null, json)

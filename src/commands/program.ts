@@ -63,10 +63,7 @@ function wholeNumber(option: string): (text: string) => number {
 }
 
 /** Each command is imported when it is called. */
-function createProgram(
-  ends: (run: Promise<number>) => Promise<void>,
-  behindDashes: number | null,
-): Command {
+function createProgram(ends: (run: Promise<number>) => Promise<void>, behindDashes: number | null): Command {
   const program = new Command('kiwi')
     .description(
       'One MCP server that is a kernel for AI agents.\nWithout a command it speaks MCP on standard input and output.',

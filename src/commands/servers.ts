@@ -30,8 +30,7 @@ export function serversCommand(options: CommonOptions): Promise<number> {
     terminal.out(table([['server', 'from', 'transport', 'trust', 'tools', 'state'], ...servers.map(rowOf)]))
     for (const { name, problem } of servers)
       if (problem !== null) terminal.note(printable(`${name}: ${problem.fix}`))
-    for (const server of servers)
-      if (server.quarantined > 0) terminal.note(printable(heldBack(server)))
+    for (const server of servers) if (server.quarantined > 0) terminal.note(printable(heldBack(server)))
     for (const { name, warnings } of servers)
       for (const warning of warnings) terminal.note(printable(`${name}: ${warning}`))
     return code

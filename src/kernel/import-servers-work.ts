@@ -43,12 +43,7 @@ export async function importServersWork(
   const places =
     files.length > 0 ? files.map((path) => resolve(path)) : clientPlaces(means.home, lookup.projectPath)
   const { found, left } = await readAll(files, places, lookup, means)
-  const there = new Map(
-    Array.from((await readServers(file.text, file.path)).entries, ([name, { entry }]) => [
-      serverId(name),
-      { name, entry },
-    ]),
-  )
+  const there = await knownIn(file)
   const judged = await judgeAll(found, there, means, (name, entry) => {
     const origin = { name, space: to, path: `${file.path}#${name}`, updatedAt: '' }
     return whyUnusable(serverItem(entry, origin), lookup, means)
@@ -185,6 +180,11 @@ interface Judged {
 interface Known {
   readonly name: string
   readonly entry: ServerEntry
+}
+
+async function knownIn({ text, path }: ServersText): Promise<ReadonlyMap<string, Known>> {
+  const { entries } = await readServers(text, path)
+  return new Map(Array.from(entries, ([name, { entry }]) => [serverId(name), { name, entry }]))
 }
 
 /** One line for each server: equal ones become one, and another of the same name is left to the person. */

@@ -29,7 +29,7 @@ export async function addServerWork(
   lookup.freshen(true)
   const file = openServersFile(to, lookup, means)
   const there = (await readServers(file.text, file.path)).entries
-  const name = writtenName(given, there.keys()) ?? given
+  const name = writtenName(given, there.keys(), given)
   const standing = await lookup.find(refOf(name), 'mcp')
   if (standing !== null && standing.form !== 'entry' && standing.space === to) throw fileThere(name, standing)
   const base = standing?.space === 'builtin' || standing?.form === 'entry' ? standing : null
@@ -77,8 +77,8 @@ export async function addServerWork(
 }
 
 /** The name that a server has in a file, however somebody spells it. */
-function writtenName(name: string, names: Iterable<string>): string | undefined {
-  return Array.from(names).find((written) => serverId(written) === serverId(name))
+function writtenName<T>(name: string, names: Iterable<string>, otherwise: T): string | T {
+  return Array.from(names).find((written) => serverId(written) === serverId(name)) ?? otherwise
 }
 
 function doneTo(written: ServerEntry | undefined, next: ServerEntry, secrets: readonly string[]): string {
@@ -106,7 +106,7 @@ export async function removeServerWork(
   for (const to of places) {
     const file = openServersFile(to, lookup, means)
     const { entries } = await readServers(file.text, file.path)
-    const written = writtenName(name, entries.keys())
+    const written = writtenName(name, entries.keys(), undefined)
     if (written !== undefined) found.push({ to, file, written })
   }
   const [chosen, another] = found

@@ -11,6 +11,9 @@ import type { MetaCall } from './context.ts'
 /** How long a search waits for what was never listed: for a program, and for a person at the command line. */
 const WAIT_MS = { agent: 3000, person: 15_000 }
 
+/** How long it waits for one that has said that its tools changed, and is up: what it had before is found all the same. */
+const CHANGED_MS = 1000
+
 interface Wanted {
   /** One server; null = all. */
   readonly only: string | null
@@ -27,7 +30,7 @@ interface Refreshed {
 
 /**
  * Has servers asked that were never listed, or too long ago. A first answer is waited for, all at once and for a short
- * while; nobody waits for another one. Says which are left out.
+ * while, and so is what has changed; nobody waits for what is only old. Says which are left out.
  */
 export async function refreshServers(
   lookup: Lookup,
@@ -68,20 +71,21 @@ async function asked(
   return servers.map(async (server): Promise<Asked> => {
     const { name, item, key } = server
     if (await listings.isCurrent(server)) return { name, isListed: false, why: null }
-    const isKnown = (await lookup.listing(key)) !== null
+    const known = await lookup.listing(key)
     // Where a person's word is missing nothing is tried, and what is said stops with that word.
     const { refusal } = await kernel.chainOf(item, lookup)
     if (refusal !== null) return { name, isListed: false, why: refusal.message }
     const { failure, first } = listings.refresh(server)
     if (failure !== null) return { name, isListed: false, why: failure }
-    if (isKnown || first === null) return { name, isListed: false, why: isKnown ? null : LATER }
+    const isOld = known !== null && known.listed_at !== 0
+    if (isOld || first === null) return { name, isListed: false, why: known === null ? LATER : null }
     let end: Pick<Asked, 'isListed' | 'why'> = { isListed: false, why: LATER }
     const ended = first.asking.then(
       () => (end = { isListed: true, why: null }),
       (error: unknown) => (end = { isListed: false, why: messageOf(error) }),
     )
-    await endedWithin(ended, waitMs - first.forMs)
-    return { name, ...end }
+    await endedWithin(ended, (known === null ? waitMs : CHANGED_MS) - first.forMs)
+    return { name, isListed: end.isListed, why: known === null ? end.why : null }
   })
 }
 

@@ -72,7 +72,8 @@ export function openPassthrough(endpoint: Endpoint, name: string): Passthrough {
       if (occasion !== null)
         return parked.make(occasion, (talk, signal) => leg.relay(passed, { ...client, ...talk }, signal))
       const declared = declaredBy({ era, ctx, opened: server.getClientCapabilities(), level })
-      const talk = era === 'modern' ? echoTalk(ctx, declared, abilities) : pushedTalk(ctx, declared, abilities)
+      const talk =
+        era === 'modern' ? echoTalk(ctx, declared, abilities) : pushedTalk(ctx, declared, abilities)
       // In what every call makes, what is spread comes last: in Node 20 a key that is added to it takes microseconds.
       const { ask, tell, capabilities, logLevel } = talk
       return leg.relay(passed, { ask, tell, capabilities, logLevel, ...client }, ctx.mcpReq.signal)

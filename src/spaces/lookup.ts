@@ -165,10 +165,7 @@ async function findBroken(
 function spellings(ref: ItemRef, itemType: ItemType): readonly ItemRef[] {
   if (itemType !== 'mcp') return [ref]
   const name = plainName(ref.name)
-  const names = new Set([
-    ref.name,
-    ...[`mcp_${name}`, serverName(ref.name), `${name}_mcp`].flatMap(asName),
-  ])
+  const names = new Set([ref.name, ...[`mcp_${name}`, serverName(ref.name), `${name}_mcp`].flatMap(asName)])
   return Array.from(names, (spelled) => ({ ...ref, name: spelled }))
 }
 

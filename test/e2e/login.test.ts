@@ -88,8 +88,6 @@ test('OAU-02: a login that is answered by somebody else fails, and says so', PAT
   issuer.manners.answer = { iss: 'https://evil.example' }
   expect(await logIn()).toMatchObject({
     code: 4,
-    stderr: expect.stringContaining(
-      'Cannot log in to "acme": the issuer in the answer is not the one asked',
-    ),
+    stderr: expect.stringContaining('Cannot log in to "acme": the issuer in the answer is not the one asked'),
   })
 })

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../src/shared/json.ts'
 import type { Reply } from '../../src/shared/reply.ts'
@@ -7,7 +8,7 @@ import { putFile } from '../fixtures/put-file.ts'
 import type { ShiftingServer } from '../fixtures/shifting-server.ts'
 import { serverManifest, shiftingServer, writeServers } from '../fixtures/shifting-server.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
-import { openTempKiwi } from '../temp-kiwi.ts'
+import { openTempKiwi, resultsOf } from '../temp-kiwi.ts'
 
 let temp: TempKiwi
 afterEach(() => temp.close())
@@ -67,6 +68,18 @@ describe('what a server has is asked for', () => {
     await expect.poll(async () => namesOf(await loadServer()), { timeout: 10_000 }).toEqual(['echo', 'more'])
     expect((await temp.run('acme.more', {})).error).toMatchObject({ code: 'QUARANTINED' })
     expect(await temp.run('acme.echo', { text: '3' })).toMatchObject({ data: { output: '3' } })
+    expect(server.starts()).toBe(1)
+  })
+
+  test('M4: again when it says that it changed, by the next search, which finds what is new', async () => {
+    temp = await openTempKiwi()
+    const server = shiftingServer(temp, 'acme', { tools: [ECHO], later: { calls: 1, tools: [ECHO, MORE] } })
+    writeServers(temp, 'user', { acme: server.entry })
+    await temp.run('acme.echo', { text: '1' })
+    // It is told a moment after the answer.
+    await delay(500)
+    const found = resultsOf(await temp.search('mcp:acme in:mcp')).map(({ id }) => id)
+    expect(found).toEqual(['acme.echo', 'acme.more'])
     expect(server.starts()).toBe(1)
   })
 

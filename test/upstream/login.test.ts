@@ -1,110 +1,24 @@
-import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { openHttpClient } from '../../src/primitives/http/http-client.ts'
-import type { Clock } from '../../src/shared/clock.ts'
 import { systemClock } from '../../src/shared/clock.ts'
-import type { JsonObject } from '../../src/shared/json.ts'
-import type { Secrets } from '../../src/store/vault/secrets.ts'
-import { openSecrets } from '../../src/store/vault/secrets.ts'
-import { openHttpWire } from '../../src/upstream/http-wire.ts'
-import type { Oauth } from '../../src/upstream/oauth/oauth.ts'
 import { openOauth } from '../../src/upstream/oauth/oauth.ts'
-import type { LoginTarget } from '../../src/upstream/oauth/terms.ts'
 import { readTerms } from '../../src/upstream/oauth/terms.ts'
 import type { AuthorizationServer } from '../fixtures/authorization-server.ts'
-import { agree, openAuthorizationServer } from '../fixtures/authorization-server.ts'
+import { agree } from '../fixtures/authorization-server.ts'
 import { field } from '../fixtures/field.ts'
-import type { RemoteServer } from '../fixtures/remote-servers.ts'
-import { openRemoteServer } from '../fixtures/remote-servers.ts'
-import { MODERN_META, talkOver } from '../fixtures/talk.ts'
+import { REFUSED, closeBeds, openLoginBed, opened, tokenRequests } from '../fixtures/login-bed.ts'
 
-const open: { close(): Promise<unknown> }[] = []
-const folders: string[] = []
-afterEach(async () => {
-  for (const one of open.splice(0).toReversed()) await one.close()
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true })
-})
-
-interface Bed {
-  readonly issuer: AuthorizationServer
-  readonly server: RemoteServer
-  readonly oauth: Oauth
-  readonly secrets: Secrets
-  readonly vaultFile: string
-  readonly target: LoginTarget
-  /** Moves the time on. */
-  readonly later: (ms: number) => void
-  /** Calls the server's tool with the login of a principal, over a connection of its own. */
-  readonly call: (word: string, target?: LoginTarget) => Promise<unknown>
-  /** The same over one connection. */
-  readonly connect: (target?: LoginTarget) => (word: string) => Promise<unknown>
-  readonly logIn: (target?: LoginTarget) => ReturnType<Oauth['logIn']>
-}
-
-/** `beside` is another process that uses the same vault. */
-const bed = async (auth: JsonObject | null = { type: 'oauth' }, beside?: Bed): Promise<Bed> => {
-  const issuer = beside?.issuer ?? (await openAuthorizationServer())
-  const server = beside?.server ?? (await openRemoteServer('http', issuer.admit))
-  let ahead = 0
-  const clock: Clock = { ...systemClock, now: () => systemClock.now() + ahead }
-  const httpClient = openHttpClient({
-    allowHosts: [issuer.host, server.host, server.host.replace('127.0.0.1', 'localhost')],
-    clock,
-  })
-  open.push(...(beside === undefined ? [issuer, server] : []), httpClient)
-  const folder = beside === undefined ? mkdtempSync(join(tmpdir(), 'kiwi-login-')) : dirname(beside.vaultFile)
-  if (beside === undefined) folders.push(folder)
-  const vaultFile = join(folder, 'kiwi.vault')
-  const vault = { path: vaultFile, keyFile: `${vaultFile}.key`, passphrase: null }
-  const secrets = openSecrets({
-    config: { vault, userSpace: folder, environment: { DBUS_SESSION_BUS_ADDRESS: '' } },
-    clock,
-    store: { exclusively: async (work) => work() },
-  })
-  const oauth = openOauth({ logins: secrets.logins, reaching: () => httpClient, clock })
-  const target = { id: 'acme', url: server.url, principal: '*', terms: readTerms('acme', auth) }
-  const connect: Bed['connect'] = (whose = target) => {
-    const credential = oauth.credential(whose)
-    const wire = openHttpWire(
-      { id: 'acme', url: server.url, headers: {}, startupMs: 5000, credential },
-      httpClient,
-    )
-    open.push(wire)
-    wire.agree('2026-07-28')
-    const talk = talkOver(wire)
-    return async (word) => {
-      const params = { name: 'echo', arguments: { word }, _meta: MODERN_META }
-      const answer = await talk.ask('tools/call', params, { headers: { 'mcp-param-word': word } })
-      return field(answer, 'result', 'content', 0, 'text')
-    }
-  }
-  return {
-    issuer,
-    server,
-    oauth,
-    secrets,
-    vaultFile,
-    target,
-    later: (ms) => void (ahead += ms),
-    logIn: (whose = target) => oauth.logIn(whose, { show: (address) => void agree(address) }),
-    connect,
-    call: (word, whose) => connect(whose)(word),
-  }
-}
+afterEach(closeBeds)
 
 const KNOWN = { type: 'oauth', client_id: 'known', client_secret: 'known-secret-1' }
 const lines = ({ log }: AuthorizationServer): readonly string[] => log.map(({ line }) => line)
-const tokenRequests = (issuer: AuthorizationServer): readonly (string | null)[] =>
-  issuer.log.filter(({ line }) => line === 'POST /token').map(({ sent }) => sent.get('grant_type'))
-const refused = { code: 'LOGIN_REQUIRED', hint: 'Ask the person to run kiwi login acme' }
 
 describe('a login to a server at an address', () => {
   test('X1: is made, used, renewed ahead of its end, and after it was taken back asked for anew', async () => {
-    const { issuer, call, logIn, later } = await bed()
-    await expect(call('a')).rejects.toMatchObject(refused)
+    const { issuer, call, logIn, later } = await openLoginBed()
+    await expect(call('a')).rejects.toMatchObject(REFUSED)
     const login = await logIn()
     expect(login).toMatchObject({ issuer: issuer.issuer, scope: 'read', principal: '*' })
     expect(await call('b')).toBe('b')
@@ -113,77 +27,17 @@ describe('a login to a server at an address', () => {
     expect(await call('c')).toBe('c')
     expect(tokenRequests(issuer)).toEqual(['authorization_code', 'refresh_token'])
     issuer.revokeAll()
-    await expect(call('d')).rejects.toMatchObject(refused)
+    await expect(call('d')).rejects.toMatchObject(REFUSED)
     expect(tokenRequests(issuer).length).toBe(3)
     await logIn()
     expect(await call('e')).toBe('e')
   })
 
-  test('X1: all that wait for a renewal share one', async () => {
-    const { issuer, call, logIn, later } = await bed()
-    await logIn()
-    later(3600 * 1000)
-    const words = ['a', 'b', 'c', 'd', 'e']
-    expect(await Promise.all(words.map((word) => call(word)))).toEqual(words)
-    expect(tokenRequests(issuer)).toEqual(['authorization_code', 'refresh_token'])
-  })
-
-  test('X1: of several processes one renews it, and an issuer that watches for stolen tokens takes nothing back', async () => {
-    const first = await bed()
-    const others = [await bed({ type: 'oauth' }, first), await bed({ type: 'oauth' }, first)]
-    const { issuer, logIn } = first
-    issuer.manners.takesBackAfterReuse = true
-    await logIn()
-    for (const renewals of [1, 2]) {
-      for (const each of [first, ...others]) each.later(3600 * 1000)
-      const words = await Promise.all([first, ...others].map((each) => each.call('a')))
-      expect(words).toEqual(['a', 'a', 'a'])
-      expect(tokenRequests(issuer).slice(1)).toEqual(Array.from({ length: renewals }, () => 'refresh_token'))
-    }
-    expect(readdirSync(dirname(first.vaultFile)).filter((name) => name.endsWith('.lock'))).toEqual([])
-  })
-
-  test('X1: a token that the server takes no more is renewed at once', async () => {
-    const { issuer, call, logIn, secrets, target } = await bed()
-    await logIn()
-    const login = await secrets.logins.find(target)
-    issuer.revoke(login?.access_token ?? '')
-    expect(await call('a')).toBe('a')
-    expect(tokenRequests(issuer)).toEqual(['authorization_code', 'refresh_token'])
-  })
-
-  test('X1: over one connection it is renewed as often as its tokens end, and not where the new one is refused at once', async () => {
-    const { issuer, connect, logIn, secrets, target } = await bed()
-    await logIn()
-    const call = connect()
-    for (const word of ['a', 'b', 'c']) {
-      const login = await secrets.logins.find(target)
-      issuer.revoke(login?.access_token ?? '')
-      expect(await call(word)).toBe(word)
-    }
-    expect(tokenRequests(issuer).slice(1)).toEqual(['refresh_token', 'refresh_token', 'refresh_token'])
-    issuer.manners.takesNothing = true
-    await expect(call('d')).rejects.toMatchObject(refused)
-    expect(tokenRequests(issuer).length).toBe(5)
-  })
-
-  test('X1: an issuer that fails for a moment locks nobody out', async () => {
-    const { issuer, call, logIn, later } = await bed()
-    await logIn()
-    issuer.manners.tokenStatus = 503
-    later(3550 * 1000)
-    expect(await call('a')).toBe('a')
-    later(100 * 1000)
-    await expect(call('b')).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', retryable: true })
-    issuer.manners.tokenStatus = null
-    expect(await call('c')).toBe('c')
-  })
-
   test('X1: is that of a principal, else that of everybody, and of no other address', async () => {
-    const { call, logIn, target, secrets } = await bed()
+    const { call, logIn, target, secrets } = await openLoginBed()
     const bearer = { ...target, principal: 'bearer' }
     await logIn(bearer)
-    await expect(call('a', { ...target, principal: 'local' })).rejects.toMatchObject(refused)
+    await expect(call('a', { ...target, principal: 'local' })).rejects.toMatchObject(REFUSED)
     expect(await call('b', bearer)).toBe('b')
     await logIn()
     expect(await call('c', { ...target, principal: 'local' })).toBe('c')
@@ -191,7 +45,7 @@ describe('a login to a server at an address', () => {
   })
 
   test('X1: names the server it is for, and registers with the address that is listened on', async () => {
-    const { issuer, logIn, target } = await bed()
+    const { issuer, logIn, target } = await openLoginBed()
     await logIn()
     const authorize = issuer.log.find(({ line }) => line === 'GET /authorize')?.sent
     expect(authorize?.get('resource')).toBe(target.url)
@@ -203,11 +57,11 @@ describe('a login to a server at an address', () => {
   })
 
   test('X1: asks for more where the server wants more, at most three times in a row', async () => {
-    const { issuer, call, logIn } = await bed()
+    const { issuer, call, logIn } = await openLoginBed()
     await logIn()
     for (const scope of ['write', 'admin', 'owner']) {
       issuer.manners.needs = scope
-      await expect(call('a')).rejects.toMatchObject(refused)
+      await expect(call('a')).rejects.toMatchObject(REFUSED)
       expect((await logIn()).scope.split(' ')).toContain(scope)
       expect(await call('a')).toBe('a')
     }
@@ -216,7 +70,7 @@ describe('a login to a server at an address', () => {
   })
 
   test('X1: where the issuer registers nobody, a person is told that a client_id is needed, and where to write it', async () => {
-    const { issuer, logIn } = await bed()
+    const { issuer, logIn } = await openLoginBed()
     issuer.manners.metadata = { registration_endpoint: undefined }
     await expect(logIn()).rejects.toMatchObject({
       code: 'LOGIN_REQUIRED',
@@ -233,7 +87,7 @@ describe('a login to a server at an address', () => {
       client_secret: 'known-secret-1',
       scopes: ['read'],
     }
-    const { issuer, call, secrets, target, later } = await bed(auth)
+    const { issuer, call, secrets, target, later } = await openLoginBed(auth)
     expect(await call('a')).toBe('a')
     later(3600 * 1000)
     expect(await call('b')).toBe('b')
@@ -245,11 +99,11 @@ describe('a login to a server at an address', () => {
   })
 
   test('X1: is given back at the logout', async () => {
-    const { issuer, oauth, call, logIn, target } = await bed()
+    const { issuer, oauth, call, logIn, target } = await openLoginBed()
     await logIn()
     expect(await oauth.logOut(target)).toBe(true)
     expect(lines(issuer)).toContain('POST /revoke')
-    await expect(call('a')).rejects.toMatchObject(refused)
+    await expect(call('a')).rejects.toMatchObject(REFUSED)
     expect(await oauth.logOut(target)).toBe(false)
   })
 })
@@ -260,10 +114,10 @@ describe('what is not as it must be', () => {
       response.writeHead(401, { 'www-authenticate': 'Bearer' }).end(),
     )
     await new Promise<void>((resolve) => plain.listen(0, '127.0.0.1', resolve))
-    open.push({ close: async () => plain.close() })
+    opened.push({ close: async () => plain.close() })
     const host = `127.0.0.1:${String(field(plain.address(), 'port'))}`
     const httpClient = openHttpClient({ allowHosts: [host], clock: systemClock })
-    const { secrets } = await bed()
+    const { secrets } = await openLoginBed()
     const oauth = openOauth({ logins: secrets.logins, reaching: () => httpClient, clock: systemClock })
     const url = `http://${host}/mcp`
     const target = { id: 'mcp_acme', url, principal: '*', terms: readTerms('mcp_acme', null) }
@@ -274,7 +128,7 @@ describe('what is not as it must be', () => {
   })
 
   test('OAU-01: an issuer that does not say it protects the answer is refused', async () => {
-    const { issuer, logIn } = await bed()
+    const { issuer, logIn } = await openLoginBed()
     issuer.manners.metadata = { code_challenge_methods_supported: undefined }
     await expect(logIn()).rejects.toMatchObject({ code: 'OAUTH_MISMATCH' })
     issuer.manners.metadata = { code_challenge_methods_supported: ['plain'] }
@@ -288,7 +142,7 @@ describe('what is not as it must be', () => {
     ['to another login', { state: 'x'.repeat(43) }],
     ['to no login', { state: null }],
   ])('OAU-02: an answer %s is refused before its code is sent', async (_, answer) => {
-    const { issuer, logIn } = await bed()
+    const { issuer, logIn } = await openLoginBed()
     issuer.manners.answer = answer
     await expect(logIn()).rejects.toMatchObject({
       code: 'OAUTH_MISMATCH',
@@ -298,7 +152,7 @@ describe('what is not as it must be', () => {
   })
 
   test('OAU-02: an issuer that calls itself otherwise than it was called is refused', async () => {
-    const { issuer, logIn } = await bed()
+    const { issuer, logIn } = await openLoginBed()
     issuer.manners.metadata = { issuer: 'https://evil.example' }
     await expect(logIn()).rejects.toMatchObject({ code: 'OAUTH_MISMATCH' })
     expect(lines(issuer)).not.toContain('GET /authorize')
@@ -311,7 +165,7 @@ describe('what is not as it must be', () => {
     'data:text/html,x',
     'a:$(cmd)?response_type=code',
   ])('CMD-05: the address %s is never shown or opened', async (address) => {
-    const { issuer, oauth, target } = await bed()
+    const { issuer, oauth, target } = await openLoginBed()
     issuer.manners.metadata = { authorization_endpoint: address }
     const shown: string[] = []
     await expect(oauth.logIn(target, { show: (each) => void shown.push(each) })).rejects.toMatchObject({
@@ -321,7 +175,7 @@ describe('what is not as it must be', () => {
   })
 
   test('OAU-06: nothing of a login can be read in the vault, and its tokens are taken out of what is said', async () => {
-    const { logIn, vaultFile, secrets } = await bed()
+    const { logIn, vaultFile, secrets } = await openLoginBed()
     const { access_token, refresh_token } = await logIn()
     const text = readFileSync(vaultFile, 'utf8')
     expect(text).not.toContain(access_token)
@@ -332,9 +186,9 @@ describe('what is not as it must be', () => {
   })
 
   test('SSRF-09: metadata on an address that is not public is not asked for', async () => {
-    const { issuer, server, oauth, target } = await bed()
+    const { issuer, server, oauth, target } = await openLoginBed()
     const narrow = openHttpClient({ allowHosts: [server.host], clock: systemClock })
-    open.push(narrow)
+    opened.push(narrow)
     const guarded = openOauth({
       logins: {
         find: async () => null,
@@ -356,7 +210,7 @@ describe('what is not as it must be', () => {
   })
 
   test('OAU-02: the secret of the config goes to no other issuer than that of the first login, until the logout', async () => {
-    const { oauth, logIn, secrets, target, issuer } = await bed(KNOWN)
+    const { oauth, logIn, secrets, target, issuer } = await openLoginBed(KNOWN)
     const login = await logIn()
     await secrets.logins.keep({ ...login, issuer: 'https://other.example' })
     const before = issuer.log.length
@@ -375,7 +229,7 @@ describe('what is not as it must be', () => {
   })
 
   test('X1: without a secret a person who logs in at another issuer is registered there anew', async () => {
-    const { logIn, secrets, issuer } = await bed({ type: 'oauth' })
+    const { logIn, secrets, issuer } = await openLoginBed({ type: 'oauth' })
     const login = await logIn()
     await secrets.logins.keep({ ...login, issuer: 'https://other.example' })
     const before = issuer.log.length
@@ -384,11 +238,11 @@ describe('what is not as it must be', () => {
   })
 
   test('OAU-02: who gave a login that was taken back is still known', async () => {
-    const { oauth, call, logIn, secrets, target, issuer, later } = await bed()
+    const { oauth, call, logIn, secrets, target, issuer, later } = await openLoginBed()
     await logIn()
     issuer.revokeAll()
     later(3600 * 1000)
-    await expect(call('a')).rejects.toMatchObject(refused)
+    await expect(call('a')).rejects.toMatchObject(REFUSED)
     expect(await secrets.logins.find(target)).toBe(null)
     expect(await secrets.logins.issuerOf(target)).toBe(issuer.issuer)
     expect(await logIn()).toMatchObject({ issuer: issuer.issuer })
@@ -397,7 +251,7 @@ describe('what is not as it must be', () => {
   })
 
   test('OAU-02: the secret of the config goes to an issuer elsewhere only when a person says so', async () => {
-    const { oauth, target, issuer } = await bed(KNOWN)
+    const { oauth, target, issuer } = await openLoginBed(KNOWN)
     // The same place under another name: what the server names is elsewhere.
     const there = { ...target, url: target.url.replace('127.0.0.1', 'localhost') }
     const log = (confirm?: (named: string) => Promise<boolean>): Promise<unknown> =>
@@ -423,7 +277,7 @@ describe('what is not as it must be', () => {
   })
 
   test('OAU-08: a login that is given up leaves nothing listening', async () => {
-    const { oauth, target } = await bed()
+    const { oauth, target } = await openLoginBed()
     const controller = new AbortController()
     let callback = ''
     const waiting = oauth.logIn(target, {

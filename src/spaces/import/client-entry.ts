@@ -154,13 +154,21 @@ function leftOfLogin({ auth, oauth }: JsonObject): readonly string[] {
 /** Some clients count milliseconds, and of the others nobody waits for so many seconds. */
 const MOST_SECONDS = 1000
 
-function restOf(given: JsonObject, client: Client): Made {
-  const { timeout, tool_timeout_sec: toolTime, description } = given
+/** In seconds. Of one client the time is that for a start. */
+function timesOf(given: JsonObject, client: Client): Made {
+  const { timeout, tool_timeout_sec: toolTime } = given
   const { startup_timeout_sec: stated, startup_timeout_ms: millis } = given
+  const isMillis = client === 'gemini' || client === 'opencode' || Number(timeout) >= MOST_SECONDS
+  const seconds = typeof timeout === 'number' ? (isMillis ? timeout / 1000 : timeout) : undefined
   const startup = stated ?? (typeof millis === 'number' ? millis / 1000 : undefined)
-  const isMillis = client === 'gemini' || client === 'opencode'
-  const seconds =
-    typeof timeout === 'number' ? (isMillis || timeout >= MOST_SECONDS ? timeout / 1000 : timeout) : undefined
+  const isOfStart = client === 'opencode'
+  return {
+    startup_timeout: startup ?? (isOfStart ? seconds : undefined),
+    timeout: toolTime ?? (isOfStart ? undefined : seconds),
+  }
+}
+
+function restOf(given: JsonObject, client: Client): Made {
   const isOff = given['enabled'] === false || given['disabled'] === true
   const include = given['includeTools'] ?? given['enabled_tools']
   const exclude = given['excludeTools'] ?? given['disabled_tools']
@@ -169,9 +177,8 @@ function restOf(given: JsonObject, client: Client): Made {
     ...(exclude === undefined ? {} : { exclude }),
   }
   return {
-    description,
-    startup_timeout: startup ?? (client === 'opencode' ? seconds : undefined),
-    timeout: toolTime ?? (client === 'opencode' ? undefined : seconds),
+    description: given['description'],
+    ...timesOf(given, client),
     tools: Object.keys(tools).length === 0 ? undefined : tools,
     enabled: isOff ? false : undefined,
   }

@@ -13,8 +13,8 @@ import { withoutComments } from './without-comments.ts'
  */
 export function refusedInClaude(home: string, project: string): ReadonlySet<string> {
   const { projects } = objectIn(join(home, '.claude.json'))
-  const names = [project, realPathOf(project) ?? project]
-  const own = isJsonObject(projects) ? names.map((name) => projects[name]).find(isJsonObject) : undefined
+  const places = [project, realPathOf(project) ?? project]
+  const own = isJsonObject(projects) ? places.map((place) => projects[place]).find(isJsonObject) : undefined
   const files = [
     join(project, '.claude/settings.local.json'),
     join(project, '.claude/settings.json'),
