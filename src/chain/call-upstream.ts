@@ -180,7 +180,7 @@ function upstreamIn({ effect }: Draft): UpstreamDraft {
 }
 
 function upstreamOf(draft: UpstreamDraft, means: PerformMeans, watch: Watch): Upstream {
-  const { key, identity, startupMs, keepAliveMs, served } = draft
+  const { key, identity, startupMs, keepAliveMs, waitsMs, served } = draft
   means.listChanges.note(key, identity)
   const open = async (): Promise<Wire> => {
     const wire = await openWire(draft, means, watch)
@@ -195,6 +195,7 @@ function upstreamOf(draft: UpstreamDraft, means: PerformMeans, watch: Watch): Up
     key,
     startupMs,
     keepAliveMs,
+    waitsMs,
     open,
     prior: () => means.knownEra(draft),
   }

@@ -34,6 +34,7 @@ export interface UpstreamDraft {
   readonly timeoutMs: number
   readonly startupMs: number
   readonly keepAliveMs: number
+  readonly waitsMs: readonly number[] | undefined
   /** Calls of one key share one connection: the same content, reached the same way, for the same principal. */
   readonly key: string
   /** What its definitions are kept under: see `Effect`. */

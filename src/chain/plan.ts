@@ -42,6 +42,8 @@ export type Effect =
       readonly startupMs: number
       readonly timeoutMs: number
       readonly keepAliveMs: number
+      /** See `Upstream`. */
+      readonly waitsMs: readonly number[] | undefined
       /** One connection for each session, since the server remembers what it was told. */
       readonly isPerSession: boolean
       /** Hash of what is started or reached, with nothing filled in: another command or address is another upstream. */

@@ -63,10 +63,17 @@ export function compileServer({ leaf, server, config, end }: Served): Effect {
     startupMs: numberOf(config, 'startup_timeout') * 1000,
     timeoutMs: timeoutMsOf(leaf === server || timeout === undefined ? config : { ...config, timeout }),
     keepAliveMs: numberOf(config, 'keep_alive') * 1000,
+    waitsMs: waitsOf(config),
     isPerSession: config['state'] === 'session',
     identity: launchIdentity(server),
     sent: readOverrides(server.id, server.manifest.config).sent(own),
   }
+}
+
+/** Before the second and the third try of a call; undefined where the config says nothing of it. */
+function waitsOf({ reconnect, reconnect_delay: seconds }: JsonObject): readonly number[] | undefined {
+  if (reconnect === false) return []
+  return typeof seconds === 'number' && seconds >= 0 ? [seconds * 1000, seconds * 2000] : undefined
 }
 
 function templateOf({ id }: Item, config: JsonObject, end: Effect): ServerTemplate {

@@ -79,7 +79,7 @@ export function createStarter({ clock, waitsMs, closing, onNotice }: StarterMean
       return isBroken && restarts.areTooMany
     },
     async start(upstream) {
-      for (const waitMs of waitsMs) {
+      for (const waitMs of upstream.waitsMs ?? waitsMs) {
         try {
           return await attempt(upstream)
         } catch (error) {

@@ -11,6 +11,8 @@ export interface Upstream {
   readonly startupMs: number
   /** How long it is kept when nobody uses it. */
   readonly keepAliveMs: number
+  /** What a call waits before it reaches for it again; none where it does not; left out for what is usual. */
+  readonly waitsMs?: readonly number[] | undefined
   /** Starts the program, or reaches for the address. Called again when it was lost. */
   readonly open: () => Promise<Wire>
   /** What it said of itself before: spares asking. Only what was said to the same authorisation. */

@@ -67,6 +67,7 @@ export function openUpstreams({ clock = systemClock, waitsMs = WAITS_MS }: Upstr
   return {
     async request(upstream, request) {
       const place = places.of(upstream)
+      const waits = upstream.waitsMs ?? waitsMs
       let startedAt = 0
       for (let attempt = 0; ; attempt++) {
         const connection = place.open ?? (await connectionTo(upstream, place, request.signal))
@@ -78,11 +79,11 @@ export function openUpstreams({ clock = systemClock, waitsMs = WAITS_MS }: Upstr
           return await connection.request(request)
         } catch (error) {
           if (await connection.isMisjudged(error)) await place.forget(connection)
-          else if (!isPassing(error) || attempt >= waitsMs.length) throw error
+          else if (!isPassing(error) || attempt >= waits.length) throw error
           else {
             request.onResend?.(reasonOf(messageOf(error)))
             // One that is gone is opened at once; one that takes nothing gets a moment, unless it is found to be gone.
-            if (connection.isOpen) await waitFor(connection, spread(waitsMs[attempt] ?? 0), request.signal)
+            if (connection.isOpen) await waitFor(connection, spread(waits[attempt] ?? 0), request.signal)
           }
         } finally {
           place.touch()

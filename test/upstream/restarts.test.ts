@@ -1,5 +1,7 @@
+import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { z } from 'zod'
 import type { JsonObject } from '../../src/shared/json.ts'
 import { field, listField } from '../fixtures/field.ts'
 import type { ShiftingServer } from '../fixtures/shifting-server.ts'
@@ -76,3 +78,24 @@ test.each([
     await other.close()
   },
 )
+
+describe('M1, M5: how often one that cannot be reached is tried by a call', () => {
+  test.each<[string, object, number, number]>([
+    ['never again, where it is not to be reached for anew', { reconnect: false }, 1, 2000],
+    ['three times, after what its config says', { reconnect_delay: 0.05 }, 3, 2000],
+    ['three times, after no time at all', { reconnect_delay: 0, reconnect: true }, 3, 2000],
+  ])('M1, M5: %s', async (_, more, tries, longestMs) => {
+    let reached = 0
+    const deaf = createServer((socket) => {
+      reached += 1
+      socket.destroy()
+    })
+    await new Promise<void>((resolve) => deaf.listen(0, '127.0.0.1', resolve))
+    const { port } = z.object({ port: z.number() }).parse(deaf.address())
+    writeServers(temp, 'user', { far: { type: 'websocket', url: `ws://127.0.0.1:${port}/`, ...more } })
+    const begun = performance.now()
+    expect((await temp.run('far.echo')).error).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' })
+    expect([reached, performance.now() - begun < longestMs]).toEqual([tries, true])
+    deaf.close()
+  })
+})
