@@ -8,7 +8,7 @@ import { isJsonObject } from '../shared/json.ts'
 import type { Notice } from '../shared/progress.ts'
 import type { Reply } from '../shared/reply.ts'
 import type { Endpoint } from './build-server.ts'
-import type { Notices } from './passthrough-notices.ts'
+import type { Notices, ServerNotices } from './passthrough-notices.ts'
 import { openNotices } from './passthrough-notices.ts'
 
 /** The way to a server for clients of one era: one for all of the newer, one for each session of the older. */
@@ -26,7 +26,7 @@ export interface Leg {
   /** Passes on to a connected client what the server tells beside its answers, until it is closed. */
   attach(server: Server): void
   /** For clients that are not connected and listen. */
-  readonly notices: Notices
+  readonly notices: ServerNotices
 }
 
 type LegRequest = Pick<RelayRequest, 'method' | 'params' | 'passesInput'>

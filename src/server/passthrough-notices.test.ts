@@ -65,6 +65,31 @@ test('X2: a server that was lost and is back may have changed', async () => {
   notices.close()
 })
 
+test('X2: one of the older era is told again what it had to remember, and what was missed is told', async () => {
+  const { notices, listeners, sent, say } = openBehind('legacy')
+  const heard: unknown[] = []
+  notices.hear((method, params) => heard.push([method, params['uri']]))
+  await vi.waitFor(() => expect(listeners.size).toBe(1))
+  await notices.watch(['test://a'])
+  notices.keep('resources/subscribe', { uri: 'test://b' })
+  notices.keep('resources/subscribe', { uri: 'test://c' })
+  notices.keep('resources/unsubscribe', { uri: 'test://c' })
+  notices.keep('logging/setLevel', { level: 'error' })
+  notices.keep('logging/setLevel', { level: 'debug' })
+  sent.length = 0
+  say('kiwi/restarted')
+  expect(sent).toEqual([
+    { method: 'resources/subscribe', params: { uri: 'test://a' } },
+    { method: 'resources/subscribe', params: { uri: 'test://b' } },
+    { method: 'logging/setLevel', params: { level: 'debug' } },
+  ])
+  expect(heard.slice(2)).toEqual([
+    ['notifications/resources/updated', 'test://a'],
+    ['notifications/resources/updated', 'test://b'],
+  ])
+  notices.close()
+})
+
 test('X2: a server of the newer era is listened to for what the connection does not hear, while somebody listens', async () => {
   const { notices, listened } = openBehind('modern')
   const events: unknown[] = []

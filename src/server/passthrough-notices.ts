@@ -16,6 +16,12 @@ export interface Notices {
   close(): void
 }
 
+/** Those of a server behind, which may be lost and come back. */
+export interface ServerNotices extends Notices {
+  /** A client of the older era has made the server remember something: it is told again when it was lost. */
+  keep(method: string, params: JsonObject): void
+}
+
 type Listener = (method: string, params: JsonObject) => void
 
 interface NoticeMeans {
@@ -31,9 +37,11 @@ interface NoticeMeans {
 const LISTS = ['tools', 'prompts', 'resources'] as const
 const MOST_WATCHED = 1000
 
-export function openNotices({ open, described, listen, send }: NoticeMeans): Notices {
+export function openNotices({ open, described, listen, send }: NoticeMeans): ServerNotices {
   const listeners = new Set<Listener>()
   const watched = new Set<string>()
+  /** The level of the log that a server of the older era was told. */
+  let level: JsonObject | null = null
   let hearing: AbortController | null = null
 
   const tell: Listener = (method, params) => {
@@ -49,11 +57,19 @@ export function openNotices({ open, described, listen, send }: NoticeMeans): Not
       if (method !== 'kiwi/restarted') return tell(method, params)
       // What was missed while it was gone may have changed.
       for (const list of changing(server)) tell(`notifications/${list}/list_changed`, {})
+      for (const uri of watched) tell('notifications/resources/updated', { uri })
+      if (server.era === 'legacy') remind()
       restart()
     })
     signal.addEventListener('abort', end)
     const wanted = server.era === 'modern' ? wantedOf(server, [...watched]) : {}
     if (Object.keys(wanted).length > 0) await listen({ notifications: wanted }, tell, signal)
+  }
+
+  /** One that was started anew remembers nothing. */
+  const remind = (): void => {
+    for (const uri of watched) send(SUBSCRIBE, { uri })
+    if (level !== null) send(SET_LEVEL, level)
   }
 
   const stop = (): void => {
@@ -85,12 +101,18 @@ export function openNotices({ open, described, listen, send }: NoticeMeans): Not
       if (added.length === 0) return
       for (const uri of added) watched.add(uri)
       const server = await described()
-      if (server?.era === 'legacy') for (const uri of added) send('resources/subscribe', { uri })
+      if (server?.era === 'legacy') for (const uri of added) send(SUBSCRIBE, { uri })
       else if (hearing !== null) restart()
     },
     async unwatch(uris) {
       const gone = uris.filter((uri) => watched.delete(uri))
       if (gone.length > 0 && hearing !== null) restart()
+    },
+    keep(method, params) {
+      const uri = textOf(params['uri'] ?? '')
+      if (method === SUBSCRIBE && watched.size < MOST_WATCHED) watched.add(uri)
+      if (method === UNSUBSCRIBE) watched.delete(uri)
+      if (method === SET_LEVEL) level = params
     },
     close() {
       listeners.clear()
@@ -98,6 +120,10 @@ export function openNotices({ open, described, listen, send }: NoticeMeans): Not
     },
   }
 }
+
+const SUBSCRIBE = 'resources/subscribe'
+const UNSUBSCRIBE = 'resources/unsubscribe'
+const SET_LEVEL = 'logging/setLevel'
 
 /** The same for clients of the newer era that listen over HTTP: everything comes from the server behind. */
 export function busOf(notices: Notices): ServerEventBus {

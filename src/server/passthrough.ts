@@ -97,8 +97,13 @@ export function openPassthrough(endpoint: Endpoint, name: string): Passthrough {
       server.setRequestHandler(method, { params: AsItIs }, (params: unknown, ctx: ServerContext) => {
         const sent = isJsonObject(params) ? params : {}
         if (method === 'logging/setLevel' && typeof sent['level'] === 'string') level = sent['level']
-        const isForeign = era === 'legacy' && described.era === 'modern' && OLDER.has(method)
-        return isForeign ? translated(method, sent, leg) : respond(method, sent, ctx)
+        const isRemembered = era === 'legacy' && OLDER.has(method)
+        if (!isRemembered) return respond(method, sent, ctx)
+        if (described.era === 'modern') return translated(method, sent, leg)
+        return respond(method, sent, ctx).then((result) => {
+          leg.notices.keep(method, withoutMeta(sent))
+          return result
+        })
       })
     }
     if (era === 'legacy' && 'tools' in described.capabilities)
@@ -129,7 +134,10 @@ interface Given {
   readonly level: string | null
 }
 
-/** What a server of the newer era does not know: who listens says so in one request, the level of the log goes with each. */
+/**
+ * What a server of the older era remembers, and one of the newer does not know: there who listens says so in one request,
+ * and the level of the log goes with each.
+ */
 const OLDER: ReadonlySet<string> = new Set([
   'resources/subscribe',
   'resources/unsubscribe',

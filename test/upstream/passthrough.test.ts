@@ -123,6 +123,35 @@ describe.each(WAYS)('X2: %s', (_, era, way) => {
       expect(await client.setLoggingLevel('warning')).toEqual({})
     })
 
+    test('X2, M5: goes on hearing of changes when the server was lost and is back', async () => {
+      const heard: unknown[] = []
+      client.setNotificationHandler('notifications/resources/updated', ({ params }) => {
+        heard.push(params.uri)
+      })
+      if (era === 'modern') await client.listen({ resourceSubscriptions: ['test://b'] })
+      else await client.subscribeResource({ uri: 'test://b' })
+      await vi.waitFor(() => touched(heard), { timeout: 20_000, interval: 300 })
+      const first = await pid()
+      process.kill(first, 'SIGKILL')
+      await vi.waitFor(async () => expect([0, first]).not.toContain(await pid()), {
+        timeout: 20_000,
+        interval: 300,
+      })
+      // What it missed meanwhile it is told once, and then hears what is new.
+      await vi.waitFor(() => expect(heard.length).toBeGreaterThan(1), { timeout: 20_000, interval: 100 })
+      heard.length = 0
+      await vi.waitFor(() => touched(heard), { timeout: 20_000, interval: 300 })
+      if (era === 'legacy') await client.unsubscribeResource({ uri: 'test://b' })
+    })
+    // The same call again and again would come before a person.
+    const at = (): { at: number } => ({ at: performance.now() })
+    const pid = async (): Promise<number> =>
+      Number(field(await client.callTool({ name: 'pid', arguments: at() }), 'structuredContent', 'pid') ?? 0)
+    const touched = async (heard: readonly unknown[]): Promise<void> => {
+      await client.callTool({ name: 'touches', arguments: at() })
+      expect(heard).toContain('test://b')
+    }
+
     test('INJ-09: is not asked for a credential', async () => {
       const before = asked.length
       await call('password').catch(() => undefined)
