@@ -109,6 +109,28 @@ describe('D8: what is wanted narrows what is granted', () => {
     })
   })
 
+  test('D8, D9: of a program those commands stay that are written, and those that are denied do not', async () => {
+    writeDirective(
+      temp,
+      'd',
+      permissions(
+        '<execute resource="shell" commands="echo, ls -a"/>',
+        '<shell><command pattern="git *"/></shell>',
+        '<deny><execute resource="shell" commands="echo secret, git push"/></deny>',
+      ),
+    )
+    const reply = await begin(temp, 'd')
+    expect(context(reply, 'shell', 'constraints')).toEqual({ allowed_commands: ['echo', 'ls -a', 'git *'] })
+    expect(field(reply.data, 'warnings')).toEqual([])
+    const say = async (...argv: readonly string[]): Promise<unknown> =>
+      (await use('shell.run', reply, { argv })).error?.code ?? 'done'
+    expect(await say('echo', 'x')).toBe('done')
+    expect(await say('ls', '-a')).toBe('done')
+    expect(await say('ls')).toBe('PERMISSION_DENIED')
+    expect(await say('echo', 'a', 'secret')).toBe('PERMISSION_DENIED')
+    expect(await say('git', 'push', 'origin')).toBe('PERMISSION_DENIED')
+  })
+
   test('D8: what is not spoken of stays as it is granted', async () => {
     writeDirective(
       temp,
