@@ -221,6 +221,35 @@ describe('D1: a directive that extends another', () => {
     })
   })
 
+  test.each(['../../etc/passwd', 'a b', 'nowhere@1.0.0'])(
+    'D1: on "%s" is refused as what is not there, and what cannot be the id of anything names nothing',
+    async (base) => {
+      directive('c', '</metadata>', ` extends="${base}"`)
+      const { error } = await act('run', 'c')
+      expect(error).toMatchObject({
+        code: 'NOT_FOUND',
+        message: `Cannot read "c": there is no directive "${base}", which it extends`,
+      })
+      expect(JSON.stringify(error?.fix)).not.toContain('@')
+      directive('c', '</metadata><process><step>x</step></process>', ' extends=" "')
+      expect((await act('run', 'c')).status).toBe('ready')
+    },
+  )
+
+  test('D1, D2: fills in the inputs of its base, and nothing is said of them', async () => {
+    const step = (name: string): string => `<process><step name="${name}">{who} {other}</step></process>`
+    directive('base', `</metadata><inputs><input name="who"/></inputs>${step('one')}`)
+    directive('child', `</metadata>${step('two')}`, ' extends="base"')
+    const { data } = await act('run', 'child', { parameters: { who: 'Ada' } })
+    expect(data).toMatchObject({
+      directive: { process: [{ action: 'Ada {other}' }, { action: 'Ada {other}' }] },
+      warnings: [
+        expect.stringMatching(/^line \d+: \{other\} is no input/),
+        expect.stringMatching(/^line \d+: in "base": \{other\} is no input/),
+      ],
+    })
+  })
+
   test('D1, S1: is built on what its own space or one below it has, and never on what a project brings', async () => {
     const text = (id: string, inner: string, attributes = ''): string =>
       `<directive name="${id}" version="1.0.0"${attributes}><metadata><description>does</description>${inner}</directive>\n`

@@ -77,7 +77,7 @@ export function fromXml(root: Element, { where, stem, body, process }: XmlOrigin
     description: text('description'),
     category: text('category') === '' ? null : text('category'),
     dialect: 'xml',
-    extends: root.attributes['extends'] ?? null,
+    extends: root.attributes['extends']?.trim() || null,
     inputs,
     steps: steps.map(({ step }) => step),
     body,

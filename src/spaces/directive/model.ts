@@ -82,4 +82,6 @@ export interface Finding {
   readonly line: number
   readonly column: number
   readonly message: string
+  /** The placeholder that it is about: a directive it is built on may have the input. */
+  readonly unfilled?: string
 }

@@ -1,6 +1,7 @@
 import type { Element } from './element.ts'
 import { nameIn } from './dialect.ts'
 import { childrenOf, dialectOf, listOf, shown } from './element.ts'
+import { joinServers } from './join-servers.ts'
 import type { WantedServer, WantedTools } from './model.ts'
 import type { Note } from './note.ts'
 import { meant } from './note.ts'
@@ -31,7 +32,10 @@ export function readWanted(sections: readonly Element[], where: string, note: No
   const shells = named('shell')
   const kiwis = named('kiwi')
   return {
-    servers: named('mcp').flatMap((entry) => serverOf(entry, note)),
+    servers: joinServers(
+      named('mcp').flatMap((entry) => serverOf(entry, note)),
+      note,
+    ),
     scripts: named('script').flatMap((entry) => {
       const { name = entry.text } = entry.attributes
       if (name === '') note(entry, `${nameIn(dialectOf(entry), 'script')} names no tool: left out`)
