@@ -170,7 +170,7 @@ describe('D1: a directive that extends another', () => {
     )
     directive('child', STEPS('two three'), ' extends="base"')
     expect((await act('run', 'child')).error).toMatchObject({
-      code: 'INVALID_PARAMETERS',
+      code: 'MISSING_INPUTS',
       details: { missing_inputs: [{ name: 'where', description: 'Place' }] },
     })
     const { status, data } = await act('run', 'child', { parameters: { where: 'here' } })

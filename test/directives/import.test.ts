@@ -33,7 +33,7 @@ test('X11, C15: an old directive and a skill are imported and run; one that need
   })
   expect(await begin('pdf-forms')).toMatchObject({ status: 'ready', data: { permissions: { granted: [] } } })
   expect((await begin('create_pr')).error).toMatchObject({
-    code: 'INVALID_PARAMETERS',
+    code: 'MISSING_INPUTS',
     details: { missing: ['branch', 'title'] },
   })
   expect((await begin('bare_signs')).error).toMatchObject({

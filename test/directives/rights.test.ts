@@ -187,6 +187,19 @@ describe('D8: what is wanted narrows what is granted', () => {
   })
 })
 
+test('D13, D14: what is granted by a pattern is said to be found by search, and nothing else is', async () => {
+  const instructions = async (...rows: readonly string[]): Promise<string> => {
+    writeDirective(temp, 'd', rows.join(''))
+    return textField((await begin(temp, 'd')).data, 'instructions')
+  }
+  const ALL = '<execute resource="mcp" name="*"/>'
+  expect(await instructions(permissions(READ))).toContain('tool_context holds every tool you may use')
+  const open = await instructions(permissions('<execute resource="tool" id="hello_*"/>', ALL))
+  expect(open).toContain('You may also use what fits "hello_*", "*.*": find it with search')
+  const named = await instructions(permissions(ALL) + tools('<mcp name="nowhere"/>'))
+  expect(named).toContain('tool_context holds every tool you may use')
+})
+
 describe('R55: scripts', () => {
   test('R55, D13: naming one is its grant, and it is there with its parameters', async () => {
     const manifest = { ...BASH, parameters: [{ name: 'file', type: 'string', required: true }] }
@@ -250,7 +263,7 @@ describe('D2: inputs', () => {
 
   test('D2: all that is missing is listed with what it is for, and nothing is begun', async () => {
     expect((await deploy({})).error).toMatchObject({
-      code: 'INVALID_PARAMETERS',
+      code: 'MISSING_INPUTS',
       message: 'Cannot run "d": "branch" is missing (What to deploy); "count" is missing',
       details: {
         missing: ['branch', 'count'],

@@ -22,6 +22,7 @@ function join(first: WantedServer, second: WantedServer, note: Note): WantedServ
     )
   return {
     ...first,
+    ...(second.isOfMcps === true ? { isOfMcps: true } : {}),
     required: first.required || second.required,
     refresh: first.refresh || second.refresh,
     proxy: first.proxy && second.proxy,

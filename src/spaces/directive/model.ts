@@ -71,6 +71,8 @@ export interface WantedServer {
   /** Why it is wanted, in its author's words. */
   readonly why: string
   readonly line: number
+  /** It stands in `<mcps>`. */
+  readonly isOfMcps?: true
 }
 
 export interface Relation {

@@ -24,6 +24,7 @@ export function isNarrowing({ servers, filesystem, shell, kiwi }: WantedTools): 
 /** What `<tools>` and `<mcps>` ask for. */
 export function readWanted(sections: readonly Element[], where: string, note: Note): WantedTools {
   const entries = sections.flatMap(({ children }) => children)
+  const mcps = new Set(sections.filter(({ name }) => name === 'mcps').flatMap(({ children }) => children))
   const named = (name: string): readonly Element[] => entries.filter((entry) => entry.name === name)
   for (const entry of entries)
     if (!KNOWN.has(entry.name)) note(entry, `${shown(entry)} is no tool that can be wanted: left out`)
@@ -33,7 +34,12 @@ export function readWanted(sections: readonly Element[], where: string, note: No
   const kiwis = named('kiwi')
   return {
     servers: joinServers(
-      named('mcp').flatMap((entry) => serverOf(entry, note)),
+      named('mcp').flatMap((entry) =>
+        serverOf(entry, note).map((server) => ({
+          ...server,
+          ...(mcps.has(entry) ? { isOfMcps: true } : {}),
+        })),
+      ),
       note,
     ),
     scripts: named('script').flatMap((entry) => {
