@@ -46,7 +46,7 @@ export function understand(order: Order): Maybe<Wish> {
   const made = version === undefined ? parameters : { version, ...parameters }
   switch (action) {
     case 'update':
-      return { kind: 'update', ref, itemType, ...readUpdate(itemId, made) }
+      return { kind: 'update', ref, itemType, ...readUpdate(itemId, made, itemType) }
     case 'publish':
       return { kind: 'publish', ref, itemType, ...readPublish(itemId, made) }
     case 'discover':
