@@ -99,7 +99,7 @@ async function fix(path: string | null, terminal: Terminal): Promise<void> {
 }
 
 function reportOf(item: Item, file: string | null, checked: CheckedDirective) {
-  const { directive, granted, excess, idle, unknownServers, calls } = checked
+  const { directive, granted, excess, idle, unmatched, unknownServers, calls } = checked
   const required = new Set(
     directive.wanted.servers.filter((server) => server.required).map(({ name }) => name),
   )
@@ -120,6 +120,7 @@ function reportOf(item: Item, file: string | null, checked: CheckedDirective) {
     unknown_servers: unknownServers.map((name) => ({ name, required: required.has(name) })),
     excess,
     idle,
+    unmatched,
     calls,
     ignored: granted.reports,
     findings: isEmpty ? [...directive.findings, EMPTY] : directive.findings,
@@ -160,6 +161,7 @@ function faultsOf({
   ignored,
   excess,
   idle,
+  unmatched,
   unknown_servers,
   calls,
   warnings,
@@ -180,6 +182,9 @@ function faultsOf({
       ({ name, required }) =>
         `: there is no server "${name}"${required ? ', which it requires' : ''}: kiwi add ${name}`,
     ),
+    ...unmatched
+      .filter((text) => !unknown_servers.some(({ name }) => text.endsWith(`kiwi add ${name}`)))
+      .map((text) => `: ${text}`),
     ...onceAbsent(calls, unknown_servers).map(({ said }) => `: ${said}`),
     ...warnings.map((text) => `: ${text}`),
   ]

@@ -216,6 +216,7 @@ describe('R55: scripts', () => {
     ])
     expect((await use('validate', reply, { file: 'x' })).error).toMatchObject({
       code: 'PERMISSION_DENIED',
+      hint: 'A person who has looked at it signs it: kiwi sign validate. Otherwise: Add <execute resource="shell" commands="bash"/> to <permissions> of the directive "d"',
       details: { op: 'exec', required: '<execute resource="shell" commands="bash"/>' },
     })
     expect(field(reply.data, 'permissions', 'granted')).toEqual(['allow tool validate', 'allow tool gone'])

@@ -51,6 +51,28 @@ test('D10: check says which calls of its steps would fail, and which scripts are
   expect(stdout).toContain(`${path}: <tools> names "lost": there is no such tool here`)
 })
 
+test('D9: check says which grants fit nothing that is there', async () => {
+  const path = join(folder, 'early.md')
+  const rows = [
+    '<execute resource="mcp" name="nowhere" tools="a"/>',
+    '<execute resource="tool" id="lost,hello_bash,hello_*"/>',
+    '<read resource="filesystem" path="srcc/**"/>',
+    '<write resource="filesystem" path="later/**"/>',
+    '<execute resource="kiwi" action="search,create"/>',
+  ]
+  writeFileSync(
+    path,
+    `<directive name="early" version="1.0.0"><metadata><permissions>${rows.join('')}</permissions></metadata><process>x</process></directive>\n`,
+  )
+  const { stdout } = await kiwi(place, ['check', 'early'])
+  const said = stdout.split('\n').filter((line) => line.includes('grants nothing yet'))
+  expect(said).toEqual([
+    `${path}: "allow tool nowhere.a" grants nothing yet: there is no server "nowhere": kiwi add nowhere`,
+    `${path}: "allow tool lost" grants nothing yet: there is no "lost" here`,
+    `${path}: "allow read ${join(place.project, 'srcc')}/**" grants nothing yet: there is no "${join(place.project, 'srcc')}"`,
+  ])
+})
+
 test('D8: check says what is granted and can never be used, and asks a skill for no more than its author did', async () => {
   const path = join(folder, 'keeper/SKILL.md')
   mkdirSync(join(folder, 'keeper'))
