@@ -149,12 +149,12 @@ describe('X9: a config that is there', () => {
 
   test('X9: is copied each time it is changed, however soon after the last', async () => {
     const texts = ['{}', '{"a": 1}', '{"a": 2}']
-    const backups: string[] = []
+    const kept: string[] = []
     for (const text of texts) {
       put('.cursor/mcp.json', text)
-      backups.push(textField((await connect('cursor')).data, 'backup'))
+      kept.push(textField((await connect('cursor')).data, 'backup'))
     }
-    expect(backups.map((path) => readFileSync(path, 'utf8'))).toEqual(texts)
+    expect(kept.map((path) => readFileSync(path, 'utf8'))).toEqual(texts)
   })
 
   test.each(['[]', '{"mcpServers": null}', '{"mcpServers": []}'])(

@@ -84,7 +84,7 @@ function stemOf(path: string): string {
 /** Writes the file anew when that makes it readable; else nothing is written. */
 async function fix(path: string | null, terminal: Terminal): Promise<void> {
   if (path === null) return
-  const { bytes, isExecutable } = readRegularFile(path, LIMITS.itemBytes)
+  const { bytes } = readRegularFile(path, LIMITS.itemBytes)
   const before = decodeText(bytes, path)
   const { text, lines } = await repairText(before, {
     where: path,
@@ -93,7 +93,8 @@ async function fix(path: string | null, terminal: Terminal): Promise<void> {
   })
   if (text === before) return
   const beside = `${path}.${process.pid}.tmp`
-  writeFileSync(beside, text, { mode: isExecutable ? 0o755 : 0o644 })
+  // Whoever may read it stays the same.
+  writeFileSync(beside, text, { mode: statSync(path).mode % 0o1000 })
   renameSync(beside, path)
   terminal.note(`Wrote ${path}: ${lines.length === 1 ? 'line' : 'lines'} ${lines.join(', ')}`)
 }

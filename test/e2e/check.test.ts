@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Place } from '../fixtures/place.ts'
@@ -139,4 +139,13 @@ test('D1: what cannot be read is refused with a repair, which --fix writes', asy
   })
   expect(readFileSync(path, 'utf8')).toBe(before.replace('a & b', 'a &amp; b'))
   expect((await kiwi(place, ['check', 'nowhere'])).code).toBe(3)
+})
+
+test('D1: --fix leaves the mode of the file as it is', async () => {
+  const path = join(folder, 'private.md')
+  const text = '<directive name="private" version="1.0.0">\n<process>a & b</process>\n</directive>\n'
+  writeFileSync(path, text, { mode: 0o600 })
+  expect((await kiwi(place, ['check', '--fix', path])).code).toBe(0)
+  expect(statSync(path).mode % 0o1000).toBe(0o600)
+  expect(readFileSync(path, 'utf8')).toBe(text.replace('&', '&amp;'))
 })
