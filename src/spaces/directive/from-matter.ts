@@ -61,7 +61,12 @@ export function fromMatter(given: JsonObject, origin: MatterOrigin): Directive {
     wanted: isSkill
       ? skillTools(given['allowed-tools'] ?? null, at(['allowed-tools']), note)
       : readWanted(wanted, where, note),
-    relations: relationsOf(relationships ?? null),
+    relations: relationsOf(relationships ?? null, (key) =>
+      note(
+        at(['relationships', key]),
+        `"${key}" is no relation: left out${meant(key, RELATIONS, (known) => `"${known}"`)}`,
+      ),
+    ),
     limits: isJsonObject(limits) ? normalLimits(limits) : {},
     more,
     findings,
@@ -128,7 +133,9 @@ function declaredInputs(given: JsonValue | undefined, at: MatterOrigin['at']): r
 
 const RELATIONS = ['requires', 'suggests', 'extends', 'related'] as const
 
-function relationsOf(given: JsonValue): readonly Relation[] {
+function relationsOf(given: JsonValue, sayStranger: (key: string) => void): readonly Relation[] {
   if (!isJsonObject(given)) return []
+  for (const key of Object.keys(given).filter((one) => !RELATIONS.some((kind) => kind === one)))
+    sayStranger(key)
   return RELATIONS.flatMap((kind) => entriesOf(given[kind]).map((one) => ({ kind, directive: textOf(one) })))
 }

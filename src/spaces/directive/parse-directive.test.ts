@@ -231,6 +231,17 @@ describe('D1, D2: what would not be what it seems to be is said', () => {
     ])
   })
 
+  test('D1: a relation that is none', async () => {
+    const inner = '<relationships><require directive="a"/><suggests/><related>b</related></relationships>'
+    expect(await findingsIn(xml(inner))).toEqual([
+      '<require directive="a"/> is no relation: left out: <requires> is probably meant',
+      '<suggests/> names no directive: left out',
+    ])
+    expect(
+      await findingsIn('---\nname: d\nsteps: [a]\nrelationships: {require: [a], related: [b]}\n---\n'),
+    ).toEqual(['"require" is no relation: left out: "requires" is probably meant'])
+  })
+
   test('D2: an input with a default need not be given', async () => {
     const { directive } = await parseDirective(
       xml('<inputs><input name="a" required="true" default="b"/></inputs>'),
