@@ -92,6 +92,38 @@ describe('D9: what grants nothing says what was probably meant', () => {
     expect(reports).toEqual([expect.stringContaining(`grants nothing: ${why}`)])
   })
 
+  test.each(['read', 'write'])('D9: a server is nothing to %s', async (right) => {
+    const { reports } = await compile(`<${right} resource="supabase"/>`)
+    expect(reports).toEqual([expect.stringContaining(`there is no such resource to ${right}`)])
+  })
+
+  test('D9: a form in YAML', () => {
+    const form = {
+      name: 'reed',
+      attributes: {},
+      children: [],
+      text: '',
+      inner: '',
+      isData: true,
+      line: 2,
+      column: 1,
+    } as const
+    const block = { ...form, name: 'permissions', children: [form] }
+    const context = {
+      directive: 'd',
+      dialect: 'yaml',
+      home: '/h',
+      projectPath: null,
+      servers: new Set<string>(),
+    } as const
+    expect(compilePermissions(block, context).reports).toEqual([
+      expect.stringContaining('the form is not known: "read" is probably meant'),
+    ])
+    expect(compilePermissions({ ...block, children: [], text: 'all' }, context).reports).toEqual([
+      'line 2: the text "all" in "permissions" grants nothing',
+    ])
+  })
+
   test('D9: a text between the forms', async () => {
     const { permissions, reports } = await compile('\n*\n<read resource="filesystem" path="a"/>')
     expect(permissions).toHaveLength(2)

@@ -97,12 +97,13 @@ function serversTools(
   tools: readonly string[] | null,
   context: RowContext,
 ): Granted {
-  const found = names.map((name) => serverTools(name, tools, context))
-  return found.find((one) => 'unmapped' in one) ?? { grants: found.flatMap(grantsIn) }
-}
-
-function grantsIn(granted: Granted): readonly Grant[] {
-  return 'grants' in granted ? granted.grants : []
+  const grants: Grant[] = []
+  for (const name of names) {
+    const row = serverTools(name, tools, context)
+    if ('unmapped' in row) return row
+    grants.push(...row.grants)
+  }
+  return { grants }
 }
 
 function serverTools(name: string, tools: readonly string[] | null, { isDenial }: RowContext): Granted {
