@@ -288,6 +288,7 @@ function execute(given: unknown, { kernel, ticket, workplaceAt }: MetaCall): Ret
       itemId: args.item_id,
       version: args.version,
       parameters: objectOf(args.parameters),
+      runId: args.run_id,
     })
     return after(meant, (wish) =>
       after(workplaceAt(args.project_path), ({ lookup, sessionProject }) => ({
