@@ -178,12 +178,8 @@ export function openKernel(given: KernelMeans): Kernel {
   }
   const workplaces = openWorkplaces(config, chain.judge)
   const pass = async (ticket: Ticket, workOutHere: Call['workOut']): Promise<Outcome> => {
-    try {
-      const learning = secrets.learn()
-      if (learning instanceof Promise) await learning
-    } catch {
-      // What cannot be read is said where it is needed.
-    }
+    const learning = secrets.learn()
+    if (learning instanceof Promise) await learning
     return gate(newCall(ticket, workOutHere, secrets.redact), means)
   }
   const bind = createBind(means, workplaces)
