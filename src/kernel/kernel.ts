@@ -153,7 +153,7 @@ export function openKernel(given: KernelMeans): Kernel {
   const followers = config.audit.mirror ? [openMirror(log), heads] : [heads]
   for (const follower of followers) store.journal.follow((placed) => follower.add(placed))
   const own = ownFiles(config, builtinFolder)
-  const { policyOf, runs } = openJudging({ config, store, clock, builtinFolder }, argvPolicies, own)
+  const { policyOf, runs } = openJudging({ config, store, clock, builtinFolder, chain }, argvPolicies, own)
   const approver = openApprover(config.approverKey)
   const notices = openNotices({ approver, chain, clock, log, pass: (ticket, work) => pass(ticket, work) })
   const listings = openListings({ clock, pass: (ticket, work) => pass(ticket, work) })
@@ -275,9 +275,13 @@ function readArrival(ticket: Ticket, read: () => Promise<Performed>): Arrival {
   return { work: readWork(ticket, read), projectPath: null, isDryRun: false }
 }
 
+interface JudgingMeans extends Pick<KernelMeans, 'config' | 'store' | 'clock' | 'builtinFolder'> {
+  readonly chain: Pick<Chain, 'sandbox'>
+}
+
 /** What calls are judged by: the files of machine, user and project, and what runs were begun with. */
 function openJudging(
-  { config, store, clock, builtinFolder }: Pick<KernelMeans, 'config' | 'store' | 'clock' | 'builtinFolder'>,
+  { config, store, clock, builtinFolder, chain }: JudgingMeans,
   argvPolicies: LayerMeans['argvPolicies'],
   own: OwnFiles,
 ): { readonly policyOf: PolicyOf; readonly runs: Means['runs'] } {
@@ -288,8 +292,9 @@ function openJudging(
     compileSchema: (schema, what) => schemas.compile(schema, what),
   }
   const places = { builtinFolder, machineHarness, userSpace }
+  const canHold = async (): Promise<boolean> => (await chain.sandbox()).missing.fs === null
   return {
-    policyOf: withKeptHarness(openPolicy({ ...means, home, places, own })),
+    policyOf: withKeptHarness(openPolicy({ ...means, home, places, own, canHold })),
     runs: openRuns({ ...means, store, clock, home }),
   }
 }

@@ -35,6 +35,21 @@ describe('programs that run what they are given', () => {
     expect(await temp.judge(npm)).toMatchObject({ effect: 'allow' })
   })
 
+  test('X8: where no program can be held here they ask all the same, unless nothing runs without a sandbox', async () => {
+    const bare = openTempPolicy({ canHold: false })
+    try {
+      bare.write('user', 'mode: direct\ninternal_tools: { shell: { allowed_commands: [npm] } }\n')
+      for (const level of ['fs', 'strict']) {
+        bare.write('project', `mode: direct\nsandbox: { level: ${level} }\n`)
+        expect(await bare.judge(npm)).toMatchObject({ effect: 'ask', rule: 'user/shell.runs_code' })
+        bare.write('project', `mode: direct\nsandbox: { level: ${level}, required: true }\n`)
+        expect(await bare.judge(npm)).toMatchObject({ effect: 'allow' })
+      }
+    } finally {
+      bare.close()
+    }
+  })
+
   test('H6: a command of a line is held to what is said of the tools of git, and to nothing that is left out', async () => {
     const git = { server: 'git', tool: 'push' }
     const push: Demand = { op: 'tool', id: 'git.push', action: 'run', of: git, isCommand: true }

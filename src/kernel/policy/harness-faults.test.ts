@@ -183,6 +183,7 @@ test('a fault of something else is no policy, and is tried again', async () => {
     ...layerMeans(),
     argvPolicies: () =>
       isBroken ? Promise.reject(new Error('no disk')) : Promise.resolve({ policies: new Map() }),
+    canHold: () => Promise.resolve(true),
     home: temp.folder,
     places: { builtinFolder: temp.folder, machineHarness: '/nowhere', userSpace: join(temp.folder, 'user') },
     own: { neverWritten: [], neverRead: [], programs: [] },

@@ -11,13 +11,15 @@ import type { LayerMeans } from './layer.ts'
 import { compileLayer } from './layer.ts'
 import type { OwnFiles } from './machine-layer.ts'
 import { machineLayer } from './machine-layer.ts'
-import type { Policy, PolicyOf } from './policy.ts'
+import type { Policy, PolicyOf, SandboxFloor } from './policy.ts'
 import { settingsOf } from './settings.ts'
 
 interface PolicyMeans extends LayerMeans {
   readonly own: OwnFiles
   readonly places: HarnessPlaces
   readonly home: string
+  /** Whether programs can be held to their files on this machine. */
+  readonly canHold: () => Promise<boolean>
 }
 
 interface Where {
@@ -89,7 +91,7 @@ function createBuild(means: PolicyMeans) {
       ),
     )
     const settings = settingsOf(files)
-    const isConfined = settings.sandbox !== null && settings.sandbox.level !== 'off'
+    const isConfined = await confines(settings.sandbox, means)
     const data = files.flatMap(({ content, ...file }, at) =>
       content === null || faults[at]?.length !== 0
         ? []
@@ -106,6 +108,12 @@ function createBuild(means: PolicyMeans) {
       }),
     }
   }
+}
+
+/** What is asked for counts only where it can be had, or nothing starts without it. */
+async function confines(floor: SandboxFloor | null, { canHold }: PolicyMeans): Promise<boolean> {
+  if (floor === null || floor.level === 'off') return false
+  return floor.isRequired || (await canHold())
 }
 
 function real(path: string): string {
