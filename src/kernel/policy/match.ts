@@ -1,6 +1,6 @@
 import { basename, sep } from 'node:path'
 import type { ArgvPolicies } from '../../chain/shell/argv-policy.ts'
-import { compilePattern, matchesArgv } from '../../chain/shell/argv-pattern.ts'
+import { compilePattern, matchesArgv, wordsBehind, wrappersOf } from '../../chain/shell/argv-pattern.ts'
 import type { Fits } from './glob.ts'
 import { compileNameGlob, compilePathGlob } from './glob.ts'
 import type { Demand, Effect, Match, ToolMatch } from './rule.ts'
@@ -9,7 +9,7 @@ type SpeaksOf = (demand: Demand) => boolean
 
 /** What a match speaks of, made ready once. */
 export function compileMatch(match: Match, policies: ArgvPolicies, effect: Effect = 'allow'): SpeaksOf {
-  if (isOfExec(match)) return ofExec(execMatch(match, policies))
+  if (isOfExec(match)) return ofExec(execMatch(match, policies, effect))
   switch (match.kind) {
     case 'any':
       return () => true
@@ -53,10 +53,12 @@ function isOfExec(match: Match): match is ExecMatch {
   return OF_EXEC.some((kind) => kind === match.kind)
 }
 
-function execMatch(match: ExecMatch, policies: ArgvPolicies): (demand: Exec) => boolean {
+function execMatch(match: ExecMatch, policies: ArgvPolicies, effect: Effect): (demand: Exec) => boolean {
   switch (match.kind) {
     case 'program':
-      return programs(match.names)
+      return effect === 'allow' || policies.size === 0
+        ? programs(match.names)
+        : started(match.names, wrappersOf(policies))
     case 'command': {
       const patterns = match.patterns.map((text) => compilePattern(text, policies))
       return ({ program, argv = [program] }) =>
@@ -91,6 +93,18 @@ function programs(names: readonly string[]): (demand: Exec) => boolean {
     const name = basename(program)
     const family = name.replace(/\d+(?:\.\d+)*$/, '')
     return paths.has(program) || globs.some((fits) => fits(name) || fits(family))
+  }
+}
+
+/** What is refused or asked about is so as well where another program starts it. */
+function started(names: readonly string[], wrappers: ReadonlySet<string>): (demand: Exec) => boolean {
+  const isOne = programs(names)
+  return (demand) => {
+    const { program, argv = [] } = demand
+    if (isOne(demand)) return true
+    return wordsBehind([program, ...argv.slice(1)], wrappers).some((word) =>
+      isOne({ op: 'exec', program: word }),
+    )
   }
 }
 

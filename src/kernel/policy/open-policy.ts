@@ -1,6 +1,7 @@
+import type { ArgvPolicies } from '../../chain/shell/argv-policy.ts'
 import type { Glance } from '../../spaces/harness-glance.ts'
 import { harnessGlance } from '../../spaces/harness-glance.ts'
-import type { HarnessPlaces, HarnessSource } from '../../spaces/harness.ts'
+import type { Harness, HarnessPlaces, HarnessSource } from '../../spaces/harness.ts'
 import { harnessSources, harnessStamp, readHarness } from '../../spaces/harness.ts'
 import { realPathOf } from '../../spaces/disk.ts'
 import type { HarnessContext } from './compile-harness.ts'
@@ -90,7 +91,7 @@ function createBuild(means: PolicyMeans) {
         (await harnessFaults(file, contextOf(file), means)).map((fault) => ({ file: file.path, ...fault })),
       ),
     )
-    const settings = settingsOf(files)
+    const settings = settingsOf(files, await policiesFor(files, means))
     const isConfined = await confines(settings.sandbox, means)
     const data = files.flatMap(({ content, ...file }, at) =>
       content === null || faults[at]?.length !== 0
@@ -108,6 +109,12 @@ function createBuild(means: PolicyMeans) {
       }),
     }
   }
+}
+
+/** Where programs are counted, data says which start others. */
+async function policiesFor(files: readonly Harness[], { argvPolicies }: PolicyMeans): Promise<ArgvPolicies> {
+  const areCounted = files.some(({ content }) => content?.internal_tools.shell?.rate_limits !== undefined)
+  return areCounted ? (await argvPolicies()).policies : new Map()
 }
 
 /** What is asked for counts only where it can be had, or nothing starts without it. */
