@@ -148,11 +148,18 @@ function tools({ server, except = [], tools: names, types, actions }: ToolMatch)
   }
 }
 
-/** By its name at the server, methods among them, else by its id; then a pattern with a `/` is one over categories. */
+/**
+ * By its name at the server, methods among them, or with a dot by both names; else by its id, where a pattern with a `/`
+ * is one over categories.
+ */
 function toolName(pattern: string): (demand: Extract<Demand, { op: 'tool' }>) => boolean {
   const fits = compileNameGlob(pattern)
   const isOfCategories = pattern.includes('/')
-  return ({ of, id, category = '' }) => fits(of?.tool ?? (isOfCategories ? `${category}/${id}` : id))
+  const isOfServer = pattern.includes('.')
+  return ({ of, id, category = '' }) =>
+    of === undefined
+      ? fits(isOfCategories ? `${category}/${id}` : id)
+      : fits(of.tool) || (isOfServer && fits(`${of.server}.${of.tool}`))
 }
 
 /**

@@ -1,8 +1,8 @@
 import type { PathContext } from './expand-path.ts'
 import { expandPath, pathFault } from './expand-path.ts'
-import { globFault } from './glob.ts'
+import { globFault, hostFault } from './glob.ts'
 import { serverName } from '../../shared/groups.ts'
-import { FILE_OPERATIONS, fileOperation, fileOperationFault, serverFault } from './groups.ts'
+import { FILE_OPERATIONS, serverFault, toolFault, toolOf } from './groups.ts'
 import { TOOL_TYPES } from '../../shared/tool-type.ts'
 import type { Element } from '../../spaces/directive/element.ts'
 import { listOf, wholeListOf } from '../../spaces/directive/element.ts'
@@ -118,21 +118,10 @@ function serverTools(name: string, tools: readonly string[] | null, { isDenial }
   return { grants: [{ op: 'tool', match: { kind: 'tool', server, ...(isAll ? {} : { tools: named }) } }] }
 }
 
-/** As it is called here. */
-function toolOf(server: string, tool: string): string {
-  return server === 'filesystem' ? fileOperation(tool) : tool
-}
-
-const OURS: ReadonlyMap<string, (tool: string) => string | null> = new Map([
-  ['filesystem', fileOperationFault],
-  ['shell', (tool) => (tool === 'run' || /[*?]/.test(tool) ? null : 'is none of the shell: run')],
-])
-
 /** Why one of these tools of our own is none, or null. */
 function missingTool(server: string, tools: readonly string[]): string | null {
-  const faultOf = OURS.get(server)
-  const missing = tools.find((tool) => (faultOf?.(tool) ?? null) !== null)
-  return missing === undefined ? null : `"${missing}" ${faultOf?.(missing)}`
+  const missing = tools.find((tool) => toolFault(server, tool) !== null)
+  return missing === undefined ? null : `"${missing}" ${toolFault(server, missing)}`
 }
 
 /** By id, of a space or of a server. */
@@ -194,7 +183,7 @@ export function kiwiUse(
 export function network(hosts: readonly string[] | null, methods: readonly string[] | null): Granted {
   if (hosts === null) return { unmapped: 'it names no host' }
   const named = hosts.map((host) => host.replace(/^[a-z]+:\/\//i, '').replace(/[/?#].*$/s, ''))
-  const fault = named.map((host) => globFault(host)).find((found) => found !== null)
+  const fault = named.map(hostFault).find((found) => found !== null)
   if (fault !== undefined) return { unmapped: `its host ${fault}` }
   const isAll = methods === null || methods.includes('*')
   return {

@@ -23,6 +23,7 @@ export function settingsOf(files: readonly Harness[], policies: ArgvPolicies): S
       mode: content?.mode ?? null,
       allowedMcps: content?.allowed_mcps ?? null,
       hasIdleNotices: content !== null && place === 'project' && Object.keys(content.notify).length > 0,
+      unsent: content === null || place === 'project' ? [] : unsentIn(content),
     })),
     signatureRequiredBy: read.filter(requiresSignature).map(({ path }) => `"${path}" requires it`)[0] ?? null,
     rateLimits: read.flatMap((file) => rateLimitsOf(file, policies)),
@@ -107,6 +108,10 @@ function groupFor(
     case 'spawn':
       return undefined
   }
+}
+
+function unsentIn({ notify: { email, desktop } }: Read['content']): readonly string[] {
+  return [...(email === undefined ? [] : ['email']), ...(desktop === true ? ['desktop'] : [])]
 }
 
 function noticesOf({ content: { notify } }: Read): readonly Notice[] {
