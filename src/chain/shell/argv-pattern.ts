@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
 import { givesOption } from './argv-options.ts'
 import type { ArgvPolicies, ArgvPolicy } from './argv-policy.ts'
+import { familyOf, policiesOf } from './program-family.ts'
 
 /** `rm -rf`: a program, and what must be among its arguments, in any spelling and order. */
 export interface ArgvPattern {
@@ -17,7 +18,7 @@ export interface ArgvPattern {
 export function compilePattern(text: string, policies: ArgvPolicies): ArgvPattern {
   const [first = '', ...rest] = text.split(/\s+/).filter((word) => word !== '')
   const program = basename(first)
-  const known = policies.get(program) ?? []
+  const known = policiesOf(policies, program)
   const given = rest.at(-1) === '*' ? rest.slice(0, -1) : rest
   return {
     programs: [program, ...known.flatMap((policy) => [policy.program, ...policy.also])],
@@ -41,7 +42,7 @@ export function matchesArgv(pattern: ArgvPattern, argv: readonly string[]): bool
 /** Where a command starts what its arguments say, every word among them: each might be a program. */
 export function wordsBehind(argv: readonly string[], wrappers: ReadonlySet<string>): readonly string[] {
   const [program = '', ...rest] = argv
-  if (!wrappers.has(basename(program))) return []
+  if (!wrappers.has(basename(program)) && !wrappers.has(familyOf(program))) return []
   return rest.flatMap((word) => word.split(SHELL_BREAKS)).filter((word) => word !== '')
 }
 
@@ -52,7 +53,7 @@ const AS_WRITTEN = { known: [], valued: [] }
 
 function startsWith({ programs, options, words }: ArgvPattern, argv: readonly string[]): boolean {
   const [program = '', ...rest] = argv
-  if (!programs.includes(basename(program))) return false
+  if (![basename(program), familyOf(program)].some((name) => programs.includes(name))) return false
   const isThere = (option: string): boolean => rest.some((word) => givesOption(word, option, AS_WRITTEN))
   if (!options.every((spellings) => spellings.some(isThere))) return false
   let at = 0

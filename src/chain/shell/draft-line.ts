@@ -17,6 +17,7 @@ import { pinProgram } from './pin.ts'
 import { leadPath } from './lead-path.ts'
 import type { PlacedPath } from './place-argv.ts'
 import { placeArgv } from './place-argv.ts'
+import { familyOf, policiesOf } from './program-family.ts'
 import { scriptIn } from './script-in.ts'
 import { unavailable } from './unavailable.ts'
 
@@ -123,9 +124,9 @@ function draftCommand(
 ): { draft: LineCommandDraft; program: Program } {
   const [name = ''] = argv
   const program = pinProgram(name, folder, find)
-  const wrong = broken.get(basename(program))
+  const wrong = broken.get(basename(program)) ?? broken.get(familyOf(program))
   if (wrong !== undefined) throw unavailable(name, wrong)
-  const judged = judgeArgv(policies.get(basename(program)) ?? [], argv)
+  const judged = judgeArgv(policiesOf(policies, program), argv)
   const { runsCode, isReadOnly } = judged
   const { fault, paths, env: more } = placeArgv(judged, folder, projectPath)
   const own = { ...without(env, judged.dropEnv), ...more }

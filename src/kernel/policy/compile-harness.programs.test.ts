@@ -83,6 +83,18 @@ describe('programs that run what they are given', () => {
   })
 })
 
+describe('H5: a program in one of its versions', () => {
+  test('H5: what is blocked is so in every version of a program', async () => {
+    temp.write('user', 'mode: direct\ninternal_tools: { shell: { blocked_commands: [python -c] } }\n')
+    for (const name of ['python', 'python3', 'python3.11']) {
+      const argv = [name, '-c', '1']
+      expect(await temp.judge({ op: 'exec', program: `/usr/bin/${name}`, argv })).toMatchObject({
+        effect: 'deny',
+      })
+    }
+  })
+})
+
 describe('H5: a program that another one starts', () => {
   const line = (...argv: readonly string[]): Demand => ({
     op: 'exec',

@@ -1,6 +1,7 @@
 import { basename, sep } from 'node:path'
 import type { ArgvPolicies } from '../../chain/shell/argv-policy.ts'
 import { compilePattern, matchesArgv, wordsBehind, wrappersOf } from '../../chain/shell/argv-pattern.ts'
+import { familyOf } from '../../chain/shell/program-family.ts'
 import type { Fits } from './glob.ts'
 import { compileNameGlob, compilePathGlob } from './glob.ts'
 import type { Demand, Effect, Match, ToolMatch } from './rule.ts'
@@ -91,7 +92,7 @@ function programs(names: readonly string[]): (demand: Exec) => boolean {
     // A script that only a shell can read is meant by nobody who does not name it.
     if (program === RAW) return names.includes(RAW)
     const name = basename(program)
-    const family = name.replace(/\d+(?:\.\d+)*$/, '')
+    const family = familyOf(program)
     return paths.has(program) || globs.some((fits) => fits(name) || fits(family))
   }
 }
