@@ -19,6 +19,7 @@ import type { PlacedPath } from './place-argv.ts'
 import { placeArgv } from './place-argv.ts'
 import { familyOf, policiesOf } from './program-family.ts'
 import { scriptIn } from './script-in.ts'
+import { outlyingPaths } from './word-paths.ts'
 import { unavailable } from './unavailable.ts'
 
 /** A command line, compiled, with every program pinned: exactly this is started. */
@@ -126,7 +127,8 @@ function draftCommand(
   const program = pinProgram(name, folder, find)
   const wrong = broken.get(basename(program)) ?? broken.get(familyOf(program))
   if (wrong !== undefined) throw unavailable(name, wrong)
-  const judged = judgeArgv(policiesOf(policies, program), argv)
+  const known = policiesOf(policies, program)
+  const judged = judgeArgv(known, argv)
   const { runsCode, isReadOnly } = judged
   const { fault, paths, env: more } = placeArgv(judged, folder, projectPath)
   const own = { ...without(env, judged.dropEnv), ...more }
@@ -140,7 +142,7 @@ function draftCommand(
       isReadOnly,
       folder: judged.folders.reduce(leadPath, folder),
       script: isReadOnly ? null : scriptIn([program, ...argv.slice(1)], policies),
-      paths,
+      paths: known.length > 0 ? paths : outlyingPaths(argv, folder, projectPath),
     },
     program: guarded({ command: program, args: [], env: own, cwd: folder }, judged),
   }

@@ -74,11 +74,9 @@ export function openSecrets({ config, clock, store, known = openKnownSecrets() }
     logins: openLogins(vault),
     redact: known.redact,
     learn() {
-      // What cannot be read is said where it is needed.
-      const nothing = (): void => undefined
       try {
         const learning = vault.glance()
-        return learning instanceof Promise ? learning.catch(nothing) : learning
+        return learning instanceof Promise ? learning.catch(passOver) : learning
       } catch {
         return undefined
       }
@@ -107,6 +105,9 @@ export function openSecrets({ config, clock, store, known = openKnownSecrets() }
     },
   }
 }
+
+/** What cannot be read is said where it is needed. */
+function passOver(): void {}
 
 /** One that cannot be read is none: what is missing is said where it is needed. */
 function readEnvFile(path: string): NodeJS.Dict<string> {
