@@ -10,7 +10,7 @@ import type { Streak } from './streaks.ts'
 
 /** Remembers how the calls of an agent ended, for the breaker. Stands outside of permission, whose refusals count. */
 export const endings: Stage = async (call, next, means) => {
-  if (call.ticket.caller.kind !== 'agent' || call.work?.isReadOnly === true) return next()
+  if (call.ticket.caller.kind !== 'agent' || call.work?.isQuestion === true) return next()
   try {
     const outcome = await next()
     const remembering = remember(call, outcome, means)
@@ -28,17 +28,22 @@ function remember(call: Call, end: unknown, { streaks, log }: Means): Maybe<void
     log.warn('streak.unwritable', { call_id: call.ticket.callId, reason: messageOf(error) })
   try {
     const remembering = after(streaks.of(call), (streak) => {
-      const next = isDenial(end)
-        ? denied(streak)
-        : call.decision === 'open'
-          ? null
-          : performed(call, end, streak)
+      const next = nextOf(call, end, streak)
       return next === null ? undefined : streaks.put(call, next)
     })
     return remembering instanceof Promise ? remembering.catch(failed) : remembering
   } catch (error) {
     return failed(error)
   }
+}
+
+/** Null where nothing is to be remembered. */
+function nextOf(call: Call, end: unknown, streak: Streak): Streak | null {
+  if (isDenial(end)) return denied(streak)
+  if (call.decision === 'open') return null
+  if (call.work?.isReadOnly !== true) return performed(call, end, streak)
+  // What only reads is no part of a loop; it ends a row of refusals like any other call.
+  return streak.denials === 0 ? null : { ...streak, denials: 0 }
 }
 
 function isDenial(end: unknown): boolean {
