@@ -147,11 +147,15 @@ export function faultOfValue(value: string): string | null {
   return value.includes('\0') ? 'it holds a character that no variable can' : null
 }
 
+const TOO_SHORT = 'Use a longer one, or write what is no secret into the manifest'
+const TOO_LONG = 'Keep it in a file of its own that only its tool reads, and the path to it in the manifest'
+const NO_TEXT = 'Give it as text, bytes as base64: tools get it as a variable or a header'
+
 export function assertSecretValue(name: string, value: string): void {
   const reason = faultOfValue(value)
   if (reason === null) return
   throw new KiwiError('INVALID_PARAMETERS', `Cannot use the value of ${name} as a secret: ${reason}`, {
-    hint: 'Use a longer one, or write what is no secret into the manifest',
+    hint: value.length > LONGEST ? TOO_LONG : value.includes('\0') ? NO_TEXT : TOO_SHORT,
     details: { missing: [], invalid: [{ name, reason }] },
   })
 }
