@@ -1,6 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openArgvPolicies } from '../../src/chain/shell/argv-policies.ts'
+import { policiesOf } from '../../src/chain/shell/program-family.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
 import { openTempKiwi } from '../temp-kiwi.ts'
 
@@ -75,4 +77,15 @@ describe('H5, FS-09: what a program is given is judged by where it leads', () =>
   ])('BEN-01: %s passes', async (command) => {
     expect((await shell(command)).error?.code).not.toBe('PERMISSION_DENIED')
   })
+})
+
+test('H5: what runs code, by the name of any common program, asks although a list allows it', async () => {
+  const { policies } = await openArgvPolicies(join(import.meta.dirname, '../../builtin/config/argv'))()
+  const runsCode = (name: string): boolean => policiesOf(policies, name).some(({ runs_code }) => runs_code)
+  for (const name of [
+    ...['php', 'php8.2', 'java', 'nodejs', 'python3.12', 'perl', 'ruby', 'uv', 'uvx', 'npm', 'cargo', 'go'],
+    ...['vim', 'vi', 'nvim', 'rsync', 'ssh', 'make', 'docker'],
+    ...['su', 'runuser', 'chroot', 'systemd-run', 'sudo', 'env', 'xargs', 'timeout'],
+  ])
+    expect([name, runsCode(name)]).toEqual([name, true])
 })
