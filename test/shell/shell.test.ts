@@ -83,6 +83,20 @@ test('H5: what the grammar does not take is refused with its place and both ways
 })
 
 test.each([
+  ['', 'Cannot run the command: no command at column 1'],
+  ['echo a &&', 'Cannot run the command: nothing after "&&" at column 10'],
+  ['&& echo', 'Cannot run the command: "&&" without a command before it at column 1'],
+  ['echo "a', 'Cannot run the command: a " that is not closed at column 6'],
+])(
+  'H5: of %j, which no shell would take either, it is said what is wrong, and no shell is offered',
+  async (command, message) => {
+    const { error } = await shell({ command })
+    expect(error).toMatchObject({ code: 'INVALID_PARAMETERS', message })
+    expect(error?.hint).not.toContain('raw')
+  },
+)
+
+test.each([
   [{}, '"argv" is missing; "value" must have one of its forms'],
   [{ argv: ['a'], command: 'a' }, 'not both'],
   [{ argv: ['a'], raw: true }, 'needs no shell'],

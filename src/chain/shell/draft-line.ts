@@ -200,23 +200,27 @@ function readWish(parameters: JsonObject): LineWish {
 function lineOf({ argv, command = '' }: LineWish, rawOffer: () => string): Line {
   if (argv !== undefined) return [{ joint: ';', pipeline: [argv] }]
   const line = compileLine(command)
-  if ('untaken' in line) throw notTaken(line, rawOffer())
+  if ('untaken' in line)
+    throw isUnfinished(line) ? notTaken(line, '', '') : notTaken(line, OF_A_SHELL, rawOffer())
   return line
 }
 
-function notTaken({ untaken, column }: Untaken, rawOffer: string): KiwiError {
-  return new KiwiError(
-    'INVALID_PARAMETERS',
-    `Cannot run the command: ${untaken} at column ${column} is nothing that is run without a shell`,
-    {
-      hint: `Use words, 'quotes', "quotes", &&, ||, ;, newlines and |, with cwd, input and argv beside them${rawOffer}`,
-      details: {
-        missing: [],
-        invalid: [{ name: 'command', reason: `${untaken} at column ${column}` }],
-        required: RAW,
-      },
+const OF_A_SHELL = ' is nothing that is run without a shell'
+
+/** What no shell would take either. */
+function isUnfinished({ untaken }: Untaken): boolean {
+  return /^(?:no|nothing|more) |that is not closed$|without a command before it$/.test(untaken)
+}
+
+function notTaken({ untaken, column }: Untaken, why: string, rawOffer: string): KiwiError {
+  return new KiwiError('INVALID_PARAMETERS', `Cannot run the command: ${untaken} at column ${column}${why}`, {
+    hint: `Use words, 'quotes', "quotes", &&, ||, ;, newlines and |, with cwd, input and argv beside them${rawOffer}`,
+    details: {
+      missing: [],
+      invalid: [{ name: 'command', reason: `${untaken} at column ${column}` }],
+      required: RAW,
     },
-  )
+  })
 }
 
 function invalid(name: string, reason: string): KiwiError {
