@@ -13,6 +13,8 @@ export const endings: Stage = async (call, next, means) => {
   if (call.ticket.caller.kind !== 'agent' || call.work?.isQuestion === true) return next()
   try {
     const outcome = await next()
+    // What was read is no part of a loop, and ends no row.
+    if (call.work?.isReadOnly === true) return outcome
     const remembering = remember(call, outcome, means)
     if (remembering instanceof Promise) await remembering
     return outcome
@@ -39,11 +41,10 @@ function remember(call: Call, end: unknown, { streaks, log }: Means): Maybe<void
 
 /** Null where nothing is to be remembered. */
 function nextOf(call: Call, end: unknown, streak: Streak): Streak | null {
-  if (isDenial(end)) return denied(streak)
-  if (call.decision === 'open') return null
-  if (call.work?.isReadOnly !== true) return performed(call, end, streak)
-  // What only reads is no part of a loop; it ends a row of refusals like any other call.
-  return streak.denials === 0 ? null : { ...streak, denials: 0 }
+  const isReading = call.work?.isReadOnly === true
+  // Who looks around meets what is closed: only many of these tell something.
+  if (isDenial(end)) return isReading ? { ...streak, allDenials: streak.allDenials + 1 } : denied(streak)
+  return isReading || call.decision === 'open' ? null : performed(call, end, streak)
 }
 
 function isDenial(end: unknown): boolean {
