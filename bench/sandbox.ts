@@ -46,7 +46,7 @@ async function figureOf(level: SandboxLevel, rounds: number, subprocess: Subproc
   }
 }
 
-const NOTHING = { empty: [], read: [], write: [], guarded: [], masked: [], needed: [], links: [] }
+const NOTHING = { empty: [], sealed: [], read: [], write: [], guarded: [], masked: [], needed: [], links: [] }
 const BARE: Command = {
   command: '/bin/true',
   args: [],

@@ -56,7 +56,9 @@ async function made(given: Given = {}): Promise<string | null> {
     ...(runId === undefined ? {} : { runId }),
   }
   const notReached = (): Promise<never> => Promise.reject(new Error('not reached'))
-  const work = { ...readWork(ticket, notReached), isReadOnly: false, isRepeatable: false, ...given.work }
+  const isQuestion = given.work?.isReadOnly === true
+  const bare = { ...readWork(ticket, notReached), isReadOnly: false, isRepeatable: false, isQuestion }
+  const work = { ...bare, ...given.work }
   const call: Call = { ...newCall(ticket, notReached), work, policy: POLICY }
   const demand = work.demands[0] ?? { op: 'tool', id: 'x', action: 'run' }
   let asked: string | null = null
@@ -115,7 +117,11 @@ describe('three identical calls ask', () => {
 
   test('BEN-10: 200 identical harmless calls pass, in a session and in a run', async () => {
     const nobody = Array.from({ length: 200 }, () => null)
-    for (const work of [{ isReadOnly: true }, { isRepeatable: true }]) {
+    for (const work of [
+      { isReadOnly: true },
+      { isReadOnly: true, isQuestion: false },
+      { isRepeatable: true },
+    ]) {
       expect(await many(200, { work })).toEqual(nobody)
       expect(await many(200, { work, runId: 'r' })).toEqual(nobody)
     }
@@ -174,6 +180,19 @@ describe('denials park', () => {
     await made({ session: 'row', work: { isReadOnly: true } })
     await made({ session: 'row', refusedBy: 'APPROVAL_REJECTED' })
     expect(await made({ session: 'row', parameters: { a: 3 } })).toBe(DENIALS)
+  })
+
+  test('what is refused to read counts among all, and is no part of a row; a question is neither', async () => {
+    const reading = { isReadOnly: true, isQuestion: false }
+    for (const within of [{ runId: 'r' }, {}]) {
+      await many(2, { ...within, ...refused })
+      await many(17, { ...within, ...refused, work: reading })
+      await many(20, { ...within, ...refused, work: { isReadOnly: true } })
+      expect(await made({ ...within, parameters: { a: 1 } })).toBeNull()
+      await made({ ...within, ...refused, work: reading })
+      expect(await made({ ...within, parameters: { a: 2 } })).toBe(DENIALS)
+      expect(await made({ ...within, work: reading })).toBeNull()
+    }
   })
 
   test('twenty in all park too, in a run as well, and a new server does not forget those of a run', async () => {

@@ -150,6 +150,26 @@ describe('X9: a config that is there', () => {
     expect(JSON.stringify([reply, await temp.kiwi.store.records({ limit: 10 })])).not.toContain('canary')
   })
 
+  test('X9: is copied each time it is changed, however soon after the last', async () => {
+    const texts = ['{}', '{"a": 1}', '{"a": 2}']
+    const kept: string[] = []
+    for (const text of texts) {
+      put('.cursor/mcp.json', text)
+      kept.push(textField((await connect('cursor')).data, 'backup'))
+    }
+    expect(kept.map((path) => readFileSync(path, 'utf8'))).toEqual(texts)
+  })
+
+  test.each(['[]', '{"mcpServers": null}', '{"mcpServers": []}'])(
+    'X9: %s is refused with what to write there by hand, and stays',
+    async (text) => {
+      const path = put('.cursor/mcp.json', text)
+      const { error } = await connect('cursor')
+      expect(error?.hint).toContain('Write there yourself: {"mcpServers":{"kiwi":{"command":')
+      expect(readFileSync(path, 'utf8')).toBe(text)
+    },
+  )
+
   test('X9: with Kiwi under another name, at an address or with variables of its own is not given a second one', async () => {
     const named = put(
       '.cursor/mcp.json',

@@ -57,6 +57,10 @@ function callOf(given: Given): Call {
   return { ...newCall(ticket, notReached), work, policy: { ...POLICY, ...given.policy } }
 }
 
+function letThrough(call: Call): Call {
+  return { ...call, decision: 'recorded' }
+}
+
 describe('H8: rate limits', () => {
   const limit: RateLimit = {
     id: 'user/mcps.supabase/rate_limit',
@@ -67,7 +71,7 @@ describe('H8: rate limits', () => {
     windowMs: 60_000,
   }
   const make = (given: Given = {}, limits = [limit]): Promise<Outcome> =>
-    rate(callOf({ ...given, policy: { rateLimits: limits } }), () => Promise.resolve(DONE), means)
+    rate(letThrough(callOf({ ...given, policy: { rateLimits: limits } })), () => Promise.resolve(DONE), means)
 
   test('H8: call 101 of 100/minute is RATE_LIMITED, and says when to come again', async () => {
     for (let n = 0; n < 100; n++) {
@@ -127,12 +131,29 @@ describe('H8: rate limits', () => {
 
   test('H8: a call that fails later counts', async () => {
     const one = { ...limit, count: 1 }
+    const call = callOf({ policy: { rateLimits: [one] } })
     const failing = rate(
-      callOf({ policy: { rateLimits: [one] } }),
-      () => Promise.reject(new Error('later')),
+      call,
+      () => {
+        call.decision = 'recorded'
+        return Promise.reject(new Error('later'))
+      },
       means,
     )
     await expect(failing).rejects.toThrow('later')
+    await expect(make({}, [one])).rejects.toMatchObject({ code: 'RATE_LIMITED' })
+  })
+
+  test('H8, H9: one that waits for a person, or is refused behind it, does not, however often it is sent', async () => {
+    const one = { ...limit, count: 1 }
+    const waits: Outcome = { ...DONE, status: 'approval_required' }
+    const call = (): Call => callOf({ policy: { rateLimits: [one] } })
+    for (let n = 0; n < 5; n++) {
+      expect(await rate(call(), () => Promise.resolve(waits), means)).toBe(waits)
+      const refused = rate(call(), () => Promise.reject(new Error('no')), means)
+      await expect(refused).rejects.toThrow('no')
+    }
+    expect(await make({}, [one])).toBe(DONE)
     await expect(make({}, [one])).rejects.toMatchObject({ code: 'RATE_LIMITED' })
   })
 })

@@ -76,8 +76,8 @@ cat ${user}/kiwi.json; echo done`)
       mkdirSync(workplace)
       expect((await temp.kiwi.trust(workplace, false, asPerson(temp))).error).toBeNull()
       const file = JSON.stringify(policy)
-      const attempt = `const { writeFileSync, rmSync } = require('fs')
-for (const change of [() => writeFileSync(${file}, ''), () => rmSync(${file}), () => writeFileSync(${file}.replace('agent_harness', 'mcp_registry'), '')])
+      const attempt = `const { writeFileSync, unlinkSync } = require('fs')
+for (const change of [() => writeFileSync(${file}, ''), () => unlinkSync(${file}), () => writeFileSync(${file}.replace('agent_harness', 'mcp_registry'), '')])
   try { change(); console.log('changed') } catch (error) { console.log(error.code) }`
       const reply = await temp.call('execute', {
         item_type: 'tool',

@@ -127,10 +127,25 @@ ls "$HOME" ${temp.config.userSpace} /run 2>/dev/null | grep -v : | grep .
 echo survived`,
     )
     server.close()
-    expect(outputOf(reply).split('\n')).toEqual(['0', 'survived'])
+    // Of the home there is the place of the project, and nothing in it.
+    expect(outputOf(reply).split('\n')).toEqual(['0', 'project', 'survived'])
     expect(reply.data).toMatchObject({ sandbox: { level: 'strict', mechanism: 'bubblewrap', net: 'none' } })
     const [outcome] = await temp.kiwi.store.records({ limit: 1, call_id: reply.metadata.call_id })
     expect(outcome?.body).toMatchObject({ sandbox: { level: 'strict', mechanism: 'bubblewrap' } })
+  })
+
+  test('CMD-10, X8: what is not given of the project is not written into the void: it fails', async () => {
+    const lines = `mkdir -p "$KIWI_PROJECT_PATH/sub" 2>/dev/null && echo MADE
+(echo x >"$KIWI_PROJECT_PATH/lost") 2>/dev/null && echo WROTE
+echo x >"$HOME/scratch" && echo scratch`
+    expect(outputOf(await held({ level: 'strict' }, lines))).toBe('scratch')
+    mkdirSync(join(temp.project, 'out'))
+    const given = { level: 'strict', write: ['${PROJECT_PATH}/out'] }
+    const inside = `${lines}\necho kept >"$KIWI_PROJECT_PATH/out/kept" && echo kept`
+    expect(outputOf(await held(given, inside))).toBe('scratch\nkept')
+    expect(readFileSync(join(temp.project, 'out/kept'), 'utf8')).toBe('kept\n')
+    const listed = { level: 'strict', read: ['${PROJECT_PATH}'] }
+    expect(outputOf(await held(listed, 'ls "$KIWI_PROJECT_PATH"'))).toContain('out')
   })
 
   test('CMD-10: what fails is held no less, and says so', async () => {
@@ -209,7 +224,7 @@ describe('X8: what the policy asks for', () => {
       await strict.create(
         'loose',
         { ...BASH, sandbox: { level: 'off' } },
-        { 'main.sh': 'ls "$HOME"; echo held' },
+        { 'main.sh': 'ls "$HOME" | grep -v "^project$"; echo held' },
       )
       const reply = await strict.run('loose')
       expect(outputOf(reply)).toBe('held')

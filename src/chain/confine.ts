@@ -41,9 +41,10 @@ export function confinementOf(
   const isHidden = (path: string): boolean => isBelowAny(path, hidden)
   const home = real(own.home)
   const needed = outermost(folders.map(real))
-  // A project that lies in the temporary folder is seen like any other.
-  const project = level === 'fs' && held.projectPath !== null ? [real(held.projectPath)] : []
-  const read = outermost([...held.read, ...project, ...programPlaces(command, home), ...cwdOf(cwd, home)])
+  const project = held.projectPath === null ? [] : [real(held.projectPath)]
+  // Under fs, one that lies in the temporary folder is seen like any other.
+  const seen = level === 'fs' ? project : []
+  const read = outermost([...held.read, ...seen, ...programPlaces(command, home), ...cwdOf(cwd, home)])
   const given = [...read, ...write]
   const userSpace = real(own.userSpace)
   const isSeen = (path: string): boolean => !isHidden(path) || isBelowAny(path, given)
@@ -54,6 +55,10 @@ export function confinementOf(
     hasOwnProcesses,
     hidden,
     empty: isHidden(home) && !hidden.includes(home) ? [home] : [],
+    // What is written there would be gone with the home it lies in, and seem to be kept.
+    sealed: project
+      .filter((path) => isHidden(path) && !isBelowAny(path, [...given, ...needed]))
+      .map((path) => ({ path, isOpen: [...given, ...needed].some((each) => isBelowAny(each, [path])) })),
     read: read.filter((path) => isHidden(path) && !isBelowAny(path, write)),
     write: sorted(write),
     guarded: guardedPlaces(held, own.cache),

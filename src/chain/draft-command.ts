@@ -22,6 +22,7 @@ import { guarded } from './shell/guarded.ts'
 import { judgeArgv } from './shell/judge-argv.ts'
 import type { PlacedPath } from './shell/place-argv.ts'
 import { placeArgv } from './shell/place-argv.ts'
+import { familyOf, policiesOf } from './shell/program-family.ts'
 import { unavailable } from './shell/unavailable.ts'
 import type { Variables } from './variables.ts'
 
@@ -135,8 +136,8 @@ function policed(
 ): Policed {
   if (!effect.command.hasArgvPolicy) return { command, paths: [] }
   const name = basename(command.command)
-  const judged = judgeArgv(policies.get(name) ?? [], [name, ...command.args])
-  const wrong = broken.get(name)
+  const judged = judgeArgv(policiesOf(policies, name), [name, ...command.args])
+  const wrong = broken.get(name) ?? broken.get(familyOf(name))
   if (wrong !== undefined) throw unavailable(name, wrong)
   const { fault, paths, env } = placeArgv(judged, command.cwd, projectPath)
   if (fault === null) {

@@ -53,6 +53,18 @@ describe('C10: one piece of work for everybody who waits for it', () => {
     expect(seconds).toEqual([...new Set(seconds)].toSorted((one, other) => one - other))
   })
 
+  test('one who comes later hears at once what is being done', async () => {
+    const { flight, say, end } = openWork()
+    const first = flight.join({})
+    await Promise.resolve()
+    say('one')
+    const heard: string[] = []
+    const second = flight.join({ report: ({ message }) => heard.push(message) })
+    expect(heard).toEqual(['one'])
+    end()
+    expect(await Promise.all([first, second])).toEqual([true, true])
+  })
+
   test('one who goes away ends nothing; the last one does', async () => {
     const { flight, isAborted } = openWork()
     const [impatient, patient] = [new AbortController(), new AbortController()]

@@ -25,19 +25,19 @@ export function openFlight(
   let message = ''
   let last = -1
 
-  const tell = (): void => {
+  const tell = (listeners: Iterable<Report>): void => {
     // What is reported has to grow, however fast one step follows another.
     const seconds = Math.max(last + 0.001, (clock.monotonic() - started) / 1000)
     last = seconds
-    for (const report of reports) report({ message, seconds })
+    for (const report of listeners) report({ message, seconds })
   }
   const say = (next: string): void => {
     if (next === message) return
     message = next
-    tell()
+    tell(reports)
   }
   const beat = setInterval(() => {
-    if (message !== '') tell()
+    if (message !== '') tell(reports)
   }, BEAT_MS).unref()
 
   // Not at once: whoever opens it has to have joined it, or would miss what is said first.
@@ -51,6 +51,8 @@ export function openFlight(
     isLeft: () => abort.signal.aborted,
     async join({ signal, report }) {
       if (report !== undefined) reports.add(report)
+      // Whoever comes later is told what is being done, and not only what comes next.
+      if (report !== undefined && message !== '') tell([report])
       waiting += 1
       try {
         return await Promise.race([done.then(() => true), left(signal, ended)])

@@ -44,6 +44,7 @@ function ownConfinement(program: string, own: OwnPlaces, policies: readonly stri
     level: 'own',
     hasNetwork: true,
     hidden: [],
+    sealed: [],
     empty: [],
     read: [],
     write: sorted([

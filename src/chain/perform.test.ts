@@ -132,6 +132,8 @@ describe('P2: a program that does not succeed', () => {
     ['hint: one\nfatal: not a repository\nusage: git', 'fatal: not a repository'],
     ['error: pathspec\nerror: second', 'error: pathspec'],
     ['an error: within\nlast', 'last'],
+    ['warning: Not a repository\nusage: git diff\n  --output', 'warning: Not a repository'],
+    ['usage: x [-h]\nx: error: no file', 'x: error: no file'],
   ])('of %j the line that says why is told', async (told, why) => {
     bash('says', `printf '%s\\n' ${JSON.stringify(told).replaceAll('\\n', '\n')} >&2; exit 128`)
     await expect(temp.run('says')).rejects.toMatchObject({

@@ -34,5 +34,8 @@ export async function post(
   }
   const { status_code, failure, error } = await httpClient.request(request, watch.signal)
   if (failure === null) return status_code ?? 0
-  throw new KiwiError(FAILURE_CODES[failure], `Cannot reach "${new URL(url).host}": ${error ?? failure}`)
+  throw new KiwiError(
+    FAILURE_CODES[failure],
+    `Cannot reach "${new URL(url).host}": ${(error ?? failure).replace(/^Cannot /, 'cannot ')}`,
+  )
 }

@@ -105,9 +105,11 @@ function parseJson(text: string): JsonValue | undefined {
   return /^\s*[[{"\d\-tfn]/.test(text) ? parsePlain(text) : undefined
 }
 
-/** The line that says why, where a program marks it; hints and usage may follow it. Else the last one. */
+/** The line that says why, where a program marks it, or the one before it says how it is used. Else the last one. */
 function toldBy(stderr: string): string {
   const lines = stderr.trimEnd().split('\n')
-  const line = lines.find((one) => /^(?:fatal|error): /.test(one)) ?? lines.at(-1) ?? ''
+  const usage = lines.findIndex((one) => /^usage: /i.test(one))
+  const marked = lines.find((one) => /^(?:fatal|error): /.test(one))
+  const line = marked ?? (usage > 0 ? lines[usage - 1] : undefined) ?? lines.at(-1) ?? ''
   return line === '' ? '' : `: ${line.slice(0, 300)}`
 }

@@ -3,7 +3,7 @@ import { LIMITS } from '../shared/limits.ts'
 import { list, statOf } from '../spaces/disk.ts'
 import { unkeepable } from '../spaces/entry.ts'
 import type { Oddities } from '../spaces/oddity.ts'
-import { isText, nameOf, odditiesIn } from '../spaces/oddity.ts'
+import { isText, odditiesIn } from '../spaces/oddity.ts'
 import type { ShadowGit } from './shadow-git.ts'
 
 /** What stands below a project. Paths are from the work tree. */
@@ -23,8 +23,8 @@ export interface Bounds {
 }
 
 interface Settled extends Known {
-  /** Paths that are not covered, each with its reason. */
-  readonly skipped: readonly string[]
+  /** Paths that are not covered, with the reasons. */
+  readonly skipped: ReadonlyMap<string, string>
   /** How much was read to get there. */
   readonly read: { readonly files: number; readonly bytes: number }
 }
@@ -36,13 +36,13 @@ export async function settleIndex(git: ShadowGit, most: Bounds): Promise<Settled
   const sizes = new Map([...changed.keys()].map((path) => [path, statOf(join(workTree, path))?.size ?? 0]))
   const large = [...sizes].flatMap(([path, size]) => (size > LIMITS.undoUntrackedBytes ? [path] : []))
   const untracked = await withoutTracked(git, large)
-  const skipped: string[] = []
+  const skipped = new Map<string, string>()
   const added: string[] = []
   const forgotten: string[] = []
   for (const [path, state] of changed) {
     const fault = faultOf(join(workTree, path), untracked.has(path))
     if (fault === null) added.push(path)
-    else skipped.push(`${nameOf(path)}: ${fault}`)
+    else skipped.set(path, fault)
     if (fault !== null && state === 'known') forgotten.push(path)
   }
   const bytes = added.reduce((sum, path) => sum + (sizes.get(path) ?? 0), 0)
@@ -55,7 +55,11 @@ export async function settleIndex(git: ShadowGit, most: Bounds): Promise<Settled
   const bare = await withNested(git, added.length > 0 ? await emptyFolders(git) : early)
   const left = new Set(forgotten)
   const standing = [...all, ...added].filter((path) => !left.has(path))
-  return { ...standingNow(git, standing, bare), skipped, read: { files: added.length, bytes } }
+  const known = standingNow(git, standing, bare)
+  // A submodule is known to git, and what it holds is not.
+  for (const path of standing)
+    if (!known.files.has(path) && statOf(join(workTree, path, '.git')) !== null) skipped.set(path, NESTED)
+  return { ...known, skipped, read: { files: added.length, bytes } }
 }
 
 /** What the index has, though some of it may be changed or gone by now; what is odd was noted beside it. */
@@ -70,9 +74,10 @@ function standingNow(git: ShadowGit, paths: readonly string[], bare: readonly st
   const there = bare.map((folder) => `${folder}/.`)
   for (const path of paths) {
     const stats = statOf(join(git.shadow.workTree, path))
-    if (stats !== null) there.push(path)
+    if (stats === null) continue
     // What git has as a repository of its own is a folder.
-    if (stats?.isDirectory() === false) files.set(path, stats.mode & 0o7777)
+    there.push(stats.isDirectory() ? `${path}/.` : path)
+    if (!stats.isDirectory()) files.set(path, stats.mode & 0o7777)
   }
   const folders = foldersOf(git, there)
   return { files, folders, odd: oddNow(git, folders.keys()) }
@@ -134,9 +139,11 @@ async function withoutTracked(git: ShadowGit, paths: readonly string[]): Promise
   return new Set(paths.filter((path) => !tracked.has(path)))
 }
 
+const NESTED = 'it is a repository of its own'
+
 /** Why a path cannot be kept, or null. */
 function faultOf(path: string, isLarge: boolean): string | null {
-  if (statOf(path)?.isDirectory() === true) return 'it is a repository of its own'
+  if (statOf(path)?.isDirectory() === true) return NESTED
   if (isLarge) return `git does not track it, and it is over ${LIMITS.undoUntrackedBytes} bytes`
   return unkeepable(path)
 }

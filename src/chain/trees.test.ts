@@ -324,3 +324,28 @@ test('H4: names that look like options, globs or two lines are names', async () 
   })
   expect(Object.keys(short(found)).toSorted()).toEqual(['*', '-rf', ':(top)x', 'a\nb', 'ü'].toSorted())
 })
+
+test('H4: a submodule is named as not covered, its folder comes back, and one that is empty is a folder', async () => {
+  const other = join(folder, 'other')
+  mkdirSync(other)
+  writeFileSync(join(other, 's.txt'), 's')
+  const main = project
+  project = other
+  commitAll()
+  project = main
+  git('init', '-q')
+  git('commit', '-q', '--allow-empty', '-m', 'first')
+  for (const name of ['full', 'bare'])
+    git('-c', 'protocol.file.allow=always', 'submodule', 'add', '-q', other, name)
+  git('commit', '-qm', 'second')
+  git('submodule', 'deinit', '-q', '-f', 'bare')
+  const begun = await open().begin(project, 'call')
+  if ('why' in begun) throw new Error(begun.why)
+  expect(begun.skipped).toEqual(['full: it is a repository of its own'])
+  for (const name of ['full', 'bare']) rmSync(join(project, name), { recursive: true })
+  const { changes, skipped } = await begun.finish()
+  expect(
+    changes.map(({ path, before, after }) => `${path} ${before.kind} ${after?.kind}`).toSorted(),
+  ).toEqual(['bare', 'full'].map((name) => `${join(project, name)} folder absent`))
+  expect(skipped).toEqual([])
+})

@@ -1,5 +1,5 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative, sep } from 'node:path'
 import { z } from 'zod'
 import type { Subprocess } from '../primitives/subprocess/subprocess.ts'
 import type { Config } from '../config/config.ts'
@@ -8,6 +8,7 @@ import { messageOf } from '../shared/errors.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { statOf } from '../spaces/disk.ts'
 import type { Oddities } from '../spaces/oddity.ts'
+import { nameOf } from '../spaces/oddity.ts'
 import { dropOldest } from './drop-oldest.ts'
 import type { Shadow, Uncovered } from './shadow.ts'
 import { copyIndex, dropShadow, findShadow, grow, prepareShadow } from './shadow.ts'
@@ -16,7 +17,7 @@ import { openShadowGit } from './shadow-git.ts'
 import type { TreeChanges } from './tree-changes.ts'
 import { changesSince } from './tree-changes.ts'
 import type { Bounds, Known } from './tree-standing.ts'
-import { knownTo, settleIndex } from './tree-standing.ts'
+import { foldersAbove, knownTo, settleIndex } from './tree-standing.ts'
 
 /** What stands below a project, before and after a program that may change any of it. */
 export interface Trees {
@@ -29,6 +30,8 @@ export interface Trees {
 interface BegunTree {
   /** Paths that are not covered, each with its reason. */
   readonly skipped: readonly string[]
+  /** Why nothing is kept of a path, where that is not among them; null where something is. */
+  whyNot(path: string): string | null
   /** What was changed since. */
   finish(): Promise<TreeChanges>
 }
@@ -69,7 +72,8 @@ export function openTrees(means: TreeMeans): Trees {
           writeFileSync(oddFile(git), JSON.stringify([...standing.odd]), { mode: 0o600 })
         await dropOldest(trees, clock.now(), { most: MOST_SHADOWS, unusedMs: LIMITS.undoDays * DAY_MS })
         return {
-          skipped: standing.skipped,
+          skipped: Array.from(standing.skipped, ([path, why]) => `${nameOf(path)}: ${why}`),
+          whyNot: (path) => whyNotKept(path, git.shadow, standing),
           async finish() {
             const found = await inScratch(git, (scratch) => changesSince(git, standing, scratch))
             renameSync(git.index, join(git.shadow.folder, 'index'))
@@ -112,8 +116,24 @@ function readOdd(git: ShadowGit): Oddities {
   return new Map(Odd.parse(JSON.parse(readFileSync(oddFile(git), 'utf8'))))
 }
 
+/** A path as the system names it. */
+function whyNotKept(
+  path: string,
+  { workTree, prefix }: Shadow,
+  { files, folders, skipped }: Standing,
+): string | null {
+  const below = relative(workTree, path).split(sep).join('/')
+  if (`${below}/` === prefix || (below === '' && prefix === '')) return null
+  if (!below.startsWith(prefix) || /^\.\.(?:\/|$)/.test(below)) return 'it is outside of the project'
+  if (/(?:^|\/)\.git(?:\/|$)/.test(below)) return 'it is what git keeps'
+  const isSaid = [below, ...foldersAbove(below, prefix)].some(
+    (each) => skipped.has(each) || skipped.has(`${each}/`),
+  )
+  return isSaid || files.has(below) || folders.has(below) ? null : 'git ignores it'
+}
+
 interface Standing extends Known {
-  readonly skipped: readonly string[]
+  readonly skipped: ReadonlyMap<string, string>
   /** The shadow has grown enough. */
   readonly isFull: boolean
 }

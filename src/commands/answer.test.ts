@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { sampleApproval } from '../../test/fixtures/store-samples.ts'
 import type { Question } from '../kernel/questions.ts'
-import { shownQuestion } from './answer.ts'
+import { createRedact, keepAll } from '../shared/redact.ts'
+import { shownQuestion as shownTo } from './answer.ts'
 
 let folder: string
 let file: string
@@ -13,6 +14,9 @@ beforeEach(() => {
   file = join(folder, 'a.txt')
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const shownQuestion = (asked: Question, isFull: boolean, redact = keepAll): string =>
+  shownTo(asked, isFull, redact)
 
 function question(more: object): Question {
   const summary = {
@@ -96,4 +100,15 @@ test('APR-08: a line too long to be shown is left out whole, and said to be', ()
   const asked = question({ change })
   expect(shownQuestion(asked, false)).toMatch(/@@\n\.\.\. 2 more lines: kiwi approvals \w+ --full$/)
   expect(shownQuestion(asked, true)).toContain('+hidden')
+})
+
+test('X7, APR-08: a secret is taken out of what a file holds now, and where it stays as it is no change is shown', () => {
+  const redact = createRedact([['KEY', 'kiwi-canary-0123456789']])
+  writeFileSync(file, 'a\nkey=kiwi-canary-0123456789\nb\n')
+  const kept = question({ change: { path: file, content: 'a\nkey=[REDACTED:KEY]\nc\n' } })
+  const shown = shownQuestion(kept, true, redact)
+  expect(shown).toContain(' key=[REDACTED:KEY]\n-b\n+c')
+  expect(shown).not.toContain('canary')
+  const dropped = question({ change: { path: file, content: 'a\nb\n' } })
+  expect(shownQuestion(dropped, true, redact)).toContain('-key=[REDACTED:KEY]')
 })

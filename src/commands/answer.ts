@@ -3,6 +3,7 @@ import { questionText } from '../kernel/approval-view.ts'
 import { changeLines } from '../kernel/change-lines.ts'
 import type { Question } from '../kernel/questions.ts'
 import type { Kiwi } from '../kiwi.ts'
+import type { Redact } from '../shared/redact.ts'
 import type { Reply } from '../shared/reply.ts'
 import { visible } from '../shared/visible.ts'
 import { canAsk, typed } from './ask.ts'
@@ -15,7 +16,7 @@ const Waiting = z.looseObject({ approval_id: z.string() })
 export async function answerHere({ status, data }: Reply, kiwi: Kiwi, decide: Decide): Promise<boolean> {
   if (status !== 'approval_required' || !canAsk()) return false
   const question = await kiwi.questions.find(Waiting.parse(data).approval_id)
-  openTerminal().note(shownQuestion(question, false))
+  openTerminal().note(shownQuestion(question, false, kiwi.questions.redact))
   const said = await typed('Run it once? yes or no: ')
   if (!/^(?:yes|no)$/i.test(said)) return false
   const decision = /^yes$/i.test(said) ? 'approve' : 'deny'
@@ -37,7 +38,7 @@ export async function answerHere({ status, data }: Reply, kiwi: Kiwi, decide: De
 }
 
 /** All that is known of a question, and what it would do to a file. */
-export function shownQuestion(question: Question, isFull: boolean): string {
+export function shownQuestion(question: Question, isFull: boolean, redact: Redact): string {
   const { id, state, isOurs, created_at, expires_at, decided_by, channel, reason } = question
   const who = decided_by === null ? '' : ` by ${visible(decided_by)} (${visible(channel ?? '')})`
   const why = reason === null ? '' : `: ${visible(reason)}`
@@ -45,7 +46,7 @@ export function shownQuestion(question: Question, isFull: boolean): string {
     `${id} ${state}${who}${why}, asked ${timeOf(created_at)}, until ${timeOf(expires_at)}`,
     ...(isOurs ? [] : ['Kiwi did not ask this, or it was changed since: it cannot be approved']),
     questionText(question, isFull),
-    ...changeLines(question, isFull),
+    ...changeLines(question, isFull, redact),
   ].join('\n')
 }
 

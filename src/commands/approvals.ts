@@ -37,7 +37,9 @@ export function approvalsCommand(id: string | undefined, options: ApprovalsOptio
     if (id !== undefined) {
       const question = await kiwi.questions.find(id)
       terminal.out(
-        options.json === true ? JSON.stringify(question) : shownQuestion(question, options.full === true),
+        options.json === true
+          ? JSON.stringify(question)
+          : shownQuestion(question, options.full === true, kiwi.questions.redact),
       )
       return 0
     }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Answer } from '../kernel/call.ts'
 import type { Question } from '../kernel/questions.ts'
 import type { Kiwi } from '../kiwi.ts'
+import type { JsonObject } from '../shared/json.ts'
 import { ERRORS, KiwiError, messageOf } from '../shared/errors.ts'
 import { shownQuestion } from './answer.ts'
 import { canAsk, typed } from './ask.ts'
@@ -28,7 +29,7 @@ export function approveCommand(id: string, options: ApproveOptions): Promise<num
     // What cannot be approved any more is refused at once, on record: nobody reads it all for nothing.
     if (channel === 'terminal' && isOpen(question)) {
       const terminal = openTerminal()
-      terminal.note(shownQuestion(question, false))
+      terminal.note(shownQuestion(asWillRun(question, parameters), false, kiwi.questions.redact))
       if (parameters !== null) terminal.note(`instead   ${printable(JSON.stringify(parameters))}`)
       const what = options.run === true ? 'Allow this tool for the rest of the session' : 'Run it once'
       if (!/^yes$/i.test(await typed(`${what}? Type yes: `))) {
@@ -50,6 +51,12 @@ export function approveCommand(id: string, options: ApproveOptions): Promise<num
     )
     return printReply(reply, options.json === true, showOutput)
   })
+}
+
+/** What would have become of a file is no part of a call that is given other arguments. */
+function asWillRun(question: Question, parameters: JsonObject | null): Question {
+  const { change: _change, ...rest } = question.summary
+  return parameters === null ? question : { ...question, summary: rest }
 }
 
 function isOpen({ state, isOurs }: Question): boolean {

@@ -84,7 +84,7 @@ function stemOf(path: string): string {
 /** Writes the file anew when that makes it readable; else nothing is written. */
 async function fix(path: string | null, terminal: Terminal): Promise<void> {
   if (path === null) return
-  const { bytes, isExecutable } = readRegularFile(path, LIMITS.itemBytes)
+  const { bytes } = readRegularFile(path, LIMITS.itemBytes)
   const before = decodeText(bytes, path)
   const { text, lines } = await repairText(before, {
     where: path,
@@ -93,13 +93,14 @@ async function fix(path: string | null, terminal: Terminal): Promise<void> {
   })
   if (text === before) return
   const beside = `${path}.${process.pid}.tmp`
-  writeFileSync(beside, text, { mode: isExecutable ? 0o755 : 0o644 })
+  // Whoever may read it stays the same.
+  writeFileSync(beside, text, { mode: statSync(path).mode % 0o1000 })
   renameSync(beside, path)
   terminal.note(`Wrote ${path}: ${lines.length === 1 ? 'line' : 'lines'} ${lines.join(', ')}`)
 }
 
 function reportOf(item: Item, file: string | null, checked: CheckedDirective) {
-  const { directive, granted, excess, idle, unknownServers, calls } = checked
+  const { directive, granted, excess, idle, unmatched, unknownServers, calls } = checked
   const required = new Set(
     directive.wanted.servers.filter((server) => server.required).map(({ name }) => name),
   )
@@ -120,6 +121,7 @@ function reportOf(item: Item, file: string | null, checked: CheckedDirective) {
     unknown_servers: unknownServers.map((name) => ({ name, required: required.has(name) })),
     excess,
     idle,
+    unmatched,
     calls,
     ignored: granted.reports,
     findings: isEmpty ? [...directive.findings, EMPTY] : directive.findings,
@@ -160,6 +162,7 @@ function faultsOf({
   ignored,
   excess,
   idle,
+  unmatched,
   unknown_servers,
   calls,
   warnings,
@@ -180,6 +183,9 @@ function faultsOf({
       ({ name, required }) =>
         `: there is no server "${name}"${required ? ', which it requires' : ''}: kiwi add ${name}`,
     ),
+    ...unmatched
+      .filter((text) => !unknown_servers.some(({ name }) => text.endsWith(`kiwi add ${name}`)))
+      .map((text) => `: ${text}`),
     ...onceAbsent(calls, unknown_servers).map(({ said }) => `: ${said}`),
     ...warnings.map((text) => `: ${text}`),
   ]

@@ -8,6 +8,7 @@ import type { Kiwi } from '../kiwi.ts'
 import { answerAct } from '../meta/answer-act.ts'
 import type { Choice, Desk, Waiting } from '../server/console.ts'
 import type { Ids } from '../shared/ids.ts'
+import type { Redact } from '../shared/redact.ts'
 import { visible } from '../shared/visible.ts'
 import { timeOf } from './answer.ts'
 
@@ -24,7 +25,9 @@ export function createDesk(open: () => Promise<Kiwi>, newSession: Ids): Desk {
     async waiting() {
       const { questions } = await open()
       const found = await questions.list({ limit: MOST, states: ['pending'] })
-      return found.filter(({ state, isOurs }) => state === 'pending' && isOurs).map(toWaiting)
+      return found
+        .filter(({ state, isOurs }) => state === 'pending' && isOurs)
+        .map((question) => toWaiting(question, questions.redact))
     },
     async decide(choice) {
       const kiwi = await open()
@@ -55,13 +58,13 @@ function answerOf({ decision, reason }: Choice): {
   }
 }
 
-function toWaiting(question: Question): Waiting {
+function toWaiting(question: Question, redact: Redact): Waiting {
   const { id, tool, layer, rule, principal, session, project, expires_at } = question
   return {
     id,
     title: visible(tool),
     who: `${visible(principal)}, session ${visible(session)}${project === null ? '' : `, ${visible(project)}`}, until ${timeOf(expires_at)}`,
-    text: [questionText(question), ...changeLines(question, false)].join('\n'),
+    text: [questionText(question), ...changeLines(question, false, redact)].join('\n'),
     rule: `layer ${visible(layer)}${rule === null ? '' : `, rule ${visible(rule)}`}`,
   }
 }

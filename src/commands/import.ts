@@ -116,7 +116,15 @@ function rowsOf({ source, items, not_imported }: Batch): readonly Row[] {
 function remarksOf({ items }: Batch): readonly Row[] {
   return items
     .filter(({ state }) => state === 'imported' || state === 'updated')
-    .flatMap(({ to, warnings }) => warnings.map((warning): Row => ['', 'note', to, warning]))
+    .flatMap(({ id, to, warnings, proposed }) =>
+      [...warnings, ...wishOf(id, proposed.grants)].map((said): Row => ['', 'note', to, said]),
+    )
+}
+
+/** What a skill asks for is a person's to grant. */
+function wishOf(id: string, grants: readonly string[]): readonly string[] {
+  if (grants.length === 0) return []
+  return [`asks for ${grants.join(', ')}, which is not granted: kiwi check ${id} shows the lines that do`]
 }
 
 type Row = readonly [indent: string, state: string, path: string, reason: string]

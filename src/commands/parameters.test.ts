@@ -39,3 +39,14 @@ test('--params reads a file', () => {
   writeFileSync(file, '{"a": [1]}')
   expect(readParameters(['b:=2'], `@${file}`, null)).toEqual({ a: [1], b: 2 })
 })
+
+test.each(['array', 'object'])('a parameter that is no %s is named, with how one is written', (type) => {
+  const schema = { properties: { tags: { type } } }
+  expect(() => readParameters(['tags=a,b'], undefined, schema)).toThrow(
+    expect.objectContaining({
+      code: 'INVALID_PARAMETERS',
+      message: expect.stringContaining('Cannot read "tags" as JSON'),
+      hint: expect.stringContaining(`tags='["a", "b"]'`),
+    }),
+  )
+})

@@ -40,13 +40,14 @@ export function readParameters(
         },
       )
     }
-    parameters[name] = sign === ':=' ? parseJson(text, name) : convert(text, properties[name])
+    parameters[name] = sign === ':=' ? parseJson(text, name) : convert(text, name, properties[name])
   }
   return parameters
 }
 
-function convert(text: string, schema: Property | undefined): JsonValue {
-  switch (typeof schema === 'object' ? schema['type'] : undefined) {
+function convert(text: string, name: string, schema: Property | undefined): JsonValue {
+  const type = typeof schema === 'object' ? schema['type'] : undefined
+  switch (type) {
     case 'number':
     case 'integer':
       return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text
@@ -54,7 +55,7 @@ function convert(text: string, schema: Property | undefined): JsonValue {
       return text === 'true' ? true : text === 'false' ? false : text
     case 'array':
     case 'object':
-      return parseJson(text, 'value')
+      return parseJson(text, name, `Write a list as ${name}='["a", "b"]', an object as ${name}='{"a": 1}'`)
     default:
       return text
   }
@@ -78,10 +79,17 @@ function readText(source: string | 0): string {
   }
 }
 
-function parseJson(text: string, name: string): JsonValue {
+function parseJson(
+  text: string,
+  name: string,
+  hint = 'Correct the JSON: texts stand in double quotes',
+): JsonValue {
   try {
     return z.json().parse(JSON.parse(text))
   } catch (error) {
-    throw new KiwiError('INVALID_PARAMETERS', `Cannot read "${name}" as JSON: ${messageOf(error)}`)
+    throw new KiwiError('INVALID_PARAMETERS', `Cannot read "${name}" as JSON: ${messageOf(error)}`, {
+      hint,
+      details: { missing: [], invalid: [{ name, reason: 'is no JSON' }] },
+    })
   }
 }

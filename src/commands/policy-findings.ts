@@ -31,13 +31,28 @@ export function policyFindings({ files, faults, conflicts }: Policy, project: st
       detail: `${path} says where notices go, which a project cannot`,
       fix: 'Write notify into the harness file of the user space',
     }))
+  const unsent = own
+    .filter((file) => file.unsent.length > 0)
+    .map(({ path, unsent: kinds }): Finding => ({
+      name,
+      state: 'warn',
+      detail: `${path} asks for notices by ${kinds.join(' and ')}, of which none are sent yet`,
+      fix: 'Write notify.webhook or notify.slack',
+    }))
   const crossed = conflicts.map(({ what, allowedAt, deniedAt }): Finding => ({
     name,
     state: 'warn',
     detail: `${what} is allowed at ${allowedAt} and denied at ${deniedAt}: it stays denied`,
     fix: 'Take one of the two lines away',
   }))
-  return [...modes, ...wrong, ...idle, ...crossed, ...own.flatMap((file) => clientFindings(file, project))]
+  return [
+    ...modes,
+    ...wrong,
+    ...idle,
+    ...unsent,
+    ...crossed,
+    ...own.flatMap((file) => clientFindings(file, project)),
+  ]
 }
 
 /** Where clients keep the servers of a project, and the key they stand under. */

@@ -69,6 +69,8 @@ function createProgram(ends: (run: Promise<number>) => Promise<void>, behindDash
       'One MCP server that is a kernel for AI agents.\nWithout a command it speaks MCP on standard input and output.',
     )
     .version(VERSION)
+    // --version behind a command is none of this program's: it would be answered, and nothing done.
+    .enablePositionalOptions()
     // Its errors are thrown as well, and printed like all others.
     .configureOutput({ outputError: () => undefined })
   const command = (name: string, description: string): Command =>
@@ -96,6 +98,9 @@ function createProgram(ends: (run: Promise<number>) => Promise<void>, behindDash
     .option('--run <run_id>', 'as a call of this run')
     .option('--dry-run', 'check everything, run nothing')
     .action(async (id, pairs, options) => ends((await import('./run.ts')).runCommand(id, pairs, options)))
+  inProject('finish', 'end a run of a directive')
+    .argument('<run>', 'its id: run_id of the reply that began it')
+    .action(async (run, options) => ends((await import('./finish.ts')).finishCommand(run, options)))
   addAuthoring({ inProject, ends })
   addServers({ command, inProject, ends }, behindDashes)
   addSecrets({ inProject, ends })

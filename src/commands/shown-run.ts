@@ -24,7 +24,7 @@ export function showRun(
   terminal: Terminal,
 ): void {
   const { granted = [], ignored = [] } = permissions ?? {}
-  terminal.note(`run ${run}: calls of it are made with --run ${run}`)
+  terminal.note(`run ${run}: calls of it are made with --run ${run}; kiwi finish ${run} ends it`)
   for (const line of granted) terminal.note(`  ${printable(line)}`)
   if (granted.length === 0) terminal.note('  it may do nothing: its permissions grant nothing')
   for (const line of [...ignored, ...(warnings ?? [])]) terminal.note(`note: ${printable(line)}`)

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { ERRORS, KiwiError } from '../shared/errors.ts'
 import type { Checkpoint } from '../store/undo.ts'
@@ -71,6 +70,7 @@ const Report = z.object({
       reason: z.string().optional(),
       changed_at: z.string().optional(),
       before: z.string().optional(),
+      now: z.string().optional(),
     }),
   ),
   totals: z.object({ conflict: z.number() }),
@@ -99,7 +99,8 @@ function show(report: Report, isDone: boolean, terminal: Terminal): void {
   ]
   if (rows.length > 0) terminal.out(`\n${table(rows.slice(0, MOST_LINES))}`)
   if (rows.length > MOST_LINES) terminal.out(`  and ${rows.length - MOST_LINES} more: --json shows all`)
-  for (const { path, before } of paths) if (before !== undefined) showDifference(path, before, terminal)
+  for (const { path, before, now } of paths)
+    if (before !== undefined && now !== undefined) showDifference(path, before, now, terminal)
   if (uncovered.length === 1) terminal.note(`\nnot covered: ${printable(uncovered.join(''))}`)
   else if (uncovered.length > 1)
     terminal.note(['\nnot covered:', ...uncovered.map((each) => `  ${printable(each)}`)].join('\n'))
@@ -119,13 +120,7 @@ function remark({ reason = '', action, changed_at: at }: Report['paths'][number]
 }
 
 /** What somebody made of it since, beside what it was before the call. */
-function showDifference(path: string, before: string, terminal: Terminal): void {
-  let now: string
-  try {
-    now = readFileSync(path, 'utf8')
-  } catch {
-    now = ''
-  }
+function showDifference(path: string, before: string, now: string, terminal: Terminal): void {
   const difference = unifiedDiff(before, now) ?? 'too different to be shown'
   terminal.out(printableText(`\n--- ${path} before the call\n+++ ${path} now\n${difference}`))
 }

@@ -3,6 +3,8 @@ import type { Location, Wish } from '../kernel/call.ts'
 import { KiwiError } from '../shared/errors.ts'
 import { IN_WORDS, fieldFaults } from '../shared/field-faults.ts'
 import type { JsonObject } from '../shared/json.ts'
+import { isJsonObject } from '../shared/json.ts'
+import type { ItemType } from '../shared/tool-type.ts'
 import { File, TextOrKeys, toFile } from './files.ts'
 
 const location = z.enum(['project', 'user', 'registry']).optional()
@@ -24,7 +26,8 @@ type Update = Omit<Extract<Wish, { kind: 'update' }>, 'kind' | 'ref' | 'itemType
 type Publish = Omit<Extract<Wish, { kind: 'publish' }>, 'kind' | 'ref' | 'itemType'>
 
 /** What `update` is to change. */
-export function readUpdate(itemId: string, given: JsonObject): Update {
+export function readUpdate(itemId: string, parameters: JsonObject, itemType: ItemType): Update {
+  const given = itemType === 'knowledge' ? withKeys(parameters) : parameters
   const { manifest, content, files, ...rest } = read(UpdateParameters, 'update', itemId, given)
   const isNothing = [manifest, content, files, rest.version].every((part) => part === undefined)
   if (isNothing) {
@@ -48,6 +51,19 @@ export function readUpdate(itemId: string, given: JsonObject): Update {
     ...common(rest),
     expectedHash: rest.expected_hash ?? null,
   }
+}
+
+/** What is said of a piece of knowledge may stand beside its text, as when it is made. */
+const KEYS: ReadonlySet<string> = new Set(
+  'title description entry_type tags references extends source_type source_url author schema'.split(' '),
+)
+
+function withKeys(given: JsonObject): JsonObject {
+  const entries = Object.entries(given)
+  const keys = Object.fromEntries(entries.filter(([key]) => KEYS.has(key)))
+  const { manifest = {}, ...rest } = Object.fromEntries(entries.filter(([key]) => !KEYS.has(key)))
+  if (Object.keys(keys).length === 0 || !isJsonObject(manifest)) return given
+  return { ...rest, manifest: { ...manifest, ...keys } }
 }
 
 /** Under which version an item is to be published, and with what word about it. */
@@ -74,9 +90,13 @@ function read<T>(schema: z.ZodType<T>, action: string, itemId: string, given: Js
   ]
   const faults = invalid.map(({ name, reason }) => `"${name}" ${reason}`).join('; ')
   throw new KiwiError('INVALID_PARAMETERS', `Cannot ${action} "${itemId}": ${faults}`, {
+    ...(action === 'update' && unknown.length > 0 ? { hint: UNDER_MANIFEST } : {}),
     details: { missing: [], invalid },
   })
 }
+
+const UNDER_MANIFEST =
+  'update takes content, manifest, files, version, changelog, location and expected_hash; keys of the item go under manifest'
 
 function twice(itemId: string): KiwiError {
   return new KiwiError(

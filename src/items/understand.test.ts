@@ -72,8 +72,23 @@ describe('S8: what an action means', () => {
 
   test('D9: a directive is run, and a run is finished by its id alone', async () => {
     const given = { kind: 'directive', action: 'finish', itemId: '01RUN' } as const
-    expect(await understand(order(given))).toEqual({ kind: 'finish', runId: '01RUN' })
-    await expect(understand(order({ ...given, parameters: { a: 1 } }))).rejects.toThrow('takes no parameters')
+    expect(await understand(order(given))).toEqual({ kind: 'finish', runId: '01RUN', directive: null })
+    await expect(understand(order({ ...given, parameters: { a: 1 } }))).rejects.toThrow('takes run_id alone')
+    await expect(understand(order({ ...given, parameters: { run_id: 1 } }))).rejects.toThrow('run_id alone')
+    await expect(understand(order({ ...given, action: 'undo', parameters: { a: 1 } }))).rejects.toThrow()
+  })
+
+  test('D9, S8: a run is also finished by its directive, with the run named beside it', async () => {
+    const run = '01M7PEGPAZFS1E8A1F4G52T5A2'
+    const other = '01M7PEGQ6W0J9K8WPTWT5V05BB'
+    const finish = (itemId: string, more: object): unknown =>
+      understand(order({ kind: 'directive', action: 'finish', itemId, ...more }))
+    const ended = { kind: 'finish', runId: run, directive: 'deploy' }
+    expect(await finish('deploy', { parameters: { run_id: run } })).toEqual(ended)
+    expect(await finish('web/deploy@1.0.0', { runId: run })).toEqual(ended)
+    // A run that was begun in another is ended by its own id.
+    expect(await finish(run, { runId: other })).toEqual({ ...ended, directive: null })
+    expect(await finish(run, { parameters: { run_id: run } })).toEqual({ ...ended, directive: null })
   })
 
   test('L5: sign means one item, or all that fit a pattern', async () => {

@@ -4,7 +4,7 @@ import { KiwiError } from '../shared/errors.ts'
 import { IN_WORDS, fieldFaults } from '../shared/field-faults.ts'
 import { isGlob } from '../shared/glob.ts'
 import type { ItemRef } from '../shared/ids.ts'
-import { Category, parseItemRef } from '../shared/ids.ts'
+import { Category, parseItemRef, timeOfId } from '../shared/ids.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
 import type { Maybe } from '../shared/maybe.ts'
 import type { ItemType } from '../shared/tool-type.ts'
@@ -22,6 +22,8 @@ export interface Order {
   readonly itemId: string | undefined
   readonly version: string | undefined
   readonly parameters: JsonObject
+  /** The run that the call names. */
+  readonly runId?: string | undefined
 }
 
 /** What an action means for this kind of item. */
@@ -31,7 +33,8 @@ export function understand(order: Order): Maybe<Wish> {
   if (action === 'create')
     return readNewItem(kind, itemId, parameters).then((created) => ({ kind: 'create', ...created }))
   if (itemId === undefined) throw wrong(`Cannot ${action}: "item_id" is missing`, ['item_id'], [])
-  if (isPast(action)) return readPast(action, itemId, parameters)
+  if (action === 'undo') return readUndo(itemId, parameters)
+  if (action === 'finish') return readFinish(itemId, order)
   const itemType = kind === 'thread' ? 'tool' : kind
   if (action === 'sign') {
     const target = isGlob(itemId) ? { pattern: itemId } : parseItemRef(itemId, version)
@@ -43,7 +46,7 @@ export function understand(order: Order): Maybe<Wish> {
   const made = version === undefined ? parameters : { version, ...parameters }
   switch (action) {
     case 'update':
-      return { kind: 'update', ref, itemType, ...readUpdate(itemId, made) }
+      return { kind: 'update', ref, itemType, ...readUpdate(itemId, made, itemType) }
     case 'publish':
       return { kind: 'publish', ref, itemType, ...readPublish(itemId, made) }
     case 'discover':
@@ -89,15 +92,23 @@ function noToolNamed(server: string, given: JsonValue | undefined): KiwiError {
   })
 }
 
-function isPast(action: string): action is 'undo' | 'finish' {
-  return action === 'undo' || action === 'finish'
+/** A call is no item: its id has no version and no category. */
+function readUndo(id: string, parameters: JsonObject): Wish {
+  const [strange] = Object.keys(parameters)
+  if (strange !== undefined) throw wrong(`Cannot undo "${id}": it takes no parameters`, [], [strange])
+  return { kind: 'undo', id }
 }
 
-/** Calls and runs are no items: their ids have no version and no category. */
-function readPast(action: 'undo' | 'finish', id: string, parameters: JsonObject): Wish {
-  const [strange] = Object.keys(parameters)
-  if (strange !== undefined) throw wrong(`Cannot ${action} "${id}": it takes no parameters`, [], [strange])
-  return action === 'undo' ? { kind: 'undo', id } : { kind: 'finish', runId: id }
+/** The id is that of the run; or it is the directive's, and the run is named beside it. */
+function readFinish(id: string, { parameters, runId }: Order): Wish {
+  const { run_id: named, ...unknown } = parameters
+  const [strange] = Object.keys(unknown)
+  if (strange !== undefined || (named !== undefined && typeof named !== 'string'))
+    throw wrong(`Cannot finish "${id}": it takes run_id alone`, [], [strange ?? 'run_id'])
+  if (named === undefined && (timeOfId(id) !== null || runId === undefined))
+    return { kind: 'finish', runId: id, directive: null }
+  const run = named ?? runId ?? id
+  return { kind: 'finish', runId: run, directive: run === id ? null : parseItemRef(id).name }
 }
 
 const SignParameters = z.strictObject({

@@ -56,7 +56,8 @@ export type Wish =
       readonly parameters: JsonObject
     }
   /** The end of a run. */
-  | { readonly kind: 'finish'; readonly runId: string }
+  /** `directive` is whose run it is said to be; null where nothing is said. */
+  | { readonly kind: 'finish'; readonly runId: string; readonly directive: string | null }
   | { readonly kind: 'create'; readonly item: NewItem; readonly location: Location }
   | {
       readonly kind: 'update'

@@ -1,4 +1,4 @@
-import { constants } from 'node:fs'
+import { constants, existsSync } from 'node:fs'
 import { copyFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { KiwiError, messageOf } from '../shared/errors.ts'
@@ -144,10 +144,15 @@ async function write({ path, within, state, before, text }: Change, { store }: M
   await writeItem({ ...place, manifest, files: [], replaces: 'nothing', isLibrary: true }, exclusively)
 }
 
+const MOST_COPIES = 100
+
 /** Beside the file and with its mode: it may hold credentials of other servers. */
 async function keepCopy(path: string, { clock }: Means): Promise<string> {
   const time = new Date(clock.now()).toISOString().replaceAll(/[-:]|\.\d+/g, '')
-  const copy = `${path}.kiwi-${time}.bak`
+  // Two within a second are two copies.
+  const names = Array.from({ length: MOST_COPIES }, (_, at) => (at === 0 ? '' : `-${at + 1}`))
+  const copies = names.map((more) => `${path}.kiwi-${time}${more}.bak`)
+  const copy = copies.find((name) => !existsSync(name)) ?? `${path}.kiwi-${time}.bak`
   try {
     await copyFile(path, copy, constants.COPYFILE_EXCL)
     return copy

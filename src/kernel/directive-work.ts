@@ -1,3 +1,4 @@
+import { KiwiError } from '../shared/errors.ts'
 import type { ItemRef } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { canonicalJson, sha256 } from '../shared/json.ts'
@@ -13,6 +14,7 @@ import { howToCall, readyAnswer, sayIfLeftOut } from './directive/ready-answer.t
 import { toolContext } from './directive/tool-context.ts'
 import { itemDemand, judgedItem } from './item-demand.ts'
 import type { Means } from './means.ts'
+import type { Run } from './runs.ts'
 import { linksOf, trustedPlan } from './run-work.ts'
 
 /** Begins a run: the agent is handed what to follow, and its calls are judged by what the directive grants. */
@@ -82,11 +84,12 @@ function beginning(name: string, version: string, { inputs, permissions }: Hande
 
 /** Ends a run with all that were begun in it: whoever began it says when. */
 export async function finishWork(
-  { runId }: Extract<Wish, { kind: 'finish' }>,
+  { runId, directive: said }: Extract<Wish, { kind: 'finish' }>,
   ticket: Ticket,
   { runs }: Means,
 ): Promise<Work> {
   const run = await runs.ending(runId, ticket.caller)
+  if (said !== null && run.directive !== said) throw ofAnother(run, said)
   const { id, directive } = run
   const shown: JsonObject = { run_id: id, directive }
   return {
@@ -106,4 +109,15 @@ export async function finishWork(
       return { data: { output: `The run "${id}" is over`, ...shown }, warnings: [] }
     },
   }
+}
+
+function ofAnother({ id, directive }: Run, said: string): KiwiError {
+  return new KiwiError('NOT_FOUND', `Cannot finish "${said}": the run "${id}" is of "${directive}"`, {
+    hint: 'Give the run_id of the run that is to end, as item_id',
+    fix: {
+      call: 'execute',
+      arguments: { item_type: 'directive', action: 'finish', item_id: id },
+    },
+    details: { run_id: id, directive },
+  })
 }

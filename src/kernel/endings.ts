@@ -10,9 +10,11 @@ import type { Streak } from './streaks.ts'
 
 /** Remembers how the calls of an agent ended, for the breaker. Stands outside of permission, whose refusals count. */
 export const endings: Stage = async (call, next, means) => {
-  if (call.ticket.caller.kind !== 'agent' || call.work?.isReadOnly === true) return next()
+  if (call.ticket.caller.kind !== 'agent' || call.work?.isQuestion === true) return next()
   try {
     const outcome = await next()
+    // What was read is no part of a loop, and ends no row.
+    if (call.work?.isReadOnly === true) return outcome
     const remembering = remember(call, outcome, means)
     if (remembering instanceof Promise) await remembering
     return outcome
@@ -28,17 +30,21 @@ function remember(call: Call, end: unknown, { streaks, log }: Means): Maybe<void
     log.warn('streak.unwritable', { call_id: call.ticket.callId, reason: messageOf(error) })
   try {
     const remembering = after(streaks.of(call), (streak) => {
-      const next = isDenial(end)
-        ? denied(streak)
-        : call.decision === 'open'
-          ? null
-          : performed(call, end, streak)
+      const next = nextOf(call, end, streak)
       return next === null ? undefined : streaks.put(call, next)
     })
     return remembering instanceof Promise ? remembering.catch(failed) : remembering
   } catch (error) {
     return failed(error)
   }
+}
+
+/** Null where nothing is to be remembered. */
+function nextOf(call: Call, end: unknown, streak: Streak): Streak | null {
+  const isReading = call.work?.isReadOnly === true
+  // Who looks around meets what is closed: only many of these tell something.
+  if (isDenial(end)) return isReading ? { ...streak, allDenials: streak.allDenials + 1 } : denied(streak)
+  return isReading || call.decision === 'open' ? null : performed(call, end, streak)
 }
 
 function isDenial(end: unknown): boolean {

@@ -21,7 +21,7 @@ export interface HeldSessions {
 /** A session lives in one process, so it is remembered there; of more than these the oldest are long gone. */
 const MOST_HELD = 10_000
 
-export function openHeldSessions({ runs }: Pick<Store, 'runs'>): HeldSessions {
+export function openHeldSessions({ runs }: { readonly runs: Pick<Store['runs'], 'find'> }): HeldSessions {
   const held = new Map<string, readonly string[]>()
   const heldIn: HeldSessions['heldIn'] = (holder) => {
     const begun = held.get(keyOf(holder))

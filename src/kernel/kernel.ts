@@ -153,7 +153,7 @@ export function openKernel(given: KernelMeans): Kernel {
   const followers = config.audit.mirror ? [openMirror(log), heads] : [heads]
   for (const follower of followers) store.journal.follow((placed) => follower.add(placed))
   const own = ownFiles(config, builtinFolder)
-  const { policyOf, runs } = openJudging({ config, store, clock, builtinFolder }, argvPolicies, own)
+  const { policyOf, runs } = openJudging({ config, store, clock, builtinFolder, chain }, argvPolicies, own)
   const approver = openApprover(config.approverKey)
   const notices = openNotices({ approver, chain, clock, log, pass: (ticket, work) => pass(ticket, work) })
   const listings = openListings({ clock, pass: (ticket, work) => pass(ticket, work) })
@@ -178,12 +178,8 @@ export function openKernel(given: KernelMeans): Kernel {
   }
   const workplaces = openWorkplaces(config, chain.judge)
   const pass = async (ticket: Ticket, workOutHere: Call['workOut']): Promise<Outcome> => {
-    try {
-      const learning = secrets.learn()
-      if (learning instanceof Promise) await learning
-    } catch {
-      // What cannot be read is said where it is needed.
-    }
+    const learning = secrets.learn()
+    if (learning instanceof Promise) await learning
     return gate(newCall(ticket, workOutHere, secrets.redact), means)
   }
   const bind = createBind(means, workplaces)
@@ -279,9 +275,13 @@ function readArrival(ticket: Ticket, read: () => Promise<Performed>): Arrival {
   return { work: readWork(ticket, read), projectPath: null, isDryRun: false }
 }
 
+interface JudgingMeans extends Pick<KernelMeans, 'config' | 'store' | 'clock' | 'builtinFolder'> {
+  readonly chain: Pick<Chain, 'sandbox'>
+}
+
 /** What calls are judged by: the files of machine, user and project, and what runs were begun with. */
 function openJudging(
-  { config, store, clock, builtinFolder }: Pick<KernelMeans, 'config' | 'store' | 'clock' | 'builtinFolder'>,
+  { config, store, clock, builtinFolder, chain }: JudgingMeans,
   argvPolicies: LayerMeans['argvPolicies'],
   own: OwnFiles,
 ): { readonly policyOf: PolicyOf; readonly runs: Means['runs'] } {
@@ -292,8 +292,9 @@ function openJudging(
     compileSchema: (schema, what) => schemas.compile(schema, what),
   }
   const places = { builtinFolder, machineHarness, userSpace }
+  const canHold = async (): Promise<boolean> => (await chain.sandbox()).missing.fs === null
   return {
-    policyOf: withKeptHarness(openPolicy({ ...means, home, places, own })),
+    policyOf: withKeptHarness(openPolicy({ ...means, home, places, own, canHold })),
     runs: openRuns({ ...means, store, clock, home }),
   }
 }

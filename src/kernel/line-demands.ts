@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { LineDraft } from '../chain/shell/draft-line.ts'
 import { RAW } from '../chain/shell/draft-line.ts'
+import { pathsInWord } from '../chain/shell/word-paths.ts'
 import { realPathOfNearest } from './policy/expand-path.ts'
 import type { Demand } from './policy/rule.ts'
 
@@ -53,7 +54,7 @@ function ownDemands(
   { isNeverRead, isNeverWritten }: OwnPaths,
 ): readonly Demand[] {
   if (program === RAW) return []
-  const named = new Set(argv.slice(1).flatMap(pathsIn))
+  const named = new Set(argv.slice(1).flatMap(pathsInWord))
   const real = new Set([...named].flatMap((path) => reached(resolve(folder, path))))
   return [...real].flatMap((path): readonly Demand[] => [
     ...(isNeverRead(path) ? [{ op: 'read', path, isChosen: true } as const] : []),
@@ -68,19 +69,4 @@ function reached(path: string): readonly string[] {
   } catch {
     return []
   }
-}
-
-const LONGEST_PATH = 4096
-
-/** `x`, `of=x`, `--file=x`, `-ox`, `@x`, `x:y`, `file:///x`. */
-function pathsIn(word: string): readonly string[] {
-  if (word.length > LONGEST_PATH || word.includes('\0')) return []
-  const slash = word.indexOf('/')
-  const found = [
-    word,
-    ...word.split(/[=:,@]/),
-    word.replace(/^-[A-Za-z]/, ''),
-    slash < 0 ? '' : word.slice(slash),
-  ]
-  return found.filter((path) => path !== '')
 }

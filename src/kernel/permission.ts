@@ -1,3 +1,4 @@
+import { VOUCHED } from '../chain/trust.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
@@ -91,7 +92,9 @@ function rehearsal(work: Work, verdict: Verdict): Outcome {
   }
 }
 
-export function denied(verdict: Verdict, { item: { id }, redact }: Work): KiwiError {
+export function denied(verdict: Verdict, work: Work): KiwiError {
+  const { item, redact } = work
+  const { id } = item
   const { layer, rule, demand, remedy, required, reason } = verdict
   const resource = redact(resourceOf(demand))
   const why = rule === null ? `has no rule for it` : `denies it by rule "${rule}"`
@@ -100,10 +103,18 @@ export function denied(verdict: Verdict, { item: { id }, redact }: Work): KiwiEr
     'PERMISSION_DENIED',
     `Cannot ${verbOf(demand.op)} "${textOf(resource)}"${resource === id ? '' : ` for "${id}"`}: layer "${layer}" ${why}${more}`,
     {
-      hint: textOf(redact(remedy)),
+      hint: textOf(redact(`${signingFirst(verdict, work)}${remedy}`)),
       details: { layer, rule, op: demand.op, resource, required: redact(required) },
     },
   )
+}
+
+/** What nobody vouches for is refused for the program it starts: to grant that would grant far more than to vouch for it. */
+function signingFirst({ demand, required }: Verdict, { item, trust = VOUCHED }: Work): string {
+  const isUnsigned = demand.op === 'exec' && demand.runsCode === true && trust < VOUCHED
+  return isUnsigned && required !== null
+    ? `A person who has looked at it signs it: kiwi sign ${item.id}. Otherwise: `
+    : ''
 }
 
 function verbOf(op: Verdict['demand']['op']): string {

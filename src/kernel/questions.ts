@@ -1,5 +1,6 @@
 import { KiwiError } from '../shared/errors.ts'
 import { sha256 } from '../shared/json.ts'
+import type { Redact } from '../shared/redact.ts'
 import type { Approval, ApprovalFilter } from '../store/approvals.ts'
 import { CODE_MS } from './approver.ts'
 import { isExpired } from './find-answer.ts'
@@ -16,6 +17,8 @@ export interface Questions {
   list(filter: ApprovalFilter): Promise<readonly Question[]>
   /** By its id, at least six characters of it, or a session that has exactly one open. */
   find(text: string): Promise<Question>
+  /** Takes secrets out of what is shown beside a question: what a file holds now came by no call. */
+  readonly redact: Redact
   /** Whether this is the approver's key. */
   isKey(text: string): Promise<boolean>
   /** What the receiver of a notice checks its signature with. */
@@ -32,8 +35,10 @@ export function openQuestions({
   store,
   approver,
   clock,
-}: Pick<Means, 'store' | 'approver' | 'clock'>): Questions {
+  secrets,
+}: Pick<Means, 'store' | 'approver' | 'clock' | 'secrets'>): Questions {
   const list: Questions['list'] = async (filter) => {
+    await secrets.learn()
     const rows = await store.approvals.list(filter)
     return Promise.all(
       rows.map(async (row) => {
@@ -45,6 +50,7 @@ export function openQuestions({
   }
   return {
     list,
+    redact: secrets.redact,
     async find(text) {
       const ofSession = await list({ session: text, states: ['pending'], limit: 100 })
       const open = ofSession.filter(({ state }) => state === 'pending')

@@ -1,4 +1,4 @@
-import { KiwiError } from '../shared/errors.ts'
+import { KiwiError, messageOf } from '../shared/errors.ts'
 import type { FullWindow, Window } from '../store/limits.ts'
 import type { Call, Outcome } from './call.ts'
 import type { Stage } from './gate.ts'
@@ -6,7 +6,10 @@ import { holderOf } from './holder.ts'
 import type { Means } from './means.ts'
 import type { RateLimit } from './policy/policy.ts'
 
-/** Windows of calls, shared by all processes on one store. A call that is refused here does not count; one that fails later does. */
+/**
+ * Windows of calls, shared by all processes on one store. A call that is not let through does not count, nor does one
+ * that waits for a person: it is sent again. One that fails later does.
+ */
 export const rate: Stage = (call, next, means) => {
   const speaking = limitsOf(call)
   return speaking.length === 0 ? next() : counted(call, speaking, next, means)
@@ -16,7 +19,7 @@ async function counted(
   call: Call,
   speaking: readonly RateLimit[],
   next: () => Promise<Outcome>,
-  { store, clock }: Means,
+  { store, clock, log }: Means,
 ): Promise<Outcome> {
   const { principal } = call.ticket.caller
   const windows = speaking.map(({ id, file, count, windowMs, per }): Window => ({
@@ -24,9 +27,18 @@ async function counted(
     count,
     windowMs,
   }))
-  const full = await store.limits.take(windows, clock.now())
-  if (full === null) return next()
-  throw limited(call, full)
+  const at = clock.now()
+  const full = await store.limits.take(windows, at)
+  if (full !== null) throw limited(call, full)
+  try {
+    return await next()
+  } finally {
+    // The call is over, and its end must not be hidden. What cannot be given back stays counted.
+    if (call.decision === 'open')
+      await store.limits.giveBack(windows, at).catch((error: unknown) => {
+        log.warn('rate.counted', { call_id: call.ticket.callId, reason: messageOf(error) })
+      })
+  }
 }
 
 function limitsOf({ policy, work }: Call): readonly RateLimit[] {

@@ -100,3 +100,17 @@ test('S12: of very many blocks the reply holds none or a few, and all are kept',
   expect(JSON.stringify(shown).length).toBeLessThan(LIMITS.resultBytes)
   expect(JSON.parse((await results.page(callId, 0, 1_000_000)).text)).toMatchObject({ content })
 })
+
+test('D13: a large answer of which nothing can be left out is not said to be cut', async () => {
+  const results = openResults(cache)
+  const data = { directive: { process: ['x'.repeat(LIMITS.resultBytes)] }, tool_context: {} }
+  expect(await results.fitAnswer(ids(), 'big', data, { tool_context: {} })).toBe(data)
+  expect(readdirSync(cache)).toEqual([])
+  const cut = await results.fitAnswer(
+    ids(),
+    'big',
+    { ...data, tool_context: { a: 'y' } },
+    { tool_context: {} },
+  )
+  expect(cut).toMatchObject({ truncated: true, tool_context: {}, rest: expect.anything() })
+})

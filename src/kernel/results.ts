@@ -49,8 +49,10 @@ export function openResults(cache: string): Results {
       const whole = JSON.stringify(data)
       const most = brief === undefined ? LIMITS.answerBytes : LIMITS.resultBytes
       if (Buffer.byteLength(whole) <= most) return data
-      const rest = await restOf(folder, callId, itemId, whole)
-      return { ...withoutLargest({ ...data, ...brief }), truncated: true, rest }
+      const left = withoutLargest({ ...data, ...brief })
+      // Where nothing could be left out, there is nothing to be read besides.
+      if (JSON.stringify(left) === whole) return data
+      return { ...left, truncated: true, rest: await restOf(folder, callId, itemId, whole) }
     },
     async page(callId, offset, limit) {
       const file = /^[0-9A-Z]{26}$/.test(callId) ? await open(join(folder, callId)).catch(() => null) : null

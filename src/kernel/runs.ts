@@ -1,6 +1,7 @@
 import type { Clock } from '../shared/clock.ts'
 import { KiwiError } from '../shared/errors.ts'
 import { createIds } from '../shared/ids.ts'
+import { LIMITS } from '../shared/limits.ts'
 import type { JsonValue } from '../shared/json.ts'
 import type { Dialect } from '../spaces/directive/dialect.ts'
 import { nameIn } from '../spaces/directive/dialect.ts'
@@ -9,6 +10,7 @@ import { readXml } from '../spaces/directive/read-xml.ts'
 import type { StoredRun } from '../store/runs.ts'
 import type { Store } from '../store/store.ts'
 import type { Caller } from './call.ts'
+import { createCurrentRun } from './current-run.ts'
 import type { HeldSessions } from './held-sessions.ts'
 import { openHeldSessions } from './held-sessions.ts'
 import type { Permissions } from './policy/compile-permissions.ts'
@@ -102,15 +104,16 @@ const MOST_KEPT = 200
 
 export function openRuns({ store, clock, home, ...means }: RunMeans): Runs {
   const ids = createIds(() => clock.now())
+  const current = createCurrentRun({ store, clock })
   const underWay = async (id: string, principal: string): Promise<StoredRun> => {
-    const run = await store.runs.find(id)
+    const run = await current(id)
     if (run === null || run.principal !== principal) throw notUnderWay(id)
     if (run.closed_at !== null) throw over(run)
     return run
   }
   const compile = (layer: LayerData): Promise<Layer> => compileLayer(layer, false, means)
   const layersOf = createLayersOf(compile)
-  const held = openHeldSessions(store)
+  const held = openHeldSessions({ runs: { find: current } })
   const find = async (id: string, principal: string): Promise<Run> => {
     const run = await underWay(id, principal)
     const { parent, root, directive } = run
@@ -168,20 +171,27 @@ export function openRuns({ store, clock, home, ...means }: RunMeans): Runs {
     },
     heldIn: (caller) => held.heldIn(caller),
     find,
-    ...createHeldFind(find, held),
+    ...createHeldFind(find, held, current),
     close: (id) => store.runs.close(id, new Date(clock.now()).toISOString()),
   }
 }
 
-function createHeldFind(find: Runs['find'], held: HeldSessions): Pick<Runs, 'named' | 'ending'> {
+function createHeldFind(
+  find: Runs['find'],
+  held: HeldSessions,
+  current: (id: string) => Promise<StoredRun | null>,
+): Pick<Runs, 'named' | 'ending'> {
   return {
     async named(id, caller) {
       if (caller.kind === 'agent' && !(await held.mayName(caller, id))) throw notUnderWay(id)
       return find(id, caller.principal)
     },
     async ending(id, caller) {
-      if (caller.kind === 'agent' && !(await held.mayEnd(caller, id))) throw notUnderWay(id)
-      return find(id, caller.principal)
+      // Agents call under a name of their own: a person ends what any of them began.
+      const owner = caller.kind === 'person' ? (await current(id))?.principal : undefined
+      const run = await find(id, owner ?? caller.principal)
+      if (caller.kind === 'agent' && !(await held.mayEnd(caller, id))) throw heldElsewhere(run)
+      return run
     },
   }
 }
@@ -255,6 +265,14 @@ function over({ id, directive }: StoredRun): KiwiError {
           fix: { call: 'execute', arguments: { item_type: 'directive', action: 'run', item_id: directive } },
         }),
     details: { run_id: id, is_over: true },
+  })
+}
+
+function heldElsewhere({ id }: Run): KiwiError {
+  const said = `Cannot find the run "${id}" among yours: another session stays inside of it`
+  return new KiwiError('NOT_FOUND', said, {
+    hint: `Leave it: a person ends it with kiwi finish ${id}, and ${LIMITS.idleRunHours} hours without a call do`,
+    details: { run_id: id },
   })
 }
 

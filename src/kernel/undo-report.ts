@@ -6,6 +6,7 @@ import type { Checkpoint, Entry } from '../store/undo.ts'
 import type { Caller, Work } from './call.ts'
 import type { Means } from './means.ts'
 import type { LeftPath, UndoLine, UndoPlan } from './undo-plan.ts'
+import { textAt } from './text-at.ts'
 import { MEANWHILE } from './undo-plan.ts'
 
 /** A call that takes another one back. */
@@ -42,7 +43,7 @@ export async function undoReport(
   { id, checkpoints, plan, counter, uncovered, caller }: Undertaking,
   means: Means,
 ): Promise<UndoReport> {
-  const texts = caller.kind === 'person' ? await conflictTexts(plan.left, means) : new Map<string, string>()
+  const texts = caller.kind === 'person' ? await conflictTexts(plan.left, means) : new Map<string, Texts>()
   const calls = checkpoints.map(({ call_id, tool, tier, wall }) => {
     return { call_id, tool, tier, time: new Date(wall).toISOString() }
   })
@@ -122,25 +123,32 @@ function kindOf({ from, to }: UndoLine): Entry['kind'] {
 
 function leftOf(
   { path, callId, isConflict, reason }: LeftPath,
-  texts: ReadonlyMap<string, string>,
+  texts: ReadonlyMap<string, Texts>,
 ): JsonValue {
-  const before = texts.get(path)
   return {
     path,
     action: isConflict ? 'conflict' : 'leave',
     reason,
     call_id: callId,
-    ...(before === undefined ? {} : { before }),
+    ...texts.get(path),
   }
 }
 
-async function conflictTexts(left: readonly LeftPath[], { store }: Means): Promise<Map<string, string>> {
-  const texts = new Map<string, string>()
+/** What a file was before the call, and what it is now: both leave by the gate, which takes secrets out. */
+interface Texts {
+  readonly before: string
+  readonly now: string
+}
+
+async function conflictTexts(left: readonly LeftPath[], { store }: Means): Promise<Map<string, Texts>> {
+  const texts = new Map<string, Texts>()
   for (const { path, to, isConflict } of left) {
     if (!isConflict || to.kind !== 'file' || texts.size >= MOST_TEXTS) continue
     const bytes = await store.undo.bytes(to.hash)
     if (bytes === null || bytes.byteLength > MOST_TEXT_BYTES || !isUtf8(bytes)) continue
-    texts.set(path, Buffer.from(bytes).toString('utf8'))
+    const now = textAt(path)
+    if (now === null || now.length > MOST_TEXT_BYTES) continue
+    texts.set(path, { before: Buffer.from(bytes).toString('utf8'), now })
   }
   return texts
 }

@@ -64,6 +64,8 @@ export interface Meta {
   readonly release: Kernel['release']
   /** What waits under this id. */
   question(approvalId: string): ReturnType<Kernel['questions']['find']>
+  /** Takes secrets out of what is shown to a person beside a reply. */
+  readonly redact: Redact
 }
 
 export interface RollbackOrder {
@@ -149,6 +151,7 @@ export function openMeta(opened: MetaMeans): Meta {
     act,
     trust: (projectPath, isRevoked, client) => act(trustAct(projectPath, isRevoked), client),
     question: (approvalId) => kernel.questions.find(approvalId),
+    redact: kernel.redact,
     show(request, client, signal) {
       const ticket = { ...surfaceTicket(request, client, means), ...(signal === undefined ? {} : { signal }) }
       const show = (): Promise<Loaded> => showSurface(request, callOf(ticket, client, means))
@@ -288,6 +291,7 @@ function execute(given: unknown, { kernel, ticket, workplaceAt }: MetaCall): Ret
       itemId: args.item_id,
       version: args.version,
       parameters: objectOf(args.parameters),
+      runId: args.run_id,
     })
     return after(meant, (wish) =>
       after(workplaceAt(args.project_path), ({ lookup, sessionProject }) => ({

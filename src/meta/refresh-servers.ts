@@ -122,10 +122,10 @@ export function openTold(): (caller: Caller, line: string) => boolean {
 const MOST_SESSIONS = 200
 
 async function noSuchServer(only: string | null, lookup: Lookup): Promise<readonly string[]> {
+  if (only === null) return []
   const name = ItemName.safeParse(only)
-  if (only === null || !name.success) return []
-  const ref = { name: name.data, category: null, version: null }
-  if ((await lookup.find(ref, 'mcp')) !== null) return []
+  const ref = name.success ? { name: name.data, category: null, version: null } : null
+  if (ref !== null && (await lookup.find(ref, 'mcp')) !== null) return []
   const near = nearest(
     only,
     (await lookup.servers()).map((server) => server.name),

@@ -9,7 +9,7 @@ import { textOf } from '../shared/template.ts'
 import { ITEM_TYPES, itemTypeOf } from '../shared/tool-type.ts'
 import type { Query } from '../search/parse-query.ts'
 import { nameIn } from '../search/named-first.ts'
-import { MCP_TYPES, parseQuery, spacesOf, spokenIn } from '../search/parse-query.ts'
+import { MCP_TYPES, parseQuery, spacesOf, spokenIn, strangeModifiers } from '../search/parse-query.ts'
 import { rankItems } from '../search/rank-items.ts'
 import { withInputs } from '../spaces/directive/with-inputs.ts'
 import type { Fault } from '../spaces/file-space.ts'
@@ -33,6 +33,8 @@ interface Found {
 }
 
 const MOST_FAULTS = 5
+/** What scripts are written in, for whoever asks for another. */
+const LANGUAGES = ['python', 'bash', 'node', 'deno', 'docker']
 /** Hits that are held against the policy where it hides some. */
 const MOST_JUDGED = 1000
 /** Spaces that no folder and no server stands behind. */
@@ -100,6 +102,7 @@ export async function search(args: Arguments<'search'>, call: MetaCall): Promise
     }),
     warnings: [
       ...withoutWords(query, args.query),
+      ...(found.length === 0 ? strangeModifiers(cutText(args.query, 200), LANGUAGES) : []),
       ...warnings,
       ...aboutMeaning,
       ...usurpers,

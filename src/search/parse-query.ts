@@ -19,7 +19,7 @@ export interface Query {
 /** Servers and what they offer. */
 export const MCP_TYPES: readonly ToolType[] = ['mcp_server', 'mcp_tool']
 
-const MODIFIER = /^(mcp|local|type|in|tag):(\S+)$/
+const MODIFIER = /^(mcp|local|type|in|tag):(\S+)$/i
 const SPACES_BY_WORD: ReadonlyMap<string, readonly SpaceName[]> = new Map([
   ['project', ['project']],
   ['user', ['user']],
@@ -40,12 +40,38 @@ export function spokenIn(text: string): string {
   return parts.join(' ')
 }
 
+interface Modifier {
+  readonly name: string
+  readonly value: string
+}
+
+/** A modifier, and a type, may be written in any case. */
+function modifierIn(part: string): Modifier | null {
+  const [, given, value] = MODIFIER.exec(part) ?? []
+  if (given === undefined || value === undefined) return null
+  const name = given.toLowerCase()
+  return { name, value: name === 'type' ? value.toLowerCase() : value }
+}
+
+/** What of a query narrows it to nothing that there could be, for whoever finds nothing. */
+export function strangeModifiers(text: string, languages: readonly string[]): readonly string[] {
+  return text.split(/\s+/).flatMap((part) => {
+    const { name, value = '' } = modifierIn(part) ?? {}
+    if (name === 'in' && spacesOf(value) === null)
+      return [`in:${value} names no space: use ${[...SPACES_BY_WORD.keys()].join(', ')}`]
+    const isType = value === 'mcp' || languages.includes(value) || TOOL_TYPES.some((type) => type === value)
+    return name === 'type' && !isType
+      ? [`type:${value} is no type of item: use ${[...TOOL_TYPES, ...languages].join(', ')}`]
+      : []
+  })
+}
+
 /** Takes the modifiers out of a query; a repeated one: the last wins. The rest is text, cut into words. */
 export function parseQuery(text: string): Query {
   const given = new Map<string, string>()
   const rest: string[] = []
   for (const part of text.split(/\s+/)) {
-    const [, name, value] = MODIFIER.exec(part) ?? []
+    const { name, value } = modifierIn(part) ?? {}
     // A space there is none of cannot narrow anything: it is text like the rest.
     const isModifier = name !== undefined && (name !== 'in' || spacesOf(value ?? '') !== null)
     if (isModifier && value !== undefined) given.set(name, value)

@@ -78,7 +78,7 @@ export function createAsking(endpoint: Endpoint): (occasion: Occasion) => Asked 
   const formFor = async ({ data }: Reply): Promise<{ approval_id: string; form: Form }> => {
     const { approval_id, summary } = Asked.parse(data)
     const meta = await endpoint.open()
-    const changes = changeLines(await meta.question(approval_id), false)
+    const changes = changeLines(await meta.question(approval_id), false, meta.redact)
     return { approval_id, form: formOf([summary, ...changes].join('\n')) }
   }
 

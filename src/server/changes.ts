@@ -39,7 +39,7 @@ export function openChanges({ open, project, clock }: ChangeMeans): Changes {
   const listeners = new Set<Listener>()
   const seen: Seen = { lists: new Map(), resources: new Map() }
   const { lists, resources } = seen
-  let last: { readonly generation: number; readonly at: string | null } | null = null
+  let last: { readonly generation: string; readonly at: string | null } | null = null
   let attending = 0
   let isGlancing = false
   let turn: Promise<unknown> = Promise.resolve()

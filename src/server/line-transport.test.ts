@@ -46,6 +46,15 @@ test('requests, answers and notifications are heard, and what is sent is one lin
   expect(written(output)).toEqual([{ jsonrpc: '2.0', id: 1, result: { text: 'a\nb' } }])
 })
 
+test('what some readers of lines take for the end of one is escaped, and means the same', async () => {
+  const { output, transport } = await open()
+  const message = { jsonrpc: '2.0', id: 1, result: { text: 'a\u0085b\u2028c\u2029d' } } as const
+  await transport.send(message)
+  const line = String(output.read())
+  expect(line).not.toMatch(/[\u0085\u2028\u2029]/)
+  expect(JSON.parse(line)).toEqual(message)
+})
+
 test('what is no message is answered under its id, so that nobody waits for it', async () => {
   const { input, output, heard } = await open()
   const lines = [

@@ -2,6 +2,7 @@ import type { Readable, Writable } from 'node:stream'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
 import { parseJSONRPCMessage } from '@modelcontextprotocol/server'
 import { gathered } from '../shared/gathered.ts'
+import { jsonLine } from '../shared/json-line.ts'
 import type { MessageFault } from './read-message.ts'
 import { idOf, invalidRequest } from './read-message.ts'
 import { strictLines } from './strict-lines.ts'
@@ -13,7 +14,7 @@ export type Shortcut = (message: unknown, answer: (message: object | null) => vo
 export function lineTransport(input: Readable, output: Writable, shortcut: Shortcut): Transport {
   let isClosed = false
   const writeText = gathered(output)
-  const write = (message: object): boolean => writeText(`${JSON.stringify(message)}\n`)
+  const write = (message: object): boolean => writeText(`${jsonLine(message)}\n`)
   const refuse = ({ id, ...error }: MessageFault): void => {
     write({ jsonrpc: '2.0', id: id ?? null, error })
   }

@@ -19,6 +19,7 @@ const REFUSED = -32_000
 const MISTAKES: ReadonlySet<string> = new Set([
   'NOT_FOUND',
   'INVALID_PARAMETERS',
+  'MISSING_INPUTS',
   'INVALID_ID',
   'UNKNOWN_ARGUMENT',
 ])

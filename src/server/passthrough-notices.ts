@@ -55,21 +55,18 @@ export function openNotices({ open, described, listen, send }: NoticeMeans): Ser
     const end = onNotice(({ key, method, params }) => {
       if (key !== server.key) return
       if (method !== 'kiwi/restarted') return tell(method, params)
-      // What was missed while it was gone may have changed.
+      // What was missed while it was gone may have changed, and one that was started anew remembers nothing.
       for (const list of changing(server)) tell(`notifications/${list}/list_changed`, {})
-      for (const uri of watched) tell('notifications/resources/updated', { uri })
-      if (server.era === 'legacy') remind()
+      for (const uri of watched) {
+        tell('notifications/resources/updated', { uri })
+        if (server.era === 'legacy') send(SUBSCRIBE, { uri })
+      }
+      if (level !== null) send(SET_LEVEL, level)
       restart()
     })
     signal.addEventListener('abort', end)
     const wanted = server.era === 'modern' ? wantedOf(server, [...watched]) : {}
     if (Object.keys(wanted).length > 0) await listen({ notifications: wanted }, tell, signal)
-  }
-
-  /** One that was started anew remembers nothing. */
-  const remind = (): void => {
-    for (const uri of watched) send(SUBSCRIBE, { uri })
-    if (level !== null) send(SET_LEVEL, level)
   }
 
   const stop = (): void => {

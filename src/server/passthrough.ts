@@ -97,13 +97,9 @@ export function openPassthrough(endpoint: Endpoint, name: string): Passthrough {
       server.setRequestHandler(method, { params: AsItIs }, (params: unknown, ctx: ServerContext) => {
         const sent = isJsonObject(params) ? params : {}
         if (method === 'logging/setLevel' && typeof sent['level'] === 'string') level = sent['level']
-        const isRemembered = era === 'legacy' && OLDER.has(method)
-        if (!isRemembered) return respond(method, sent, ctx)
+        if (era === 'modern' || !OLDER.has(method)) return respond(method, sent, ctx)
         if (described.era === 'modern') return translated(method, sent, leg)
-        return respond(method, sent, ctx).then((result) => {
-          leg.notices.keep(method, withoutMeta(sent))
-          return result
-        })
+        return remembered(method, sent, leg, respond(method, sent, ctx))
       })
     }
     if (era === 'legacy' && 'tools' in described.capabilities)
@@ -149,6 +145,18 @@ async function translated(method: string, { uri }: JsonObject, { notices }: Leg)
   if (method === 'resources/subscribe') await notices.watch(uris)
   if (method === 'resources/unsubscribe') await notices.unwatch(uris)
   return {}
+}
+
+/** What the server has taken it is told again after it was lost. */
+async function remembered(
+  method: string,
+  params: JsonObject,
+  { notices }: Leg,
+  result: Promise<Result>,
+): Promise<Result> {
+  await result
+  notices.keep(method, withoutMeta(params))
+  return result
 }
 
 /** The tools' schemas say which arguments stand in the headers of a call as well. */

@@ -41,6 +41,11 @@ export const ERRORS = {
     'A parameter is missing, of the wrong type, or outside what is allowed',
     'Correct the parameters that details.missing and details.invalid name',
   ),
+  MISSING_INPUTS: row(
+    'request',
+    'A directive is run without inputs that it requires',
+    'Give each of details.missing_inputs under parameters and send the call again',
+  ),
   INVALID_MANIFEST: row(
     'request',
     'A manifest lacks a field or holds a wrong one',

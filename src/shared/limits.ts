@@ -60,6 +60,8 @@ export const LIMITS = {
   undoCallBytes: 256 * 1024 * 1024,
   /** Bytes of a file that git does not track and undo still covers when a program changes it. */
   undoUntrackedBytes: 2 * 1024 * 1024,
+  /** Hours without a call after which a run is over. */
+  idleRunHours: 24,
   /** Characters of a command line, and commands in it. */
   lineCharacters: 64 * 1024,
   lineCommands: 50,

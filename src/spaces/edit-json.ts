@@ -13,12 +13,16 @@ export function setJson(
   if (text.replace(/^\uFEFF/, '').trim() === '')
     return `${JSON.stringify({ [object]: { [name]: value } }, null, 2)}\n`
   const root = readJson(text, where)
-  if (root.members === null) throw new KiwiError('PARSE_ERROR', `Cannot read "${where}": it is no object`)
+  const byHand = `Write there yourself: ${JSON.stringify({ [object]: { [name]: value } })}`
+  if (root.members === null)
+    throw new KiwiError('PARSE_ERROR', `Cannot read "${where}": it is no object`, { hint: byHand })
   const style = styleOf(text, root)
   const holder = member(root, object)
   if (holder === null) return insert(text, root, [object, { [name]: value }], style)
   if (holder.value.members === null)
-    throw new KiwiError('CONFLICT', `Cannot change "${where}": its "${object}" is no object`)
+    throw new KiwiError('CONFLICT', `Cannot change "${where}": its "${object}" is no object`, {
+      hint: byHand,
+    })
   const there = member(holder.value, name)
   if (there === null) return insert(text, holder.value, [name, value], style)
   const { start, end } = there.value

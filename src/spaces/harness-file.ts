@@ -18,7 +18,7 @@ const Group = z.strictObject({
 const Git = Group.extend({ allowed: Names.optional() })
 const Servers = z.record(z.string().min(1), Group)
 
-const WebAddress = z.string().refine(isWebAddress, 'not an https address, or http on this machine')
+const WebAddress = z.string().refine(isWebAddress, 'is no https address, nor one of http on this machine')
 
 const InternalTools = z.strictObject({
   filesystem: Group.extend({ allowed_paths: Names.optional(), read_only_paths: Names.optional() }).optional(),
@@ -94,7 +94,7 @@ export const HarnessFile = z.strictObject({
     .strictObject({
       webhook: WebAddress.optional(),
       slack: WebAddress.optional(),
-      email: z.email().optional(),
+      email: z.email('is no mail address').optional(),
       desktop: Bool.optional(),
     })
     .prefault({}),

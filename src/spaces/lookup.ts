@@ -86,6 +86,13 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
     findFile: (name) => among([{ name, category: null, version: null }], ['tool']),
     generation: () => freshness.generation,
   })
+  /** The names of skills have hyphens; who writes `_` for them means the same. */
+  const skillOf = async (ref: ItemRef, itemType: ItemType, source?: SpaceName): Promise<Item | null> => {
+    const name = ItemName.safeParse(ref.name.replaceAll('_', '-'))
+    if (!name.success || name.data === ref.name || !['tool', 'directive'].includes(itemType)) return null
+    const found = await among([{ ...ref, name: name.data }], ['directive'], source)
+    return found?.raw['_file'] === 'SKILL.md' ? found : null
+  }
   const foreign = (item: Item, action: string): Promise<KiwiError | null> =>
     foreignName(item, action, (name) => listed.serverFor(name))
   const sync = createSync(spaces, shelf)
@@ -106,7 +113,8 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
     isCurrent: (item) => spaces.find(({ space }) => space === item.space)?.isCurrent(item) ?? true,
     async find(ref, itemType, source) {
       const itemTypes = itemType === 'tool' ? TOOL_IN_THE_WIDE_SENSE : [itemType]
-      const item = await among(spellings(ref, itemType), itemTypes, source)
+      const item =
+        (await among(spellings(ref, itemType), itemTypes, source)) ?? (await skillOf(ref, itemType, source))
       if (itemType !== 'tool') return item
       const refusal = item === null || source !== undefined ? null : await foreign(item, 'use')
       if (refusal !== null) throw refusal

@@ -239,6 +239,10 @@ describe('T1, L3: the executor a type of tool can have', () => {
   })
 })
 
+test('D16, T8: a version that YAML takes for a number is told to stand in quotes', () => {
+  expect(() => read({ version: 1 })).toThrow('"version": must be a text such as "1.0.0", in quotes')
+})
+
 test('an invalid manifest says which fields are wrong and why', () => {
   const error = invalidManifest('a', [
     { name: 'version', reason: 'too low' },

@@ -33,7 +33,13 @@ const ManifestShape = z.looseObject({
   tool_id: ItemName,
   tool_type: z.enum(TOOL_TYPES),
   executor: ItemName.nullable(),
-  version: z.string().refine(isVersion, 'not a semantic version such as 1.0.0'),
+  // YAML takes 1.0 for a number.
+  version: z
+    .string({
+      error: ({ input }) =>
+        input === undefined ? 'is missing' : 'must be a text such as "1.0.0", in quotes',
+    })
+    .refine(isVersion, 'not a semantic version such as 1.0.0'),
   description: z.string(),
   category: Category.nullable(),
   tags: z.array(z.string().min(1).max(64)).max(64),

@@ -2,6 +2,7 @@ import { extname } from 'node:path'
 import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import type { ItemFile } from '../store/store.ts'
+import { headingOf } from './front-matter.ts'
 import type { Item } from './item.ts'
 import { BODY } from './item.ts'
 import { stripSignatures } from './signature-line.ts'
@@ -100,5 +101,7 @@ export async function documentText(raw: JsonObject, content: string): Promise<st
   const { stringify } = await import('yaml')
   const { tool_id, tool_type: _type, executor: _executor, name, config, ...rest } = raw
   const settings = isJsonObject(config) ? config : {}
-  return `---\n${stringify({ id: tool_id, title: name ?? tool_id, ...settings, ...rest })}---\n${content}`
+  // Without a title it is called by its heading, whatever that will be.
+  const title = name ?? (headingOf(content) === undefined ? tool_id : undefined)
+  return `---\n${stringify({ id: tool_id, title, ...settings, ...rest })}---\n${content}`
 }

@@ -2,6 +2,8 @@
 export interface Limits {
   /** Counts one use in each of the windows, or in none of them when one is full: then that one is given back. */
   take(windows: readonly Window[], now: number): Promise<FullWindow | null>
+  /** Uncounts one use that was taken at this time in each of the windows. */
+  giveBack(windows: readonly Window[], at: number): Promise<void>
   /** Sets an amount aside for a holder. Null: it is; else what there is, which is too little. */
   reserve(share: Share, now: number): Promise<Spending | null>
   /** Ends a reservation: `spent` of it is gone, the rest is free again. */

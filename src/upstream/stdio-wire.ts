@@ -1,6 +1,7 @@
 import type { ProcessSession, SessionCommand } from '../primitives/subprocess/process-session.ts'
 import type { Subprocess } from '../primitives/subprocess/subprocess.ts'
 import { KiwiError } from '../shared/errors.ts'
+import { jsonLine } from '../shared/json-line.ts'
 import type { Wire, WireEnd } from './wire.ts'
 
 /** Starts a program and speaks to it in lines. `id` is how people know the upstream. */
@@ -37,7 +38,7 @@ function stdioWire(id: string, session: ProcessSession): Wire {
   return {
     messages: session.lines,
     isOnePipe: true,
-    send: (message) => session.send(JSON.stringify(message)).catch(reword),
+    send: (message) => session.send(jsonLine(message)).catch(reword),
     agree() {},
     said: () => session.stderr(),
     ended,

@@ -55,6 +55,21 @@ describe('M3: one connection', () => {
     expect(textOf(await temp.call('echo', { word: 'b' }, { mode: 'noisy' }))).toMatch(/ b$/)
   })
 
+  test('what a server that reads lines may take for the end of one is sent escaped', async () => {
+    const raw = temp.program('raw', [
+      '-e',
+      `process.stdin.setEncoding('utf8').on('data', (text) => text.trim().split('\\n').forEach((line) => {
+        const { id, method } = JSON.parse(line)
+        const said = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 'raw', version: '1' } }
+        const result = method === 'tools/call' ? { isWhole: !/[\\u0085\\u2028\\u2029]/.test(line) } : said
+        const answer = method === 'server/discover' ? { error: { code: -32601, message: 'no' } } : { result }
+        if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))
+      }))`,
+    ])
+    const params = { name: 'echo', arguments: { word: 'a\u0085b\u2028c\u2029d' } }
+    expect(await temp.upstreams.request(raw, { ...repeatable, params })).toEqual({ isWhole: true })
+  })
+
   test('what it refuses is told with its own words, and whole for whoever passes it on', async () => {
     await expect(temp.call('unknown')).rejects.toMatchObject({
       code: 'TOOL_FAILED',

@@ -149,6 +149,14 @@ test('APR-08: of a script that nobody signed it is said that its own content is 
   expect((await run()).status).toBe('approval_required')
 })
 
+test('H4, H9: what undo would not give back is said before the call runs', async () => {
+  const { temp } = asking
+  const reply = await temp.run('shell.run', { argv: ['sh', '-c', 'rm x'] })
+  expect(textField(reply.data, 'summary')).toContain(
+    `undo      can be undone: what "${temp.project}" holds now is kept, but for what .gitignore names and repositories inside of it`,
+  )
+})
+
 test('APR-08, ENV-02: a granted value is in no question, reply or copy', async () => {
   const { temp } = asking
   const CANARY = 'canary-5d2c9b1e7f'

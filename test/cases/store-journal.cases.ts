@@ -241,6 +241,18 @@ export const tamperCases: Cases = {
     ]),
   ),
 
+  async 'AUD-01: a record that was put in before the first is found and named'(bed) {
+    const store = await bed.open()
+    await fill(store, 3)
+    for (const seq of [0, -5]) {
+      await bed.tamper(
+        `INSERT INTO journal SELECT ${seq}, kind, 'forged${seq}', session, principal, operation, tool, status,
+           wall, salt, body, body_hash, prev_hash, hash, mono, parent_session FROM journal WHERE seq = 1`,
+      )
+      expect(await store.journal.verify()).toMatchObject({ records: 0, brokenAt: seq, fault: 'moved' })
+    }
+  },
+
   async 'AUD-01: a body that was erased leaves the chain whole'(bed) {
     const store = await bed.open()
     await fill(store, 3)

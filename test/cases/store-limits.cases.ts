@@ -33,6 +33,16 @@ export const windowCases: Cases = {
     expect(await limits.take([window, narrow], NOW + 4)).toMatchObject({ key: 'narrow', retryAfterMs: 4996 })
   },
 
+  async 'H8: a use that is given back leaves its place, one place for each'(bed) {
+    const { limits } = await bed.open()
+    for (let n = 0; n < 3; n++) expect(await limits.take([window], NOW)).toBeNull()
+    await limits.giveBack([window], NOW)
+    expect(await limits.take([window], NOW + 1)).toBeNull()
+    expect(await limits.take([window], NOW + 1)).toMatchObject({ used: 3 })
+    await limits.giveBack([{ ...window, key: 'another' }], NOW)
+    expect(await limits.take([window], NOW + 2)).toMatchObject({ used: 3 })
+  },
+
   async 'H8: a limit that was lowered holds at once'(bed) {
     const { limits } = await bed.open()
     for (const at of [0, 100, 200]) await limits.take([window], NOW + at)

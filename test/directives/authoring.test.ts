@@ -170,7 +170,7 @@ describe('D1: a directive that extends another', () => {
     )
     directive('child', STEPS('two three'), ' extends="base"')
     expect((await act('run', 'child')).error).toMatchObject({
-      code: 'INVALID_PARAMETERS',
+      code: 'MISSING_INPUTS',
       details: { missing_inputs: [{ name: 'where', description: 'Place' }] },
     })
     const { status, data } = await act('run', 'child', { parameters: { where: 'here' } })
@@ -218,6 +218,35 @@ describe('D1: a directive that extends another', () => {
     expect((await act('sign', 'c')).error).toMatchObject({
       code: 'NOT_FOUND',
       message: 'Cannot read "c": there is no directive "nowhere", which it extends',
+    })
+  })
+
+  test.each(['../../etc/passwd', 'a b', 'nowhere@1.0.0'])(
+    'D1: on "%s" is refused as what is not there, and what cannot be the id of anything names nothing',
+    async (base) => {
+      directive('c', '</metadata>', ` extends="${base}"`)
+      const { error } = await act('run', 'c')
+      expect(error).toMatchObject({
+        code: 'NOT_FOUND',
+        message: `Cannot read "c": there is no directive "${base}", which it extends`,
+      })
+      expect(JSON.stringify(error?.fix)).not.toContain('@')
+      directive('c', '</metadata><process><step>x</step></process>', ' extends=" "')
+      expect((await act('run', 'c')).status).toBe('ready')
+    },
+  )
+
+  test('D1, D2: fills in the inputs of its base, and nothing is said of them', async () => {
+    const step = (name: string): string => `<process><step name="${name}">{who} {other}</step></process>`
+    directive('base', `</metadata><inputs><input name="who"/></inputs>${step('one')}`)
+    directive('child', `</metadata>${step('two')}`, ' extends="base"')
+    const { data } = await act('run', 'child', { parameters: { who: 'Ada' } })
+    expect(data).toMatchObject({
+      directive: { process: [{ action: 'Ada {other}' }, { action: 'Ada {other}' }] },
+      warnings: [
+        expect.stringMatching(/^line \d+: \{other\} is no input/),
+        expect.stringMatching(/^line \d+: in "base": \{other\} is no input/),
+      ],
     })
   })
 

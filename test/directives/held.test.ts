@@ -103,13 +103,31 @@ describe('a session that has begun a run', () => {
   test('D9: what a session stays inside of is ended by that session or a person, an interactive run by any', async () => {
     const id = await begin('proxy')
     const other = sessionOf('session-2')
-    expect((await temp.kiwi.call('execute', directive(id, 'finish'), other)).error?.code).toBe('NOT_FOUND')
+    expect((await temp.kiwi.call('execute', directive(id, 'finish'), other)).error).toMatchObject({
+      code: 'NOT_FOUND',
+      message: `Cannot find the run "${id}" among yours: another session stays inside of it`,
+      hint: expect.stringContaining(`kiwi finish ${id}`),
+    })
     expect((await temp.run('hello_node')).error?.code).toBe('PERMISSION_DENIED')
-    const person = { ...other, kind: 'person' } as const
+    const person = { ...other, kind: 'person', principal: 'user:ada' } as const
     expect((await temp.kiwi.call('execute', directive(id, 'finish'), person)).status).toBe('success')
     temp.write('config/agent_harness.yaml', 'mode: direct\n')
     const free = textField((await execute(directive('greet', 'run'))).data, 'run_id')
     expect((await temp.kiwi.call('execute', directive(free, 'finish'), other)).status).toBe('success')
+  })
+
+  test('D9, S8: a run is finished by its directive with run_id beside it, and by no other name', async () => {
+    const id = await begin('direct')
+    const given = { ...directive('greet', 'finish'), parameters: { run_id: id } }
+    expect((await execute({ ...given, item_id: 'git_checkpoint' })).error).toMatchObject({
+      code: 'NOT_FOUND',
+      message: `Cannot finish "git_checkpoint": the run "${id}" is of "greet"`,
+      fix: { arguments: { item_id: id } },
+    })
+    expect((await execute(given)).data).toMatchObject({ run_id: id, directive: 'greet' })
+    const second = textField((await execute(directive('greet', 'run'))).data, 'run_id')
+    expect((await execute({ ...directive('greet', 'finish'), run_id: second })).status).toBe('success')
+    expect((await execute(given)).error).toMatchObject({ details: { is_over: true } })
   })
 
   test('D9: other sessions, and those that several clients share, stay free', async () => {

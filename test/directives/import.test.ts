@@ -33,7 +33,7 @@ test('X11, C15: an old directive and a skill are imported and run; one that need
   })
   expect(await begin('pdf-forms')).toMatchObject({ status: 'ready', data: { permissions: { granted: [] } } })
   expect((await begin('create_pr')).error).toMatchObject({
-    code: 'INVALID_PARAMETERS',
+    code: 'MISSING_INPUTS',
     details: { missing: ['branch', 'title'] },
   })
   expect((await begin('bare_signs')).error).toMatchObject({
@@ -67,4 +67,18 @@ test('X11: a skill that is imported, taken out as a client reads it, and importe
   }
   const again = await at.run('second/pdf-kit')
   expect(again.totals).toMatchObject({ imported: 0, updated: 0, conflict: 0, unchanged: 1 })
+})
+
+test('X11, C15: a skill is imported by its SKILL.md, and known by its name with _ as well', async () => {
+  at.put('skills/csv-tables/SKILL.md', '---\nname: csv-tables\ndescription: Reads tables\n---\nGo.\n')
+  at.put('skills/csv-tables/scripts/read.py', 'print(1)\n')
+  const batch = await at.run('skills/csv-tables/SKILL.md')
+  expect(lineAt(batch, 'directives/csv-tables')).toMatchObject({ state: 'imported', dialect: 'skill' })
+  for (const id of ['csv-tables', 'csv_tables'])
+    expect(await begin(id)).toMatchObject({
+      status: 'ready',
+      data: { directive: { name: 'csv-tables', files: { paths: ['scripts/read.py'] } } },
+    })
+  at.temp.write('directives/no-skill.md', '---\ndescription: None\n---\nGo.\n')
+  expect((await begin('no_skill')).error?.code).toBe('NOT_FOUND')
 })

@@ -109,6 +109,28 @@ describe('D8: what is wanted narrows what is granted', () => {
     })
   })
 
+  test('D8, D9: of a program those commands stay that are written, and those that are denied do not', async () => {
+    writeDirective(
+      temp,
+      'd',
+      permissions(
+        '<execute resource="shell" commands="echo, ls -a"/>',
+        '<shell><command pattern="git *"/></shell>',
+        '<deny><execute resource="shell" commands="echo secret, git push"/></deny>',
+      ),
+    )
+    const reply = await begin(temp, 'd')
+    expect(context(reply, 'shell', 'constraints')).toEqual({ allowed_commands: ['echo', 'ls -a', 'git *'] })
+    expect(field(reply.data, 'warnings')).toEqual([])
+    const say = async (...argv: readonly string[]): Promise<unknown> =>
+      (await use('shell.run', reply, { argv })).error?.code ?? 'done'
+    expect(await say('echo', 'x')).toBe('done')
+    expect(await say('ls', '-a')).toBe('done')
+    expect(await say('ls')).toBe('PERMISSION_DENIED')
+    expect(await say('echo', 'a', 'secret')).toBe('PERMISSION_DENIED')
+    expect(await say('git', 'push', 'origin')).toBe('PERMISSION_DENIED')
+  })
+
   test('D8: what is not spoken of stays as it is granted', async () => {
     writeDirective(
       temp,
@@ -165,6 +187,19 @@ describe('D8: what is wanted narrows what is granted', () => {
   })
 })
 
+test('D13, D14: what is granted by a pattern is said to be found by search, and nothing else is', async () => {
+  const instructions = async (...rows: readonly string[]): Promise<string> => {
+    writeDirective(temp, 'd', rows.join(''))
+    return textField((await begin(temp, 'd')).data, 'instructions')
+  }
+  const ALL = '<execute resource="mcp" name="*"/>'
+  expect(await instructions(permissions(READ))).toContain('tool_context holds every tool you may use')
+  const open = await instructions(permissions('<execute resource="tool" id="hello_*"/>', ALL))
+  expect(open).toContain('You may also use what fits "hello_*", "*.*": find it with search')
+  const named = await instructions(permissions(ALL) + tools('<mcp name="nowhere"/>'))
+  expect(named).toContain('tool_context holds every tool you may use')
+})
+
 describe('R55: scripts', () => {
   test('R55, D13: naming one is its grant, and it is there with its parameters', async () => {
     const manifest = { ...BASH, parameters: [{ name: 'file', type: 'string', required: true }] }
@@ -181,6 +216,7 @@ describe('R55: scripts', () => {
     ])
     expect((await use('validate', reply, { file: 'x' })).error).toMatchObject({
       code: 'PERMISSION_DENIED',
+      hint: 'A person who has looked at it signs it: kiwi sign validate. Otherwise: Add <execute resource="shell" commands="bash"/> to <permissions> of the directive "d"',
       details: { op: 'exec', required: '<execute resource="shell" commands="bash"/>' },
     })
     expect(field(reply.data, 'permissions', 'granted')).toEqual(['allow tool validate', 'allow tool gone'])
@@ -228,7 +264,7 @@ describe('D2: inputs', () => {
 
   test('D2: all that is missing is listed with what it is for, and nothing is begun', async () => {
     expect((await deploy({})).error).toMatchObject({
-      code: 'INVALID_PARAMETERS',
+      code: 'MISSING_INPUTS',
       message: 'Cannot run "d": "branch" is missing (What to deploy); "count" is missing',
       details: {
         missing: ['branch', 'count'],

@@ -193,6 +193,20 @@ describe('the command line', () => {
     expect([code, shown]).toEqual([0, expect.stringMatching(/rejected by[^]*Approved/)])
   }, 60_000)
 
+  test('H9: with other arguments, what would have become of a file is not shown as what runs', async () => {
+    writeFileSync(
+      join(user, 'config/agent_harness.yaml'),
+      'mode: direct\ninternal_tools: { filesystem: { require_approval: [write] } }\n',
+    )
+    const { stderr } = await kiwi(place, ['run', 'filesystem.write', 'path=a.txt', 'content=asked'])
+    const id = /approval_required (\w+)/.exec(stderr)?.[1] ?? ''
+    const params = JSON.stringify({ path: 'a.txt', content: 'given' })
+    const args = ['approve', id, '--params', params]
+    const { code, shown } = await atTerminal(place, args, ['Type yes:', 'yes\n'])
+    expect([code, shown]).toEqual([0, expect.stringContaining(`instead   ${params}`)])
+    expect(shown).not.toMatch(/^changes|\+asked/m)
+  }, 60_000)
+
   test('H9: the link leads to the port that is given, and kiwi serve says which', async () => {
     const { shown } = await atTerminal(place, ['approvals', '--link', '--port', '7799'], ['no prompt', ''])
     expect(shown).toContain('http://127.0.0.1:7799/console#')
@@ -278,6 +292,33 @@ describe.each(['legacy', 'auto'] as const)('a client of the %s era that shows fo
     expect(JSON.stringify(reply)).not.toContain('old secret line')
     expect(message).toMatch(/^undo {6}can be undone/m)
     expect(message).not.toMatch(/^starts/m)
+  }, 60_000)
+
+  test('X7, H9: a secret that a file holds is not in the form, and one that stays is no change', async () => {
+    const files = '{ enabled: true, allowed_paths: ["${PROJECT_PATH}"], require_approval: [write] }'
+    writeFileSync(
+      join(user, 'config/agent_harness.yaml'),
+      `mode: direct\ninternal_tools: { filesystem: ${files} }\n`,
+    )
+    await kiwi(place, ['secret', 'set', 'FORM_KEY'], 'kiwi-canary/0123456789')
+    writeFileSync(join(place.project, 'a.env'), 'KEY=kiwi-canary/0123456789\nB=2\n')
+    const { client } = await connected([])
+    const write = (content: string) =>
+      client.callTool({
+        name: 'execute',
+        arguments: {
+          ...RUN.arguments,
+          item_id: 'filesystem.write',
+          parameters: { path: 'a.env', content },
+        },
+      })
+    await write('B=3\n')
+    await write('KEY=kiwi-canary/0123456789\nB=3\n')
+    await client.close()
+    const [gone = '', kept = ''] = asked.map((form) => textField(form, 'message'))
+    expect(gone).toContain('-KEY=[REDACTED:FORM_KEY]\n-B=2\n+B=3')
+    expect(kept).toContain(' KEY=[REDACTED:FORM_KEY]\n-B=2\n+B=3')
+    expect(gone + kept).not.toContain('canary')
   }, 60_000)
 
   test('H9: a decline never runs, a form that is closed leaves it open, and so does an answer that is none', async () => {

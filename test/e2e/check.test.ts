@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Place } from '../fixtures/place.ts'
@@ -49,6 +49,28 @@ test('D10: check says which calls of its steps would fail, and which scripts are
   )
   expect(stdout).toContain(`${path}: step "s" calls "nowhere.a": there is no server "nowhere"`)
   expect(stdout).toContain(`${path}: <tools> names "lost": there is no such tool here`)
+})
+
+test('D9: check says which grants fit nothing that is there', async () => {
+  const path = join(folder, 'early.md')
+  const rows = [
+    '<execute resource="mcp" name="nowhere" tools="a"/>',
+    '<execute resource="tool" id="lost,hello_bash,hello_*"/>',
+    '<read resource="filesystem" path="srcc/**"/>',
+    '<write resource="filesystem" path="later/**"/>',
+    '<execute resource="kiwi" action="search,create"/>',
+  ]
+  writeFileSync(
+    path,
+    `<directive name="early" version="1.0.0"><metadata><permissions>${rows.join('')}</permissions></metadata><process>x</process></directive>\n`,
+  )
+  const { stdout } = await kiwi(place, ['check', 'early'])
+  const said = stdout.split('\n').filter((line) => line.includes('grants nothing yet'))
+  expect(said).toEqual([
+    `${path}: "allow tool nowhere.a" grants nothing yet: there is no server "nowhere": kiwi add nowhere`,
+    `${path}: "allow tool lost" grants nothing yet: there is no "lost" here`,
+    `${path}: "allow read ${join(place.project, 'srcc')}/**" grants nothing yet: there is no "${join(place.project, 'srcc')}"`,
+  ])
 })
 
 test('D8: check says what is granted and can never be used, and asks a skill for no more than its author did', async () => {
@@ -117,4 +139,13 @@ test('D1: what cannot be read is refused with a repair, which --fix writes', asy
   })
   expect(readFileSync(path, 'utf8')).toBe(before.replace('a & b', 'a &amp; b'))
   expect((await kiwi(place, ['check', 'nowhere'])).code).toBe(3)
+})
+
+test('D1: --fix leaves the mode of the file as it is', async () => {
+  const path = join(folder, 'private.md')
+  const text = '<directive name="private" version="1.0.0">\n<process>a & b</process>\n</directive>\n'
+  writeFileSync(path, text, { mode: 0o600 })
+  expect((await kiwi(place, ['check', '--fix', path])).code).toBe(0)
+  expect(statSync(path).mode % 0o1000).toBe(0o600)
+  expect(readFileSync(path, 'utf8')).toBe(text.replace('&', '&amp;'))
 })

@@ -50,6 +50,18 @@ test('H1: doctor tells what one file allows and another denies, with both lines'
   expect(code).toBe(0)
 })
 
+test('H9: notices that cannot be sent are named by doctor', async () => {
+  const user = join(place.folder, 'user/config/agent_harness.yaml')
+  mkdirSync(dirname(user), { recursive: true })
+  writeFileSync(user, 'mode: direct\nnotify: { email: ada@example.org, desktop: true }\n')
+  const { stdout } = await kiwi(place, ['doctor'])
+  expect(stdout).toMatch(
+    /warn +policy +.*agent_harness\.yaml asks for notices by email and desktop, .* none are sent/,
+  )
+  writeFileSync(user, 'mode: direct\nnotify: { webhook: "https://example.org/hook", desktop: false }\n')
+  expect((await kiwi(place, ['doctor'])).stdout).not.toContain('notices by')
+})
+
 test('H1, PRM-12: a file with a fault is named by doctor, and nothing runs until it is corrected', async () => {
   write(
     '.ai/config/agent_harness.yaml',

@@ -144,6 +144,15 @@ describe('X7: kiwi secret', { timeout: PATIENCE }, () => {
     expect((await kiwi(place, ['secret', 'list'])).stderr).toContain('The vault is empty')
   })
 
+  test.each([
+    ['short', 'Use a longer one'],
+    ['x'.repeat(70_000), 'Keep it in a file of its own'],
+    ['with\0nul-inside', 'Give it as text'],
+  ])('X7: a value that cannot be kept comes with what to do about it', async (value, hint) => {
+    const { code, stderr } = await kiwi(place, ['secret', 'set', 'WEATHER_KEY'], value)
+    expect([code, stderr]).toEqual([2, expect.stringContaining(hint)])
+  })
+
   test('ENV-09: too short, empty, a wrong name, and a value among the arguments', async () => {
     for (const value of ['', 'abc\n', '1234567'])
       expect((await kiwi(place, ['secret', 'set', 'WEATHER_KEY'], value)).stderr).toContain('fewer than 8')

@@ -5,10 +5,11 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import type { Browser, Page } from 'playwright-core'
 import { chromium } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { textField } from '../fixtures/field.ts'
 import type { Place } from '../fixtures/place.ts'
 import { makePlace } from '../fixtures/place.ts'
 import type { TempServer } from './temp-server.ts'
-import { CLI, startServer } from './temp-server.ts'
+import { CLI, kiwi, startServer } from './temp-server.ts'
 
 const HARNESS = `mode: direct
 internal_tools:
@@ -105,6 +106,41 @@ test('H9: what is rejected there never runs, and the agent hears why', async () 
   expect(structuredContent).toMatchObject({ status: 'error', error: { code: 'APPROVAL_REJECTED' } })
   expect(JSON.stringify(structuredContent)).toContain('not now')
   expect(existsSync(join(place.project, 'other.txt'))).toBe(false)
+  await page.close()
+}, 60_000)
+
+test('H9: what was answered elsewhere is said to wait no more, and takes no answer here', async () => {
+  const asked = await write('elsewhere.txt', 'x')
+  const id = textField(asked.structuredContent, 'data', 'approval_id')
+  const page = await openPage(makeCode())
+  const row = page.locator('article').filter({ hasText: 'elsewhere.txt' })
+  await row.waitFor()
+  const key = join(place.env['KIWI_USER_SPACE'] ?? '', 'kiwi.approver')
+  expect(await kiwi(place, ['deny', id, '--key', key])).toMatchObject({ code: 0 })
+  await row.getByText('It no longer waits').waitFor()
+  expect(
+    await row.getByRole('button').evaluateAll((all) => all.map((one) => one.matches(':disabled'))),
+  ).toEqual([true, true, true])
+  await page.close()
+}, 60_000)
+
+test('H9: a page whose server does not answer says so, loses no answer, and goes on when it does', async () => {
+  await write('later.txt', 'x')
+  const page = await openPage(makeCode())
+  const row = page.locator('article').filter({ hasText: 'later.txt' })
+  await row.waitFor()
+  await page.route('**/console/**', (route) => route.abort())
+  await page.locator('#state').getByText('Kiwi does not answer').waitFor()
+  const reject = row.getByRole('button', { name: 'Reject' })
+  await reject.click()
+  await row.getByText('Kiwi does not answer').waitFor()
+  await page.unroute('**/console/**')
+  await page
+    .locator('#state')
+    .getByText(/waiting/)
+    .waitFor()
+  await reject.click()
+  await row.getByText('Denied').waitFor()
   await page.close()
 }, 60_000)
 

@@ -36,13 +36,29 @@ test('D3: a person who begins a run is told which servers it has to do without',
   })
 })
 
+test('D13, H11: a run that was begun from the command line is ended there', async () => {
+  const run = await begin('note')
+  expect(await kiwi(place, ['finish', run])).toMatchObject({ code: 0, stdout: `The run ${run} is over\n` })
+  expect((await kiwi(place, ['finish', run])).stderr).toContain('it is over')
+})
+
+test('T10: --version behind a command is refused with what is meant, and not answered with that of Kiwi', async () => {
+  expect(await kiwi(place, ['publish', 'note', '--version', '1.2.0'])).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringContaining("unknown option '--version'"),
+  })
+})
+
 // Ten commands, each a process of its own.
 test('D9, H11: a run is begun, called, read with its child and undone from the command line', async () => {
   const shown = await kiwi(place, ['run', 'note', '--type', 'directive'])
   expect(shown).toMatchObject({
     code: 0,
     stdout: '1.\n   Do note\n',
-    stderr: expect.stringMatching(/^run \w{26}: calls of it are made with --run \w{26}\n {2}allow write \//),
+    stderr: expect.stringMatching(
+      /^run (\w{26}): calls of it are made with --run \1; kiwi finish \1 ends it\n {2}allow write \//,
+    ),
   })
   const parent = await begin('tidy')
   const child = await begin('note', '--run', parent)

@@ -46,6 +46,16 @@ test('H4: a conflict is shown with the difference, left, and the exit code says 
   expect(readFileSync(file(), 'utf8')).toBe('one\nmine\n')
 })
 
+test('X7, H4: a secret that a file holds is not in the difference, and where it stays is no part of it', async () => {
+  await kiwi(place, ['secret', 'set', 'UNDO_KEY'], 'kiwi-canary/0123456789')
+  writeFileSync(file(), 'KEY=kiwi-canary/0123456789\ntwo\n')
+  const id = await write('agent')
+  writeFileSync(file(), 'KEY=kiwi-canary/0123456789\nmine\n')
+  const { stdout } = await kiwi(place, ['undo', id])
+  expect(stdout).toContain(' KEY=[REDACTED:UNDO_KEY]\n-two\n+mine')
+  expect(stdout).not.toContain('canary')
+})
+
 test('H4: kiwi undo alone lists the newest calls that can be undone, and no line ends in a blank', async () => {
   writeFileSync(file(), 'first')
   const id = await write('second')

@@ -299,6 +299,43 @@ describe('D16: knowledge that an agent keeps', () => {
   })
 })
 
+describe('D16: what is said of knowledge', () => {
+  const act = (action: string, parameters: object): Promise<Reply> =>
+    temp.call('execute', { item_type: 'knowledge', action, item_id: 'otters', parameters })
+  const otters = async (): Promise<unknown> =>
+    (await temp.call('load', { item_type: 'knowledge', item_id: 'otters' })).data
+
+  test('D16: one that is made without a title is called by its heading, also when that is changed', async () => {
+    expect((await act('create', { content: '# Sea otters\n\nThey hold hands.\n' })).error).toBeNull()
+    expect(await otters()).toMatchObject({ description: 'Sea otters' })
+    expect((await act('update', { content: '# River otters\n\nThey do not.\n' })).error).toBeNull()
+    expect(await otters()).toMatchObject({ description: 'River otters' })
+  })
+
+  test('D16: may be changed beside its text, as it was said when it was made', async () => {
+    expect((await act('create', { content: 'They hold hands.', tags: ['sea'] })).error).toBeNull()
+    const said = { title: 'Otters', tags: ['sea', 'fur'], entry_type: 'fact', references: ['kiwi-search'] }
+    expect((await act('update', said)).data).toMatchObject({ version: '1.0.1' })
+    expect(await otters()).toMatchObject({
+      content: expect.stringContaining('They hold hands.'),
+      metadata: {
+        name: 'Otters',
+        tags: ['sea', 'fur'],
+        references: ['kiwi-search'],
+        config: { entry_type: 'fact' },
+      },
+    })
+    expect(
+      (await act('update', { content: 'New.', tags: ['river'], manifest: { author: 'ada' } })).error,
+    ).toBeNull()
+    expect(await otters()).toMatchObject({ metadata: { tags: ['river'], author: 'ada' } })
+    expect((await act('update', { colour: 'brown' })).error).toMatchObject({
+      code: 'INVALID_PARAMETERS',
+      hint: expect.stringContaining('keys of the item go under manifest'),
+    })
+  })
+})
+
 describe('D16: knowledge that is too much, or broken, or in other scripts', () => {
   test('D16: broken front matter needs repair, is found by its text, and load says where it is wrong', async () => {
     temp.write('knowledge/bent.md', '---\ntitle: A\ntitle: B\n---\nThe zebra is here.')

@@ -174,6 +174,24 @@ describe('search', () => {
     expect((await temp.search(query)).metadata.warnings ?? []).toEqual([])
   })
 
+  test.each([
+    ['type:nope deploy', 'type:nope is no type of item: use primitive, runtime'],
+    ['type:bash,python', 'type:bash,python is no type of item'],
+    ['in:nowhere', 'in:nowhere names no space: use project, user'],
+    ['mcp:one,two', 'there is no server "one,two" here'],
+  ])('S4: %j finds nothing, and why is said', async (query, why) => {
+    const { data, metadata } = await temp.search(query)
+    expect(field(data, 'total')).toBe(0)
+    expect(metadata.warnings?.[0]).toContain(why)
+  })
+
+  test('S4: modifiers and types may be written in any case', async () => {
+    const ids = async (query: string): Promise<readonly unknown[]> =>
+      resultsOf(await temp.search(query)).map(({ id }) => id)
+    expect(await ids('Type:Bash hello')).toEqual(await ids('type:bash hello'))
+    expect(await ids('IN:builtin hello')).toEqual(await ids('in:builtin hello'))
+  })
+
   test('N2: searching and loading run nothing of what they find', async () => {
     await temp.create('marks', BASH, { 'main.sh': `touch '${temp.folder}/searched'` })
     await temp.search('marks')

@@ -71,6 +71,7 @@ test('S14: the codes, their exit codes, and whether trying again can help', () =
     'UNKNOWN_ACTION 2',
     'UNKNOWN_ARGUMENT 2',
     'INVALID_PARAMETERS 2',
+    'MISSING_INPUTS 2',
     'INVALID_MANIFEST 2',
     'INVALID_CONFIG 2',
     'PARSE_ERROR 2',

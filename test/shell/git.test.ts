@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { field, textField } from '../fixtures/field.ts'
@@ -73,6 +73,23 @@ test('H6: each command is a grant of its own: git.push is refused though git.com
 })
 
 describe('D17: git.checkpoint', () => {
+  test('D17: in a part of a repository it says where that begins, and what to do, and records nothing', async () => {
+    const part = join(temp.project, 'packages/a')
+    mkdirSync(part, { recursive: true })
+    const { error } = await temp.call('execute', {
+      item_type: 'tool',
+      action: 'run',
+      item_id: 'git.checkpoint',
+      project_path: part,
+    })
+    expect(error).toMatchObject({
+      code: 'TOOL_FAILED',
+      message: expect.stringContaining(`the repository begins above the project, in ${temp.project}`),
+      hint: expect.stringContaining('project_path'),
+    })
+    expect(repository.git('for-each-ref', 'refs/kiwi')).toBe('')
+  })
+
   test('records a dirty repository whose status, HEAD, index, stash and files stay as they are', async () => {
     repository.write('a.txt', 'staged\n')
     repository.git('add', 'a.txt')

@@ -83,6 +83,20 @@ test('H5: what the grammar does not take is refused with its place and both ways
 })
 
 test.each([
+  ['', 'Cannot run the command: no command at column 1'],
+  ['echo a &&', 'Cannot run the command: nothing after "&&" at column 10'],
+  ['&& echo', 'Cannot run the command: "&&" without a command before it at column 1'],
+  ['echo "a', 'Cannot run the command: a " that is not closed at column 6'],
+])(
+  'H5: of %j, which no shell would take either, it is said what is wrong, and no shell is offered',
+  async (command, message) => {
+    const { error } = await shell({ command })
+    expect(error).toMatchObject({ code: 'INVALID_PARAMETERS', message })
+    expect(error?.hint).not.toContain('raw')
+  },
+)
+
+test.each([
   [{}, '"argv" is missing; "value" must have one of its forms'],
   [{ argv: ['a'], command: 'a' }, 'not both'],
   [{ argv: ['a'], raw: true }, 'needs no shell'],
@@ -276,3 +290,27 @@ test('APR-04: kiwi is not started from a line, by its name or in another way', a
     await beside.close()
   }
 })
+
+test.each(['python3.11', 'perl5.36.0', 'node20', 'ruby3.1'])(
+  'H5: %s is known as the program that it is a version of, and runs code as that does',
+  async (name) => {
+    const bin = join(temp.folder, 'bin')
+    mkdirSync(bin)
+    writeFileSync(join(bin, name), '#!/bin/sh\necho ran\n', { mode: 0o755 })
+    temp.write(
+      'config/agent_harness.yaml',
+      'mode: direct\ninternal_tools: { shell: { allowed_commands: [python, perl, node, ruby] } }\n',
+    )
+    const beside = await openTempKiwi({
+      beside: temp,
+      environment: { PATH: `${bin}:${process.env['PATH'] ?? ''}` },
+    })
+    try {
+      const reply = await beside.run('shell.run', { argv: [name, '-c', '1'] })
+      expect(reply).toMatchObject({ status: 'approval_required' })
+      expect(JSON.stringify(reply.data)).toContain('project/shell.runs_code')
+    } finally {
+      await beside.close()
+    }
+  },
+)

@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Offered } from './offered.ts'
@@ -68,6 +68,25 @@ describe('X11: a client of the older era', () => {
     await vi.waitFor(() => expect(heard).toEqual(['prompts changed']), WAIT)
     const { prompts } = await client.listPrompts()
     expect(prompts.map(({ name }) => name)).toContain('new_one')
+  })
+
+  test('X11, H1: hears that a rule of a person has taken something out of a list, and let it in again', async () => {
+    const client = await offered.connect('legacy')
+    const heard = heardBy(client)
+    const names = async (): Promise<readonly string[]> =>
+      (await client.listPrompts()).prompts.map(({ name }) => name)
+    const look = (): Promise<unknown> =>
+      client.callTool({ name: 'search', arguments: { query: 'nothing of it' } })
+    expect(await names()).toContain('greet_all')
+    const rule = '{ op: tool, match: { tool: [greet_all] }, effect: deny }'
+    const harness = offered.temp.write('config/agent_harness.yaml', `mode: direct\nrules:\n  - ${rule}\n`)
+    await look()
+    await vi.waitFor(() => expect(heard).toEqual(['prompts changed']), WAIT)
+    expect(await names()).not.toContain('greet_all')
+    writeFileSync(harness, 'mode: direct\n')
+    await look()
+    await vi.waitFor(() => expect(heard).toEqual(['prompts changed', 'prompts changed']), WAIT)
+    expect(await names()).toContain('greet_all')
   })
 
   test('X11: is told nothing while nothing changes', async () => {

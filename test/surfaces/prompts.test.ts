@@ -83,7 +83,7 @@ describe.each(ERAS)('X11: for a client of the %s era', (era) => {
       code: -32_602,
       message: expect.stringMatching(/"who" is missing/),
       data: {
-        code: 'INVALID_PARAMETERS',
+        code: 'MISSING_INPUTS',
         details: {
           missing: ['who'],
           invalid: [

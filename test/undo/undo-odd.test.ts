@@ -135,6 +135,38 @@ describe('what a program takes away', () => {
   })
 })
 
+describe('what git does not look at', () => {
+  test('H4: what a command names and git ignores is said to be gone, or changed; what is left alone is not', async () => {
+    writeFileSync(at('.gitignore'), '.env\ncache\nleft\n')
+    for (const name of ['.env', 'left', 'a.txt']) writeFileSync(at(name), name)
+    mkdirSync(at('cache'))
+    const gone = await shell('rm -r .env cache a.txt')
+    expect(warningsOf(gone)).toContain(
+      'undo does not cover .env: gone, and git ignores it; cache: gone, and git ignores it',
+    )
+    const undone = await undo(textField(gone.data, 'undo_id'))
+    expect(named(undone)).toEqual([
+      'what .gitignore names',
+      '.env: gone, and git ignores it',
+      'cache: gone, and git ignores it',
+    ])
+    expect([read('a.txt'), read('.env')]).toEqual(['a.txt', null])
+    writeFileSync(at('.env'), 'A=1')
+    const changed = await shell('truncate -s 0 .env')
+    expect(warningsOf(changed)).toContain('undo does not cover .env: changed, and git ignores it')
+    expect(changed.data).not.toHaveProperty('undo_id')
+    expect(warningsOf(await shell('touch left2'))).not.toContain('left')
+  })
+
+  test('H4: so is what a command changes outside of the project', async () => {
+    const outside = join(temp.folder, 'outside.txt')
+    writeFileSync(outside, 'x')
+    expect(warningsOf(await shell(`rm ${outside}`))).toContain(
+      `undo does not cover ${outside}: gone, and it is outside of the project`,
+    )
+  })
+})
+
 describe('what a program leaves', () => {
   test('H4: what it made and undo cannot remove is named; its files go all the same', async () => {
     writeFileSync(at('b.txt'), 'kept')

@@ -111,7 +111,9 @@ describe('who', () => {
         { principal: 'somebody', session: 's', kind, defaultProject: () => Promise.resolve(temp.project) },
       )
     expect(await as('agent')).toMatchObject({ error: { code: 'NOT_FOUND' } })
-    expect(await as('person')).toMatchObject({ data: { paths: [{ action: 'conflict', before: 'first\n' }] } })
+    expect(await as('person')).toMatchObject({
+      data: { paths: [{ action: 'conflict', before: 'first\n', now: 'mine\n' }] },
+    })
     expect(JSON.stringify(await undo(id, { dry_run: true }))).not.toContain('first')
   })
 

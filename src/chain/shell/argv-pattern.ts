@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
 import { givesOption } from './argv-options.ts'
 import type { ArgvPolicies, ArgvPolicy } from './argv-policy.ts'
+import { familyOf, policiesOf } from './program-family.ts'
 
 /** `rm -rf`: a program, and what must be among its arguments, in any spelling and order. */
 export interface ArgvPattern {
@@ -17,13 +18,13 @@ export interface ArgvPattern {
 export function compilePattern(text: string, policies: ArgvPolicies): ArgvPattern {
   const [first = '', ...rest] = text.split(/\s+/).filter((word) => word !== '')
   const program = basename(first)
-  const known = policies.get(program) ?? []
+  const known = policiesOf(policies, program)
   const given = rest.at(-1) === '*' ? rest.slice(0, -1) : rest
   return {
     programs: [program, ...known.flatMap((policy) => [policy.program, ...policy.also])],
     options: given.filter(isOption).flatMap((word) => optionsIn(word, known)),
     words: given.filter((word) => !isOption(word)),
-    wrappers: new Set(['shell:raw', ...wrappersOf(policies)]),
+    wrappers: wrappersOf(policies),
   }
 }
 
@@ -33,11 +34,16 @@ function isOption(word: string): boolean {
 
 /** Whether a command is one the pattern speaks of. It errs on the side of yes: a pattern is there to refuse. */
 export function matchesArgv(pattern: ArgvPattern, argv: readonly string[]): boolean {
-  const [program = ''] = argv
   if (startsWith(pattern, argv)) return true
-  if (!pattern.wrappers.has(basename(program))) return false
-  const words = argv.flatMap((word) => word.split(SHELL_BREAKS)).filter((word) => word !== '')
+  const words = wordsBehind(argv, pattern.wrappers)
   return words.some((_, at) => startsWith(pattern, words.slice(at)))
+}
+
+/** Where a command starts what its arguments say, every word among them: each might be a program. */
+export function wordsBehind(argv: readonly string[], wrappers: ReadonlySet<string>): readonly string[] {
+  const [program = '', ...rest] = argv
+  if (!wrappers.has(basename(program)) && !wrappers.has(familyOf(program))) return []
+  return rest.flatMap((word) => word.split(SHELL_BREAKS)).filter((word) => word !== '')
 }
 
 /** What a shell would end a word at, quotes included: a script is looked into, never relied on. */
@@ -47,7 +53,7 @@ const AS_WRITTEN = { known: [], valued: [] }
 
 function startsWith({ programs, options, words }: ArgvPattern, argv: readonly string[]): boolean {
   const [program = '', ...rest] = argv
-  if (!programs.includes(basename(program))) return false
+  if (![basename(program), familyOf(program)].some((name) => programs.includes(name))) return false
   const isThere = (option: string): boolean => rest.some((word) => givesOption(word, option, AS_WRITTEN))
   if (!options.every((spellings) => spellings.some(isThere))) return false
   let at = 0
@@ -71,9 +77,8 @@ function optionsIn(word: string, known: readonly ArgvPolicy[]): readonly (readon
   return isOne ? [spellingsOf(name)] : Array.from(word.slice(1), (letter) => spellingsOf(`-${letter}`))
 }
 
-function wrappersOf(policies: ArgvPolicies): readonly string[] {
-  return [...policies.values()]
-    .flat()
-    .filter(({ wraps }) => wraps)
-    .flatMap(({ program, also }) => [program, ...also])
+/** Programs that start the command that their arguments are, and a script that only a shell can read. */
+export function wrappersOf(policies: ArgvPolicies): ReadonlySet<string> {
+  const known = [...policies.values()].flat().filter(({ wraps }) => wraps)
+  return new Set(['shell:raw', ...known.flatMap(({ program, also }) => [program, ...also])])
 }

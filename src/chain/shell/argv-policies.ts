@@ -30,8 +30,9 @@ async function load(folders: readonly string[]): Promise<LoadedPolicies> {
   const policies = new Map<string, readonly ArgvPolicy[]>()
   const broken = new Map<string, string>()
   for (const folder of folders) {
-    for (const file of await filesIn(folder)) {
-      const policy = await readOne(file)
+    const files = await filesIn(folder)
+    const read = await Promise.all(files.map(async (file) => [file, await readOne(file)] as const))
+    for (const [file, policy] of read) {
       if ('wrong' in policy) {
         for (const name of policy.of) broken.set(name, `${file}${policy.wrong}`)
         continue

@@ -17,7 +17,9 @@ import { pinProgram } from './pin.ts'
 import { leadPath } from './lead-path.ts'
 import type { PlacedPath } from './place-argv.ts'
 import { placeArgv } from './place-argv.ts'
+import { familyOf, policiesOf } from './program-family.ts'
 import { scriptIn } from './script-in.ts'
+import { outlyingPaths } from './word-paths.ts'
 import { unavailable } from './unavailable.ts'
 
 /** A command line, compiled, with every program pinned: exactly this is started. */
@@ -123,9 +125,10 @@ function draftCommand(
 ): { draft: LineCommandDraft; program: Program } {
   const [name = ''] = argv
   const program = pinProgram(name, folder, find)
-  const wrong = broken.get(basename(program))
+  const wrong = broken.get(basename(program)) ?? broken.get(familyOf(program))
   if (wrong !== undefined) throw unavailable(name, wrong)
-  const judged = judgeArgv(policies.get(basename(program)) ?? [], argv)
+  const known = policiesOf(policies, program)
+  const judged = judgeArgv(known, argv)
   const { runsCode, isReadOnly } = judged
   const { fault, paths, env: more } = placeArgv(judged, folder, projectPath)
   const own = { ...without(env, judged.dropEnv), ...more }
@@ -139,7 +142,7 @@ function draftCommand(
       isReadOnly,
       folder: judged.folders.reduce(leadPath, folder),
       script: isReadOnly ? null : scriptIn([program, ...argv.slice(1)], policies),
-      paths,
+      paths: known.length > 0 ? paths : outlyingPaths(argv, folder, projectPath),
     },
     program: guarded({ command: program, args: [], env: own, cwd: folder }, judged),
   }
@@ -197,23 +200,27 @@ function readWish(parameters: JsonObject): LineWish {
 function lineOf({ argv, command = '' }: LineWish, rawOffer: () => string): Line {
   if (argv !== undefined) return [{ joint: ';', pipeline: [argv] }]
   const line = compileLine(command)
-  if ('untaken' in line) throw notTaken(line, rawOffer())
+  if ('untaken' in line)
+    throw isUnfinished(line) ? notTaken(line, '', '') : notTaken(line, OF_A_SHELL, rawOffer())
   return line
 }
 
-function notTaken({ untaken, column }: Untaken, rawOffer: string): KiwiError {
-  return new KiwiError(
-    'INVALID_PARAMETERS',
-    `Cannot run the command: ${untaken} at column ${column} is nothing that is run without a shell`,
-    {
-      hint: `Use words, 'quotes', "quotes", &&, ||, ;, newlines and |, with cwd, input and argv beside them${rawOffer}`,
-      details: {
-        missing: [],
-        invalid: [{ name: 'command', reason: `${untaken} at column ${column}` }],
-        required: RAW,
-      },
+const OF_A_SHELL = ' is nothing that is run without a shell'
+
+/** What no shell would take either. */
+function isUnfinished({ untaken }: Untaken): boolean {
+  return /^(?:no|nothing|more) |that is not closed$|without a command before it$/.test(untaken)
+}
+
+function notTaken({ untaken, column }: Untaken, why: string, rawOffer: string): KiwiError {
+  return new KiwiError('INVALID_PARAMETERS', `Cannot run the command: ${untaken} at column ${column}${why}`, {
+    hint: `Use words, 'quotes', "quotes", &&, ||, ;, newlines and |, with cwd, input and argv beside them${rawOffer}`,
+    details: {
+      missing: [],
+      invalid: [{ name: 'command', reason: `${untaken} at column ${column}` }],
+      required: RAW,
     },
-  )
+  })
 }
 
 function invalid(name: string, reason: string): KiwiError {

@@ -2,6 +2,7 @@ import { basename } from 'node:path'
 import { SHELL_BREAKS } from './argv-pattern.ts'
 import type { ArgvPolicies, ArgvPolicy } from './argv-policy.ts'
 import { leadOf } from './judge-argv.ts'
+import { policiesOf } from './program-family.ts'
 
 const GIT = 'git'
 
@@ -18,7 +19,7 @@ export function gitSubcommands(
   const known = policies.get(GIT) ?? []
   const [, ...rest] = argv
   if (name === GIT) return distinct(known.flatMap((policy) => subcommandsIn(policy, rest)))
-  const isWrapper = name === 'shell:raw' || (policies.get(name) ?? []).some(({ wraps }) => wraps)
+  const isWrapper = name === 'shell:raw' || policiesOf(policies, name).some(({ wraps }) => wraps)
   if (!isWrapper) return []
   const words = rest.flatMap((word) => word.split(SHELL_BREAKS)).filter((word) => word !== '')
   const found = words.flatMap((word, at) =>

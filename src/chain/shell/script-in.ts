@@ -1,6 +1,6 @@
-import { basename } from 'node:path'
 import { givesOption } from './argv-options.ts'
 import type { ArgvPolicies, ArgvPolicy } from './argv-policy.ts'
+import { policiesOf } from './program-family.ts'
 
 /**
  * What a command hands to a shell where nothing but that shell can read it: a script among its arguments, or one that
@@ -8,7 +8,7 @@ import type { ArgvPolicies, ArgvPolicy } from './argv-policy.ts'
  */
 export function scriptIn(argv: readonly string[], policies: ArgvPolicies): string | null {
   const shellAt = (at: number): readonly ArgvPolicy[] =>
-    (policies.get(basename(argv[at] ?? '')) ?? []).filter(({ script }) => script !== null)
+    policiesOf(policies, argv[at] ?? '').filter(({ script }) => script !== null)
   const readsAt = (at: number): boolean =>
     shellAt(at).some((policy) => readsScript(policy, argv.slice(at + 1)))
   const isWrapped = shellAt(0).length === 0 && wraps(argv, policies)
@@ -17,7 +17,7 @@ export function scriptIn(argv: readonly string[], policies: ArgvPolicies): strin
 }
 
 function wraps([program = '']: readonly string[], policies: ArgvPolicies): boolean {
-  return (policies.get(basename(program)) ?? []).some((policy) => policy.wraps)
+  return policiesOf(policies, program).some((policy) => policy.wraps)
 }
 
 /** Other names of the input. */

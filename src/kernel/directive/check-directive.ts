@@ -18,6 +18,7 @@ import type { Excess } from './excess.ts'
 import { excessOf, judgeOf, requiredFor } from './excess.ts'
 import { idleGrants } from './idle-grants.ts'
 import { settleAliases } from './settle-aliases.ts'
+import { unmatchedGrants } from './unmatched-grants.ts'
 
 /** What is known of a directive before anybody runs it. */
 export interface CheckedDirective {
@@ -27,6 +28,8 @@ export interface CheckedDirective {
   readonly excess: readonly Excess[]
   /** Granted, and of no use: it says that it will use other things. */
   readonly idle: readonly string[]
+  /** Granted, and of nothing that is there. */
+  readonly unmatched: readonly string[]
   /** Servers it names that nobody has configured. */
   readonly unknownServers: readonly string[]
   /** Calls of its steps, and tools it names, that it could not use. */
@@ -56,6 +59,7 @@ export async function checkDirective(item: Item, means: CheckMeans): Promise<Che
     granted,
     excess: excessOf(wanted, granted.permissions, context),
     calls: await checkCalls(settled, { lookup, refusalOf: refusals(settled, granted.permissions, layer) }),
+    unmatched: await unmatchedGrants(granted.permissions, lookup),
     idle: layer === null ? [] : idleGrants(granted.permissions, settled.wanted, judgeOf(layer.rules)),
     unknownServers: named.filter(
       (server) => !known.includes(server) && !GROUPS.some((group) => group === server),
@@ -96,7 +100,7 @@ export async function assertDirective(
   means: CheckMeans,
 ): Promise<readonly string[]> {
   if (item.manifest.tool_type !== 'directive') return []
-  const { excess, directive, calls } = await checkDirective(item, means)
+  const { excess, directive, calls, unmatched } = await checkDirective(item, means)
   // What a skill asks for was written for another client: it is proposed to a person, and held against nobody.
   if (directive.dialect === 'skill') return []
   if (excess.length > 0) {
@@ -125,5 +129,6 @@ export async function assertDirective(
   return [
     ...directive.findings.map(({ line, column, message }) => `${line}:${column}: ${message}`),
     ...calls.map(({ said }) => said),
+    ...unmatched,
   ]
 }

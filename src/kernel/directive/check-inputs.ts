@@ -60,7 +60,8 @@ export function inputsRefused(
     ),
     ...invalid.map(({ name, reason }) => `"${name}" ${reason}`),
   ]
-  return new KiwiError('INVALID_PARAMETERS', `Cannot run "${directive}": ${faults.join('; ')}`, {
+  const code = missing.length > 0 ? 'MISSING_INPUTS' : 'INVALID_PARAMETERS'
+  return new KiwiError(code, `Cannot run "${directive}": ${faults.join('; ')}`, {
     hint: 'Give each of them under parameters and send the call again; nothing was begun',
     fix: { call: 'load', arguments: { item_type: 'directive', item_id: directive } },
     details: {

@@ -62,10 +62,12 @@ export function judgeCommand(command: string, layers: readonly Layer[]): Verdict
   return isPattern(command.split(' ', 1).join('')) ? null : decide(layers, [execDemand(command)], null)
 }
 
-function execDemand(command: string): Demand {
-  const words = command.split(' ').filter((word) => word !== '*')
-  const [program = command] = words
-  return { op: 'exec', program, isChosen: true, ...(words.length > 1 ? { argv: words } : {}) }
+/** A program, or a command of it: `git`, `git status`, `git *`. */
+export function execDemand(command: string): Extract<Demand, { op: 'exec' }> {
+  const words = command.split(' ')
+  const argv = words.filter((word) => word !== '*')
+  const [program = command] = argv
+  return { op: 'exec', program, isChosen: true, ...(words.length > 1 ? { argv } : {}) }
 }
 
 function isPattern(name: string): boolean {

@@ -87,6 +87,12 @@ test.each<[string, string, string, (readonly [string, string])[]]>([
     [['shell rm', '<execute resource="shell" commands="rm"/>']],
   ],
   [
+    'commands',
+    '<execute resource="shell" commands="git,npm test"/>',
+    '<shell commands="git status,npm test,npm publish"/>',
+    [['shell npm publish', '<execute resource="shell" commands="npm"/>']],
+  ],
+  [
     'tools of Kiwi',
     '<execute resource="kiwi" action="search"/>',
     '<kiwi><search/><load/><execute actions="run,create"/></kiwi>',

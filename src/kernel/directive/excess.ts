@@ -6,6 +6,7 @@ import { expandPath } from '../policy/expand-path.ts'
 import { FILE_OPERATIONS, fileOperation } from '../policy/groups.ts'
 import { compileMatch } from '../policy/match.ts'
 import { missingGrant } from '../policy/missing-grant.ts'
+import { execDemand } from './effective-rules.ts'
 import type { Demand, Rule } from '../policy/rule.ts'
 
 /** Something a directive wants and does not grant, with the line that would. */
@@ -46,7 +47,7 @@ export function excessOf(
     ...servers.flatMap((server) => ofServer(server, rules, excess)),
     ...paths('read'),
     ...paths('write'),
-    ...(shell ?? []).flatMap((program) => excess(`shell ${program}`, { op: 'exec', program })),
+    ...(shell ?? []).flatMap((command) => excess(`shell ${command}`, execDemand(command))),
     ...Object.keys(questions).flatMap((action) =>
       excess(`kiwi ${action}`, { op: 'tool', id: 'kiwi-mcp', action }),
     ),
@@ -93,7 +94,7 @@ export function judgeOf(rules: readonly Rule[]): (demand: Demand) => boolean {
   return (demand) => {
     const spoken = ready.filter(
       ({ op, match, speaksOf }) =>
-        op === demand.op && (speaksOf(demand) || (demand.op === 'exec' && begins(match, demand.program))),
+        op === demand.op && (speaksOf(demand) || (demand.op === 'exec' && begins(match, demand))),
     )
     // What denies some commands of a program leaves the others.
     const counted = spoken.filter(({ effect, match }) => effect !== 'deny' || match.kind !== 'prefix')
@@ -101,9 +102,9 @@ export function judgeOf(rules: readonly Rule[]): (demand: Demand) => boolean {
   }
 }
 
-/** A part of what a program can do is granted. */
-function begins(match: Rule['match'], program: string): boolean {
-  return match.kind === 'prefix' && match.words[0] === program
+/** A part of what a program can do is granted, which is enough where no command of it is named. */
+function begins(match: Rule['match'], { program, argv }: Extract<Demand, { op: 'exec' }>): boolean {
+  return argv === undefined && match.kind === 'prefix' && match.words[0] === program
 }
 
 /** Paths that only a glob at least as wide speaks of: what stands for anything is filled with names nobody has. */

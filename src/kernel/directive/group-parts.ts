@@ -6,7 +6,7 @@ import type { Item } from '../../spaces/item.ts'
 import { compileNameGlob } from '../policy/glob.ts'
 import { FILE_OPERATIONS } from '../policy/groups.ts'
 import { judgedItem } from '../item-demand.ts'
-import { judgeCommand } from './effective-rules.ts'
+import { execDemand, judgeCommand } from './effective-rules.ts'
 import type { Part, Scene } from './scene.ts'
 import { leftOut, shownTool } from './scene.ts'
 import { fromProject, narrowPaths, shownPaths } from './shown-paths.ts'
@@ -96,7 +96,10 @@ function shellPart(items: readonly Item[], scene: Scene): Part | null {
 
 /** A program that is granted as a whole, or in some commands. */
 function grantedAs(name: string, given: readonly string[]): readonly string[] {
-  const isWhole = given.some((text) => !text.includes(' ') && compileNameGlob(text)(name))
+  const { program } = execDemand(name)
+  const isWhole = given.some(
+    (text) => text === name || (!text.includes(' ') && compileNameGlob(text)(program)),
+  )
   return isWhole ? [name] : given.filter((text) => text.startsWith(`${name} `))
 }
 

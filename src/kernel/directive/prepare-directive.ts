@@ -9,11 +9,12 @@ import { itemJudge } from '../item-demand.ts'
 import type { Means } from '../means.ts'
 import type { Policy } from '../policy/policy.ts'
 import { ruleWords } from '../policy/rule-words.ts'
-import type { Layer } from '../policy/rule.ts'
+import type { Layer, Rule } from '../policy/rule.ts'
 import { wantedLayer } from '../policy/wanted-layer.ts'
 import type { PreparedRun } from '../runs.ts'
 import { checkInputs } from './check-inputs.ts'
 import { effectiveRules } from './effective-rules.ts'
+import { isGroup } from './group-parts.ts'
 import { harnessMode } from './harness-mode.ts'
 import type { Handed } from './ready-answer.ts'
 import type { Scene } from './scene.ts'
@@ -85,9 +86,30 @@ export async function prepareDirective(read: Directive, occasion: Occasion): Pro
       inputs,
       aliases,
       permissions: permissionsOf(run, layers),
+      byPattern: patternsIn(run.rules, wanted),
       warnings: [...strange, ...unnamed, ...found],
     },
   }
+}
+
+/** Tools that are granted by a pattern or by their type. Of a server that is named, all that it has is shown. */
+function patternsIn(rules: readonly Rule[], { servers }: Directive['wanted']): readonly string[] {
+  const isNarrowed = servers.some((server) => !isGroup(server))
+  const found = rules.flatMap((rule) => {
+    const { op, effect, match } = rule
+    if (op !== 'tool' || effect === 'deny' || match.kind !== 'tool') return []
+    const { server, tools = [], types, actions = ['run'] } = match
+    const isOpen =
+      typeof server === 'string'
+        ? isPattern(server) && !isNarrowed
+        : types !== undefined || tools.some(isPattern)
+    return isOpen && actions.includes('run') ? [`"${ruleWords(rule).replace(/^\w+ tool /, '')}"`] : []
+  })
+  return [...new Set(found)]
+}
+
+function isPattern(name: string): boolean {
+  return /[*?]/.test(name)
 }
 
 /** In proxy mode an agent's session stays inside the run it has begun; one that several clients share cannot. */

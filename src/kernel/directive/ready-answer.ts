@@ -1,4 +1,7 @@
+import { serverName } from '../../shared/groups.ts'
 import type { JsonObject } from '../../shared/json.ts'
+import { isJsonObject } from '../../shared/json.ts'
+import { textOf } from '../../shared/template.ts'
 import type { Directive } from '../../spaces/directive/model.ts'
 import { fillValue } from '../../spaces/directive/placeholders.ts'
 import type { Item } from '../../spaces/item.ts'
@@ -12,6 +15,8 @@ export interface Handed {
   readonly inputs: JsonObject
   readonly aliases: Readonly<Record<string, string>>
   readonly permissions: JsonObject
+  /** What is granted without being named: nobody is told of each tool that fits. */
+  readonly byPattern: readonly string[]
   readonly warnings: readonly string[]
 }
 
@@ -33,19 +38,44 @@ export function readyAnswer(handed: Handed, context: ToolContext): JsonObject {
       ...filesOf(item),
     },
     tool_context: context.shown,
+    ...mcpContext(directive, context),
     permissions: handed.permissions,
-    instructions: INSTRUCTIONS,
+    instructions: instructionsFor(handed),
     warnings: bounded([...handed.warnings, ...context.warnings]),
   }
 }
 
+/** What was asked for in `<mcps>`, by the name that such directives have for it; schemas stand in `tool_context` alone. */
+function mcpContext({ wanted }: Directive, { shown }: ToolContext): JsonObject {
+  const named = wanted.servers.filter(({ isOfMcps }) => isOfMcps === true)
+  if (named.length === 0) return {}
+  const entries = named.map(({ name }): [string, JsonObject] => {
+    const entry = shown[serverName(name)]
+    const { available = false, tools = [], error } = isJsonObject(entry) ? entry : {}
+    const names = Array.isArray(tools) ? tools.filter(isJsonObject).flatMap((tool) => tool['name'] ?? []) : []
+    return [serverName(name), { available, tools: names, ...(error === undefined ? {} : { error }) }]
+  })
+  return { mcp_context: Object.fromEntries(entries) }
+}
+
 /** Written for a model. */
-const INSTRUCTIONS = `Follow directive.process step by step; judge each condition yourself. Make every call with execute as call_format.example shows: the run_id must be in it. Only search, load, help and execute themselves are sent as they are: call_format.own. An input that is null was not given. tool_context holds every tool you may use, with what it takes: no search or load is needed. What is not in it is refused, and the refusal says why. When you are done, or cannot go on, send finish.`
+function instructionsFor({ byPattern }: Pick<Handed, 'byPattern'>): string {
+  const tools =
+    byPattern.length === 0
+      ? 'tool_context holds every tool you may use, with what it takes: no search or load is needed. What is not in it is refused, and the refusal says why.'
+      : `tool_context holds the tools that are named, with what they take. You may also use what fits ${byPattern.join(', ')}: find it with search. Anything else is refused, and the refusal says why.`
+  return `${INSTRUCTIONS} ${tools} ${AT_THE_END}`
+}
+
+const INSTRUCTIONS =
+  'Follow directive.process step by step; judge each condition yourself. Make every call with execute as call_format.example shows: the run_id must be in it. Only search, load, help and execute themselves are sent as they are: call_format.own. An input that is null was not given.'
+const AT_THE_END = 'When you are done, or cannot go on, send finish.'
 
 /** Of an answer that even without large schemas was too large, what to do first. */
 export function sayIfLeftOut(answer: JsonObject): JsonObject {
-  if (answer['directive'] !== null) return answer
-  return { ...answer, instructions: `${READ_FIRST} ${INSTRUCTIONS}` }
+  const { directive, instructions } = answer
+  if (directive !== null) return answer
+  return { ...answer, instructions: `${READ_FIRST} ${textOf(instructions)}` }
 }
 
 const READ_FIRST =

@@ -35,6 +35,21 @@ describe('programs that run what they are given', () => {
     expect(await temp.judge(npm)).toMatchObject({ effect: 'allow' })
   })
 
+  test('X8: where no program can be held here they ask all the same, unless nothing runs without a sandbox', async () => {
+    const bare = openTempPolicy({ canHold: false })
+    try {
+      bare.write('user', 'mode: direct\ninternal_tools: { shell: { allowed_commands: [npm] } }\n')
+      for (const level of ['fs', 'strict']) {
+        bare.write('project', `mode: direct\nsandbox: { level: ${level} }\n`)
+        expect(await bare.judge(npm)).toMatchObject({ effect: 'ask', rule: 'user/shell.runs_code' })
+        bare.write('project', `mode: direct\nsandbox: { level: ${level}, required: true }\n`)
+        expect(await bare.judge(npm)).toMatchObject({ effect: 'allow' })
+      }
+    } finally {
+      bare.close()
+    }
+  })
+
   test('H6: a command of a line is held to what is said of the tools of git, and to nothing that is left out', async () => {
     const git = { server: 'git', tool: 'push' }
     const push: Demand = { op: 'tool', id: 'git.push', action: 'run', of: git, isCommand: true }
@@ -65,6 +80,68 @@ describe('programs that run what they are given', () => {
     expect(await temp.judge(bad)).toMatchObject({
       remedy: 'leave -c out; or send it with raw: true, which a person is asked about',
     })
+  })
+})
+
+describe('H5: a program in one of its versions', () => {
+  test('H5: what is blocked is so in every version of a program', async () => {
+    temp.write('user', 'mode: direct\ninternal_tools: { shell: { blocked_commands: [python -c] } }\n')
+    for (const name of ['python', 'python3', 'python3.11']) {
+      const argv = [name, '-c', '1']
+      expect(await temp.judge({ op: 'exec', program: `/usr/bin/${name}`, argv })).toMatchObject({
+        effect: 'deny',
+      })
+    }
+  })
+})
+
+describe('H5: a program that another one starts', () => {
+  const line = (...argv: readonly string[]): Demand => ({
+    op: 'exec',
+    program: `/usr/bin/${argv[0]}`,
+    argv,
+    isChosen: true,
+  })
+  const wrapped = [
+    ['env', 'A=1', 'make', 'all'],
+    ['timeout', '5', '/usr/bin/make'],
+    ['nice', '-n', '5', 'make'],
+    ['xargs', 'make'],
+    ['find', '.', '-exec', 'make', '{}', '+'],
+    ['sh', '-c', 'cd a && make'],
+  ] as const
+
+  test.each([
+    ['internal_tools: { shell: { require_approval: [make] } }', 'ask', 'shell.require_approval/make'],
+    ['rules: [{ op: exec, match: { program: make }, effect: deny }]', 'deny', 'rules/1'],
+    ['rules: [{ op: exec, match: { program: mak* }, effect: ask }]', 'ask', 'rules/1'],
+  ])('H5: %s holds for it too: %s', async (text, effect, rule) => {
+    temp.write('user', `mode: direct\n${text}\n`)
+    for (const argv of wrapped)
+      expect(await temp.judge(line(...argv)), argv.join(' ')).toMatchObject({ effect, rule: `user/${rule}` })
+    const raw: Demand = { op: 'exec', program: 'shell:raw', argv: ['shell:raw', 'x=$(make)'] }
+    expect(await temp.judge(raw)).toMatchObject({ effect })
+    for (const argv of [
+      ['env', 'ls'],
+      ['ls', 'make'],
+      ['timeout', '5', 'cmake'],
+    ])
+      expect(await temp.judge(line(...argv)), argv.join(' ')).toMatchObject({ effect: 'allow' })
+    expect(await temp.judge({ op: 'exec', program: '/usr/bin/env' })).toMatchObject({ effect: 'allow' })
+  })
+
+  test('H5: what allows a program allows it by its own name alone', async () => {
+    temp.write('user', 'mode: direct\ninternal_tools: { shell: { allowed_commands: [make] } }\n')
+    for (const argv of wrapped)
+      expect(await temp.judge(line(...argv)), argv.join(' ')).toMatchObject({ effect: 'deny' })
+  })
+
+  test('H8: it counts as one of its calls', async () => {
+    temp.write('user', 'mode: direct\ninternal_tools: { shell: { rate_limits: { make: 2/minute } } }\n')
+    const [limit] = (await temp.policy()).rateLimits
+    for (const argv of [['make'], ...wrapped])
+      expect(limit?.speaksOf(line(...argv)), argv.join(' ')).toBe(true)
+    expect(limit?.speaksOf(line('env', 'ls'))).toBe(false)
   })
 })
 

@@ -4,7 +4,7 @@ import type { Harness } from '../../spaces/harness.ts'
 import type { HarnessFile, WrittenRule } from '../../spaces/harness-file.ts'
 import type { PathContext } from './expand-path.ts'
 import { expandPath } from './expand-path.ts'
-import { fileOperation } from './groups.ts'
+import { toolOf } from './groups.ts'
 import { KEEPERS } from './missing-grant.ts'
 import type { Effect, LayerData, Match, Operation, Rule } from './rule.ts'
 import { OPERATIONS, SAMPLE } from './rule.ts'
@@ -196,10 +196,9 @@ export function memberMatches(
   server: string,
   name: string,
 ): readonly { readonly op: 'tool' | 'exec'; readonly match: Match }[] {
-  const tool = server === 'filesystem' ? fileOperation(name) : name
   return [
     ...(server === 'shell' ? [{ op: 'exec', match: { kind: 'program', names: [name] } } as const] : []),
-    { op: 'tool', match: { kind: 'tool', server, tools: [tool] } },
+    { op: 'tool', match: { kind: 'tool', server, tools: [toolOf(server, name)] } },
   ]
 }
 

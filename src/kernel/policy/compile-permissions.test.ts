@@ -170,6 +170,24 @@ describe('D9: every written form equals its row', () => {
         SHELL,
       ],
     ],
+    [
+      '<execute resource="shell" commands="git, git status,npm run *"/>',
+      [
+        allowed({ op: 'exec', kind: 'program', names: ['git'] }),
+        allowed({ op: 'exec', kind: 'prefix', words: ['git', 'status'] }),
+        allowed({ op: 'exec', kind: 'prefix', words: ['npm', 'run', '*'] }),
+        SHELL,
+      ],
+    ],
+    [
+      '<execute resource="shell" commands="git status"/>',
+      [allowed({ op: 'exec', kind: 'prefix', words: ['git', 'status'] }), SHELL],
+    ],
+    [
+      '<execute resource="mcp" name="supabase, github" tools="a"/>',
+      ['supabase', 'github'].map((server) => tool({ server, tools: ['a'] })),
+    ],
+    ['<execute resource="supabase,mcp:linear"/>', ['supabase', 'linear'].map((server) => tool({ server }))],
     ['<network><fetch hosts="a.org"/></network>', [net({ hosts: ['a.org'], methods: ['GET', 'HEAD'] })]],
     ['<execute><tool>a.b.*</tool></execute>', [tool({ server: null, tools: ['a/b/*'], actions: ['run'] })]],
     [

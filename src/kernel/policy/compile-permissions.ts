@@ -4,8 +4,18 @@ import type { Element } from '../../spaces/directive/element.ts'
 import { listOf, shown } from '../../spaces/directive/element.ts'
 import type { Granted, RowContext } from './permission-rows.ts'
 import { assertDenials, notDenied } from './denials.ts'
-import { strangerAmong, strangerIn } from './known-attributes.ts'
-import { commandPattern, files, kiwiUse, network, programs, resourceRow, toolIds } from './permission-rows.ts'
+import { meant } from '../../spaces/directive/note.ts'
+import { strangerAmong, strangerIn, unknownResource } from './known-attributes.ts'
+import {
+  commandPattern,
+  files,
+  kiwiUse,
+  namesIn,
+  network,
+  programs,
+  resourceRow,
+  toolIds,
+} from './permission-rows.ts'
 import type { Effect, Rule } from './rule.ts'
 
 interface PermissionContext extends Omit<RowContext, 'isDenial'> {
@@ -33,7 +43,7 @@ export function compilePermissions(block: Element | undefined, context: Permissi
   if (block !== undefined) assertDenials(block, context.directive)
   const delegates = block?.children.filter(({ name }) => name === 'delegate') ?? []
   const rest = block?.children.filter(({ name }) => name !== 'delegate') ?? []
-  const own = compileAll(rest, 'allow', context)
+  const own = joined([compileAll(rest, 'allow', context), textIn(block, context)])
   const handed = delegates.map(({ children }) => compileAll(children, 'allow', context))
   const all = [own, ...handed]
   return {
@@ -51,6 +61,14 @@ export function compilePermissions(block: Element | undefined, context: Permissi
     ),
     reports: all.flatMap(({ reports }) => reports),
   }
+}
+
+/** A text between the forms, such as `*`, is none of them. */
+function textIn(block: Element | undefined, { dialect = 'xml' }: PermissionContext): Compiled {
+  if (block === undefined || block.text === '') return NOTHING
+  const text = block.text.replaceAll(/\s+/g, ' ').slice(0, 40)
+  const within = nameIn(dialect, 'permissions')
+  return { ...NOTHING, reports: [`line ${block.line}: the text "${text}" in ${within} grants nothing`] }
 }
 
 type Found = Omit<Rule, 'id' | 'remedy'>
@@ -115,12 +133,24 @@ function grantedBy(element: Element, context: RowContext): readonly Granted[] {
   const { name, attributes } = element
   const empty = emptyIn(element)
   if (empty !== null) return [empty]
-  const [resource] = listOf(element, 'resource') ?? []
-  if (resource !== undefined && ['read', 'write', 'execute'].includes(name))
-    return [strangerIn(element, resource) ?? resourceRow(element, resource, context)]
+  const resources = listOf(element, 'resource')
+  if (resources !== null && ['read', 'write', 'execute'].includes(name))
+    return resources.map(
+      (resource) =>
+        unknownResource(resource, context) ??
+        strangerIn(element, resource) ??
+        resourceRow(element, resource, context),
+    )
   const rows = BLOCKS.get(name)
   if (rows !== undefined) return orUnmapped(rows(element, context))
-  return TYPED.has(name) && Object.keys(attributes).length === 0 ? typedRows(element, context) : [UNKNOWN]
+  const isTyped = TYPED.has(name) && Object.keys(attributes).length === 0
+  return isTyped ? typedRows(element, context) : [unknownForm(element)]
+}
+
+function unknownForm({ name, isData }: Element): Granted {
+  const forms = ['read', 'write', ...BLOCKS.keys(), ...TYPED].filter((form) => form !== name)
+  const probably = meant(name, forms, (form) => (isData === true ? `"${form}"` : `<${form}>`))
+  return { unmapped: `${UNKNOWN.unmapped}${probably}` }
 }
 
 /** What a form may name. Where it names nothing at all, everything is often meant. */
@@ -148,17 +178,18 @@ const BLOCKS: ReadonlyMap<string, (element: Element, context: RowContext) => rea
   ],
   [
     'shell',
-    (element) => {
+    (element, context) => {
       const commands = listOf(element, 'commands')
       const patterns = element.children.map((child) =>
-        commandPattern(child.attributes['pattern'] ?? child.text),
+        commandPattern(child.attributes['pattern'] ?? child.text, context),
       )
-      return commands === null ? patterns : [programs(commands), ...patterns]
+      return commands === null ? patterns : [programs(commands, context), ...patterns]
     },
   ],
   [
     'network',
-    ({ children }) => children.map((child) => network(listOf(child, 'hosts', 'domains'), ['GET', 'HEAD'])),
+    ({ children }, context) =>
+      children.map((child) => network(namesIn(child, context, 'hosts', 'domains'), ['GET', 'HEAD'])),
   ],
   [
     'environment',
@@ -169,7 +200,7 @@ const BLOCKS: ReadonlyMap<string, (element: Element, context: RowContext) => rea
 /** Forms by action and type, without attributes. */
 const TYPED: ReadonlySet<string> = new Set(['execute', 'search', 'load', 'fetch', 'sign'])
 
-const UNKNOWN: Granted = { unmapped: 'the form is not known' }
+const UNKNOWN = { unmapped: 'the form is not known' } as const satisfies Granted
 
 function orUnmapped(granted: readonly Granted[]): readonly Granted[] {
   return granted.length === 0 ? [{ unmapped: 'it holds nothing' }] : granted
@@ -177,12 +208,13 @@ function orUnmapped(granted: readonly Granted[]): readonly Granted[] {
 
 /** `<kiwi><search/><execute actions="create"/></kiwi>` */
 function kiwiRow(element: Element, context: RowContext): Granted {
-  return kiwiUse(element.name === 'execute' ? listOf(element, 'actions', 'action') : [element.name], context)
+  const actions = namesIn(element, context, 'actions', 'action')
+  return kiwiUse(element.name === 'execute' ? actions : [element.name], context)
 }
 
 /** `<filesystem><read paths="a, b"/><write/><delete/></filesystem>` */
 function filesRow(element: Element, context: RowContext): Granted {
-  const paths = listOf(element, 'paths', 'path')
+  const paths = namesIn(element, context, 'paths', 'path')
   switch (element.name) {
     case 'read':
       return files('read', paths, context)

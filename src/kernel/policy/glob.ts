@@ -47,6 +47,17 @@ export function nameFault(pattern: string): string | null {
   )
 }
 
+/** The same for hosts. What is asked for at the usual port is named without one. */
+export function hostFault(pattern: string): string | null {
+  if (/[/\s]/.test(pattern)) return 'is no host: leave scheme and path out'
+  const port = /:(\d+)$/.exec(pattern)?.[1]
+  if (port === '443' || port === '80')
+    return `names the usual port, so it can never match: leave ":${port}" out`
+  if (port !== undefined && (Number(port) < 1 || Number(port) > 65_535))
+    return `names "${port}", which is no port`
+  return globFault(pattern)
+}
+
 /** Goes back to the last star only: never longer than the one length times the other. */
 function fitsSegment(pattern: string, text: string): boolean {
   return fits(pattern.length, text.length, {

@@ -35,6 +35,22 @@ export function fileOperationFault(name: string): string | null {
     : `is no operation on files: ${known.join(', ')}`
 }
 
+/** What is shipped, by its server or group: why it has no tool of this name, or null. */
+const SHIPPED: ReadonlyMap<string, (tool: string) => string | null> = new Map([
+  ['filesystem', fileOperationFault],
+  ['shell', (tool) => (tool === 'run' || /[*?]/.test(tool) ? null : 'is none of the shell: run')],
+])
+
+/** Why a server or group of our own has no tool of this name; null for those of others, of which nobody knows. */
+export function toolFault(server: string, tool: string): string | null {
+  return SHIPPED.get(server)?.(tool) ?? null
+}
+
+/** A tool of a server as it is called here. */
+export function toolOf(server: string, tool: string): string {
+  return server === 'filesystem' ? fileOperation(tool) : tool
+}
+
 /** Why no server or group can have this name, or null. */
 export function serverFault(name: string): string | null {
   if (name.includes('.')) return 'holds a dot, which no server has in its name'

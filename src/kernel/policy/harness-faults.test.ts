@@ -74,6 +74,27 @@ describe('H1: what could never match, or says two things at once, is refused wit
       /^2:25 .*leave scheme and path out/,
     ],
     ['rules:\n  - { op: net, match: { host: "[a]" }, effect: deny }\n', /brackets/],
+    ['rules:\n  - { op: net, match: { host: "a.org:443" }, effect: deny }\n', /^2:25 .*leave ":443" out/],
+    ['rules:\n  - { op: net, match: { host: "*.a.org:80" }, effect: allow }\n', /leave ":80" out/],
+    ['rules:\n  - { op: net, match: { host: "a.org:70000" }, effect: deny }\n', /no port/],
+    [
+      'rules:\n  - { op: tool, match: { server: filesystem, tool: raed }, effect: deny }\n',
+      /^2:\d+ "raed" is no operation on files/,
+    ],
+    [
+      'rules:\n  - { op: tool, match: { tool: filesystem.raed }, effect: deny }\n',
+      /^2:\d+ "filesystem.raed" is no operation on files/,
+    ],
+    [
+      'rules:\n  - { op: tool, match: { server: shell, tool: exec }, effect: deny }\n',
+      /"exec" is none of the shell: run/,
+    ],
+    [
+      'internal_tools:\n  filesystem:\n    allowed_paths: [src, lib]\n    read_only_paths: [./lib]\n',
+      /^4:23 "\.\/lib" is in allowed_paths too/,
+    ],
+    ['notify: { webhook: "ftp://a" }\n', /^1:11 "notify.webhook" is no https address/],
+    ['notify: { email: ada }\n', /^1:11 "notify.email" is no mail address/],
     ['rules:\n  - { op: net, match: { method: "G T" }, effect: deny }\n', /is no method/],
     ['rules:\n  - { op: write, match: { path: a/../b }, effect: deny }\n', /can never match/],
     ['rules:\n  - { op: spawn, match: { directive: "!x" }, effect: deny }\n', /"!"/],
@@ -183,6 +204,7 @@ test('a fault of something else is no policy, and is tried again', async () => {
     ...layerMeans(),
     argvPolicies: () =>
       isBroken ? Promise.reject(new Error('no disk')) : Promise.resolve({ policies: new Map() }),
+    canHold: () => Promise.resolve(true),
     home: temp.folder,
     places: { builtinFolder: temp.folder, machineHarness: '/nowhere', userSpace: join(temp.folder, 'user') },
     own: { neverWritten: [], neverRead: [], programs: [] },
@@ -195,6 +217,37 @@ test('a fault of something else is no policy, and is tried again', async () => {
 test('many projects are forgotten again', async () => {
   for (let at = 0; at < 205; at++) await temp.policyOf(join(temp.folder, `p${at}`))
   expect(temp.policyOf(join(temp.folder, 'p0'))).toBeInstanceOf(Promise)
+})
+
+describe('H1: a rule speaks of a tool however it is called', () => {
+  const tool = (server: string, name: string): Demand => ({
+    op: 'tool',
+    id: `${server}.${name}`,
+    action: 'run',
+    of: { server, tool: name },
+  })
+
+  test.each([
+    ['{ server: filesystem, tool: write_file }', tool('filesystem', 'write')],
+    ['{ tool: filesystem.write }', tool('filesystem', 'write')],
+    ['{ tool: filesystem.write_file }', tool('filesystem', 'write')],
+    ['{ server: filesystem, tool: filesystem.write_file }', tool('filesystem', 'write')],
+    ['{ tool: github.merge }', tool('github', 'merge')],
+    ['{ tool: "github.*" }', tool('github', 'merge')],
+    ['{ tool: mcp_github.merge }', tool('github', 'merge')],
+    ['{ server: github, tool: github.merge }', tool('github', 'merge')],
+    ['{ tool: merge }', tool('github', 'merge')],
+    ['{ server: "*", tool: git.push }', tool('git', 'push')],
+  ])('H1: %s is denied', async (match, demand) => {
+    temp.write('user', `mode: direct\nrules:\n  - { op: tool, match: ${match}, effect: deny }\n`)
+    expect(await temp.judge(demand)).toMatchObject({ effect: 'deny', rule: 'user/rules/1' })
+    expect(await temp.judge(tool('slack', 'post'))).toMatchObject({ effect: 'allow' })
+  })
+
+  test('H1: a pattern without a dot speaks of names at the server alone', async () => {
+    temp.write('user', 'mode: direct\nrules:\n  - { op: tool, match: { tool: git* }, effect: deny }\n')
+    expect(await temp.judge(tool('github', 'merge'))).toMatchObject({ effect: 'allow' })
+  })
 })
 
 describe('rules of a file', () => {

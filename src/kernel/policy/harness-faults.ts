@@ -4,7 +4,7 @@ import type { Harness, HarnessFault } from '../../spaces/harness.ts'
 import type { HarnessFile, WrittenRule } from '../../spaces/harness-file.ts'
 import { groupsOf } from './compile-harness.ts'
 import type { PathContext } from './expand-path.ts'
-import { pathFault } from './expand-path.ts'
+import { expandPath, pathFault } from './expand-path.ts'
 import { nameFault } from './glob.ts'
 import { fileOperationFault, mcpFault } from './groups.ts'
 import type { LayerMeans } from './layer.ts'
@@ -28,7 +28,7 @@ export async function harnessFaults(
   const found = [
     ...placeFaults(content),
     ...groupFaults(content),
-    ...contradictions(content),
+    ...contradictions(content, context),
     ...(await Promise.all(content.rules.map((rule, index) => faultsOf(rule, index, context, means)))).flat(),
   ]
   return found.map(([path, reason]) => ({ ...at(path), reason }))
@@ -102,7 +102,7 @@ interface Group {
 }
 
 /** The same thing allowed and denied in one file is a mistake, whichever was meant. */
-function contradictions(content: HarnessFile): readonly Fault[] {
+function contradictions(content: HarnessFile, context: PathContext): readonly Fault[] {
   const { filesystem, shell, git } = groupsOf(content)
   const gitPath = content.git === undefined ? ['internal_tools', 'git'] : ['git']
   const lists = [
@@ -129,7 +129,26 @@ function contradictions(content: HarnessFile): readonly Fault[] {
     if (before === undefined || before === effect) return []
     return [[['rules', at], `it says ${effect} where another rule with the same match says ${before}`]]
   })
-  return [...off, ...commands, ...rules]
+  return [...off, ...commands, ...pathContradictions(filesystem, context), ...rules]
+}
+
+/** What is below a path may well be read-only; the path itself is one or the other. */
+function pathContradictions(
+  { allowed_paths: both = [], read_only_paths: readOnly = [] }: Paths = {},
+  context: PathContext,
+): readonly Fault[] {
+  const placeOf = (text: string): string => canonicalJson(expandPath(text, context) ?? text)
+  const written = new Set(both.map(placeOf))
+  return readOnly.flatMap((text, at): readonly Fault[] =>
+    written.has(placeOf(text))
+      ? [[['internal_tools', 'filesystem', 'read_only_paths', at], `"${text}" is in allowed_paths too`]]
+      : [],
+  )
+}
+
+interface Paths {
+  readonly allowed_paths?: readonly string[] | undefined
+  readonly read_only_paths?: readonly string[] | undefined
 }
 
 async function faultsOf(

@@ -1,6 +1,7 @@
 import type { Element } from '../../spaces/directive/element.ts'
 import { meant } from '../../spaces/directive/note.ts'
-import type { Granted } from './permission-rows.ts'
+import type { Granted, RowContext } from './permission-rows.ts'
+import { isServer } from './permission-rows.ts'
 
 /** What may be said of any form, and changes nothing. */
 const REMARKS = ['reason', 'why', 'description']
@@ -31,6 +32,13 @@ const BY_RESOURCE: ReadonlyMap<string, readonly string[]> = new Map([
   ['http', [...ACTIONS, ...HOSTS]],
 ])
 const OF_A_SERVER = [...ACTIONS, 'tools']
+
+/** Why nothing is granted by a form about a resource that is neither one of these nor a server. */
+export function unknownResource(resource: string, context: Pick<RowContext, 'servers'>): Granted | null {
+  if (BY_RESOURCE.has(resource) || isServer(resource, context)) return null
+  const probably = meant(resource, BY_RESOURCE.keys(), (name) => `"${name}"`)
+  return { unmapped: `there is no such resource or server${probably}` }
+}
 
 /** Why nothing is granted by a form with an attribute that means nothing: without it, it would often mean all. */
 export function strangerIn(element: Element, resource: string): Granted | null {

@@ -3,7 +3,7 @@ import type { Findings } from '../../chain/schemas.ts'
 import type { ArgvPolicies } from '../../chain/shell/argv-policy.ts'
 import type { JsonObject } from '../../shared/json.ts'
 import { canonicalJson, deepFreeze, sha256 } from '../../shared/json.ts'
-import { compileMatch } from './match.ts'
+import { compileMatch, RAW } from './match.ts'
 import type { Layer, LayerData, Operation, ReadyRule, Rule } from './rule.ts'
 
 /** What the rules of layers are compiled with. */
@@ -14,10 +14,16 @@ export interface LayerMeans {
 
 /** Makes a layer ready to judge: once, since everything in it is looked up by operation. */
 export async function compileLayer(data: LayerData, isBase: boolean, means: LayerMeans): Promise<Layer> {
-  const isNeeded = data.rules.some(({ match }) => match.kind === 'command')
+  const isNeeded = data.rules.some(needsPolicies)
   const policies = isNeeded ? (await means.argvPolicies()).policies : NO_POLICIES
   const ready = await Promise.all(data.rules.map((rule) => compileRule(rule, policies, means)))
   return assemble(data, isBase, ready)
+}
+
+/** What is refused or asked about is looked for behind other programs: which those are, data says. */
+function needsPolicies({ match, effect }: Rule): boolean {
+  if (match.kind === 'command') return true
+  return match.kind === 'program' && effect !== 'allow' && match.names.some((name) => name !== RAW)
 }
 
 /** A layer without conditions and without patterns of commands, at once. */

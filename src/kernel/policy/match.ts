@@ -1,6 +1,7 @@
 import { basename, sep } from 'node:path'
 import type { ArgvPolicies } from '../../chain/shell/argv-policy.ts'
-import { compilePattern, matchesArgv } from '../../chain/shell/argv-pattern.ts'
+import { compilePattern, matchesArgv, wordsBehind, wrappersOf } from '../../chain/shell/argv-pattern.ts'
+import { familyOf } from '../../chain/shell/program-family.ts'
 import { serverName } from '../../shared/groups.ts'
 import type { Fits } from './glob.ts'
 import { compileNameGlob, compilePathGlob } from './glob.ts'
@@ -10,7 +11,7 @@ type SpeaksOf = (demand: Demand) => boolean
 
 /** What a match speaks of, made ready once. */
 export function compileMatch(match: Match, policies: ArgvPolicies, effect: Effect = 'allow'): SpeaksOf {
-  if (isOfExec(match)) return ofExec(execMatch(match, policies))
+  if (isOfExec(match)) return ofExec(execMatch(match, policies, effect))
   switch (match.kind) {
     case 'any':
       return () => true
@@ -54,10 +55,12 @@ function isOfExec(match: Match): match is ExecMatch {
   return OF_EXEC.some((kind) => kind === match.kind)
 }
 
-function execMatch(match: ExecMatch, policies: ArgvPolicies): (demand: Exec) => boolean {
+function execMatch(match: ExecMatch, policies: ArgvPolicies, effect: Effect): (demand: Exec) => boolean {
   switch (match.kind) {
     case 'program':
-      return programs(match.names)
+      return effect === 'allow' || policies.size === 0
+        ? programs(match.names)
+        : started(match.names, wrappersOf(policies))
     case 'command': {
       const patterns = match.patterns.map((text) => compilePattern(text, policies))
       return ({ program, argv = [program] }) =>
@@ -90,8 +93,20 @@ function programs(names: readonly string[]): (demand: Exec) => boolean {
     // A script that only a shell can read is meant by nobody who does not name it.
     if (program === RAW) return names.includes(RAW)
     const name = basename(program)
-    const family = name.replace(/\d+(?:\.\d+)*$/, '')
+    const family = familyOf(program)
     return paths.has(program) || globs.some((fits) => fits(name) || fits(family))
+  }
+}
+
+/** What is refused or asked about is so as well where another program starts it. */
+function started(names: readonly string[], wrappers: ReadonlySet<string>): (demand: Exec) => boolean {
+  const isOne = programs(names)
+  return (demand) => {
+    const { program, argv = [] } = demand
+    if (isOne(demand)) return true
+    return wordsBehind([program, ...argv.slice(1)], wrappers).some((word) =>
+      isOne({ op: 'exec', program: word }),
+    )
   }
 }
 
@@ -119,7 +134,7 @@ function called(speaksOf: SpeaksOf): SpeaksOf {
 }
 
 function tools({ server, except = [], tools: names, types, actions }: ToolMatch): SpeaksOf {
-  const fitsServer = typeof server === 'string' ? serverGlob(server) : null
+  const fitsServer = typeof server === 'string' ? compileNameGlob(anySpelling(server)) : null
   const fitsName = (names ?? []).map(toolName)
   return (demand) => {
     if (demand.op !== 'tool') return false
@@ -136,15 +151,24 @@ function tools({ server, except = [], tools: names, types, actions }: ToolMatch)
 }
 
 /** One that is named is meant in every spelling of its name; a pattern fits names as people say them. */
-function serverGlob(server: string): Fits {
-  return compileNameGlob(/[*?]/.test(server) ? server : serverName(server))
+function anySpelling(server: string): string {
+  return /[*?]/.test(server) ? server : serverName(server)
 }
 
-/** By its name at the server, methods among them, else by its id; then a pattern with a `/` is one over categories. */
+/**
+ * By its name at the server, methods among them, or with a dot by both names; else by its id, where a pattern with a `/`
+ * is one over categories.
+ */
 function toolName(pattern: string): (demand: Extract<Demand, { op: 'tool' }>) => boolean {
   const fits = compileNameGlob(pattern)
   const isOfCategories = pattern.includes('/')
-  return ({ of, id, category = '' }) => fits(of?.tool ?? (isOfCategories ? `${category}/${id}` : id))
+  const dot = pattern.indexOf('.')
+  const fitsWhole =
+    dot < 1 ? null : compileNameGlob(`${anySpelling(pattern.slice(0, dot))}${pattern.slice(dot)}`)
+  return ({ of, id, category = '' }) =>
+    of === undefined
+      ? fits(isOfCategories ? `${category}/${id}` : id)
+      : fits(of.tool) || fitsWhole?.(`${of.server}.${of.tool}`) === true
 }
 
 /**

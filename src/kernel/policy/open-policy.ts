@@ -1,6 +1,7 @@
+import type { ArgvPolicies } from '../../chain/shell/argv-policy.ts'
 import type { Glance } from '../../spaces/harness-glance.ts'
 import { harnessGlance } from '../../spaces/harness-glance.ts'
-import type { HarnessPlaces, HarnessSource } from '../../spaces/harness.ts'
+import type { Harness, HarnessPlaces, HarnessSource } from '../../spaces/harness.ts'
 import { harnessSources, harnessStamp, readHarness } from '../../spaces/harness.ts'
 import { realPathOf } from '../../spaces/disk.ts'
 import type { HarnessContext } from './compile-harness.ts'
@@ -11,13 +12,15 @@ import type { LayerMeans } from './layer.ts'
 import { compileLayer } from './layer.ts'
 import type { OwnFiles } from './machine-layer.ts'
 import { machineLayer } from './machine-layer.ts'
-import type { Policy, PolicyOf } from './policy.ts'
+import type { Policy, PolicyOf, SandboxFloor } from './policy.ts'
 import { settingsOf } from './settings.ts'
 
 interface PolicyMeans extends LayerMeans {
   readonly own: OwnFiles
   readonly places: HarnessPlaces
   readonly home: string
+  /** Whether programs can be held to their files on this machine. */
+  readonly canHold: () => Promise<boolean>
 }
 
 interface Where {
@@ -88,8 +91,8 @@ function createBuild(means: PolicyMeans) {
         (await harnessFaults(file, contextOf(file), means)).map((fault) => ({ file: file.path, ...fault })),
       ),
     )
-    const settings = settingsOf(files)
-    const isConfined = settings.sandbox !== null && settings.sandbox.level !== 'off'
+    const settings = settingsOf(files, await policiesFor(files, means))
+    const isConfined = await confines(settings.sandbox, means)
     const data = files.flatMap(({ content, ...file }, at) =>
       content === null || faults[at]?.length !== 0
         ? []
@@ -106,6 +109,18 @@ function createBuild(means: PolicyMeans) {
       }),
     }
   }
+}
+
+/** Where programs are counted, data says which start others. */
+async function policiesFor(files: readonly Harness[], { argvPolicies }: PolicyMeans): Promise<ArgvPolicies> {
+  const areCounted = files.some(({ content }) => content?.internal_tools.shell?.rate_limits !== undefined)
+  return areCounted ? (await argvPolicies()).policies : new Map()
+}
+
+/** What is asked for counts only where it can be had, or nothing starts without it. */
+async function confines(floor: SandboxFloor | null, { canHold }: PolicyMeans): Promise<boolean> {
+  if (floor === null || floor.level === 'off') return false
+  return floor.isRequired || (await canHold())
 }
 
 function real(path: string): string {

@@ -1,11 +1,11 @@
 import type { PathContext } from './expand-path.ts'
 import { expandPath, pathFault } from './expand-path.ts'
-import { globFault } from './glob.ts'
+import { globFault, hostFault } from './glob.ts'
 import { serverName } from '../../shared/groups.ts'
-import { FILE_OPERATIONS, fileOperation, fileOperationFault, serverFault } from './groups.ts'
+import { FILE_OPERATIONS, serverFault, toolFault, toolOf } from './groups.ts'
 import { TOOL_TYPES } from '../../shared/tool-type.ts'
 import type { Element } from '../../spaces/directive/element.ts'
-import { listOf } from '../../spaces/directive/element.ts'
+import { listOf, wholeListOf } from '../../spaces/directive/element.ts'
 import type { Match, Operation } from './rule.ts'
 import { SAMPLE } from './rule.ts'
 
@@ -56,15 +56,54 @@ export function files(
 
 const SHELL: Grant = { op: 'tool', match: { kind: 'tool', server: 'shell', tools: ['run'] }, isWay: true }
 
-export function programs(names: readonly string[] | null): Granted {
-  if (names === null) return { unmapped: 'it names no commands' }
-  return { grants: [{ op: 'exec', match: { kind: 'program', names } }, SHELL] }
+type Meant = Pick<RowContext, 'isDenial'>
+
+/** Programs by their names, and commands by their words: `git`, `git status`. */
+export function programs(given: readonly string[] | null, { isDenial }: Meant): Granted {
+  if (given === null) return { unmapped: 'it names no commands' }
+  const names = given.filter((text) => !/\s/.test(text))
+  const commands = given.filter((text) => !names.includes(text))
+  return {
+    grants: [
+      ...(names.length === 0 ? [] : [{ op: 'exec', match: { kind: 'program', names } } as const]),
+      ...commands.map((text) => ({ op: 'exec', match: commandMatch(text, isDenial) }) as const),
+      SHELL,
+    ],
+  }
 }
 
-export function commandPattern(pattern: string): Granted {
-  const words = pattern.trim().split(/\s+/)
-  if (words[0] === '') return { unmapped: 'it has no pattern' }
-  return { grants: [{ op: 'exec', match: { kind: 'prefix', words } }, SHELL] }
+export function commandPattern(pattern: string, { isDenial }: Meant): Granted {
+  if (pattern.trim() === '') return { unmapped: 'it has no pattern' }
+  return { grants: [{ op: 'exec', match: commandMatch(pattern, isDenial) }, SHELL] }
+}
+
+/** What is granted is granted as it is written; what is denied is denied in any spelling, whatever follows. */
+function commandMatch(text: string, isDenial: boolean): Match {
+  const words = text.trim().split(/\s+/)
+  return isDenial ? { kind: 'command', patterns: [words.join(' ')] } : { kind: 'prefix', words }
+}
+
+/** What a form names, by one of several words for the same: where it denies, by each of them. */
+export function namesIn(
+  element: Element,
+  { isDenial }: Meant,
+  ...attributes: readonly string[]
+): readonly string[] | null {
+  return isDenial ? wholeListOf(element, ...attributes) : listOf(element, ...attributes)
+}
+
+function serversTools(
+  names: readonly string[],
+  tools: readonly string[] | null,
+  context: RowContext,
+): Granted {
+  const grants: Grant[] = []
+  for (const name of names) {
+    const row = serverTools(name, tools, context)
+    if ('unmapped' in row) return row
+    grants.push(...row.grants)
+  }
+  return { grants }
 }
 
 function serverTools(name: string, tools: readonly string[] | null, { isDenial }: RowContext): Granted {
@@ -79,21 +118,10 @@ function serverTools(name: string, tools: readonly string[] | null, { isDenial }
   return { grants: [{ op: 'tool', match: { kind: 'tool', server, ...(isAll ? {} : { tools: named }) } }] }
 }
 
-/** As it is called here. */
-function toolOf(server: string, tool: string): string {
-  return server === 'filesystem' ? fileOperation(tool) : tool
-}
-
-const OURS: ReadonlyMap<string, (tool: string) => string | null> = new Map([
-  ['filesystem', fileOperationFault],
-  ['shell', (tool) => (tool === 'run' || /[*?]/.test(tool) ? null : 'is none of the shell: run')],
-])
-
 /** Why one of these tools of our own is none, or null. */
 function missingTool(server: string, tools: readonly string[]): string | null {
-  const faultOf = OURS.get(server)
-  const missing = tools.find((tool) => (faultOf?.(tool) ?? null) !== null)
-  return missing === undefined ? null : `"${missing}" ${faultOf?.(missing)}`
+  const missing = tools.find((tool) => toolFault(server, tool) !== null)
+  return missing === undefined ? null : `"${missing}" ${toolFault(server, missing)}`
 }
 
 /** By id, of a space or of a server. */
@@ -155,7 +183,7 @@ export function kiwiUse(
 export function network(hosts: readonly string[] | null, methods: readonly string[] | null): Granted {
   if (hosts === null) return { unmapped: 'it names no host' }
   const named = hosts.map((host) => host.replace(/^[a-z]+:\/\//i, '').replace(/[/?#].*$/s, ''))
-  const fault = named.map((host) => globFault(host)).find((found) => found !== null)
+  const fault = named.map(hostFault).find((found) => found !== null)
   if (fault !== undefined) return { unmapped: `its host ${fault}` }
   const isAll = methods === null || methods.includes('*')
   return {
@@ -178,26 +206,31 @@ const SENDS = ['POST', 'PUT', 'PATCH', 'DELETE']
 /** `<read resource="..."/>`, `<write .../>` and `<execute .../>`: by the kind of resource. */
 export function resourceRow(element: Element, resource: string, context: RowContext): Granted {
   const { name } = element
-  if (name !== 'read' && name !== 'write') return executeRow(element, resource, context)
+  const named = (...attributes: readonly string[]): readonly string[] | null =>
+    namesIn(element, context, ...attributes)
+  if (name !== 'read' && name !== 'write') return executeRow(resource, named, context)
   switch (resource) {
     case 'filesystem':
     case 'fs':
     case 'files':
-      return files(name, listOf(element, 'path', 'paths'), context)
+      return files(name, named('path', 'paths'), context)
     case 'network':
     case 'api':
-      return network(listOf(element, 'endpoint', 'domains', 'hosts'), name === 'read' ? ASKS : SENDS)
+      return network(named('endpoint', 'domains', 'hosts'), name === 'read' ? ASKS : SENDS)
     case 'registry':
       return kiwiUse([name === 'read' ? 'load' : 'publish'], context)
     default:
-      return name === 'read' ? readRow(element, resource) : { unmapped: 'there is no such resource to write' }
+      return name === 'read' ? readRow(resource, named) : { unmapped: 'there is no such resource to write' }
   }
 }
 
-function readRow(element: Element, resource: string): Granted {
+/** What the form names by one of these attributes. */
+type Named = (...attributes: readonly string[]) => readonly string[] | null
+
+function readRow(resource: string, named: Named): Granted {
   switch (resource) {
     case 'env': {
-      const names = listOf(element, 'var', 'name')
+      const names = named('var', 'name')
       return names === null ? { unmapped: 'it names no variable' } : { grants: [], secrets: names }
     }
     case 'knowledge':
@@ -210,7 +243,7 @@ function readRow(element: Element, resource: string): Granted {
               kind: 'tool',
               server: null,
               types: ['knowledge'],
-              tools: listOf(element, 'path', 'id') ?? ['*'],
+              tools: named('path', 'id') ?? ['*'],
               actions: ['run'],
             },
           },
@@ -224,18 +257,18 @@ function readRow(element: Element, resource: string): Granted {
   }
 }
 
-function executeRow(element: Element, resource: string, context: RowContext): Granted {
-  const actions = listOf(element, 'action', 'actions')
+function executeRow(resource: string, named: Named, context: RowContext): Granted {
+  const actions = named('action', 'actions')
   switch (resource) {
     case 'shell':
-      return programs(listOf(element, 'commands', 'command', 'action'))
+      return programs(named('commands', 'command', 'action'), context)
     case 'mcp': {
-      const [name] = listOf(element, 'name') ?? []
-      if (name === undefined) return { unmapped: 'it names no server' }
-      return serverTools(name, listOf(element, 'tools', 'actions', 'action'), context)
+      const names = named('name')
+      if (names === null) return { unmapped: 'it names no server' }
+      return serversTools(names, named('tools', 'actions', 'action'), context)
     }
     case 'tool':
-      return toolsRow(element, context)
+      return toolsRow(named, context)
     case 'kiwi':
     case 'kiwi-mcp':
       return kiwiUse(actions, context)
@@ -245,22 +278,24 @@ function executeRow(element: Element, resource: string, context: RowContext): Gr
         context,
       )
     case 'sampling':
-      return sampling(listOf(element, 'name', 'server', 'servers'))
+      return sampling(named('name', 'server', 'servers'))
     case 'spawn':
       return { grants: [{ op: 'spawn', match: { kind: 'any' } }] }
     case 'http':
-      return network(listOf(element, 'domains', 'hosts', 'endpoint'), actions)
+      return network(named('domains', 'hosts', 'endpoint'), actions)
     default:
-      return namedServer(element, resource, context)
+      return namedServer(resource, named, context)
   }
 }
 
 /** A server by its own name. */
-function namedServer(element: Element, resource: string, context: RowContext): Granted {
-  const server = resource.replace(/^mcp:/, '')
-  const isKnown = resource.startsWith('mcp:') || context.servers.has(serverName(server)) || server === 'git'
-  if (!isKnown) return { unmapped: 'there is no such resource or server' }
-  return serverTools(server, listOf(element, 'action', 'actions', 'tools'), context)
+function namedServer(resource: string, named: Named, context: RowContext): Granted {
+  return serverTools(resource.replace(/^mcp:/, ''), named('action', 'actions', 'tools'), context)
+}
+
+/** Whether a resource that is none of ours is a server by its name. */
+export function isServer(resource: string, { servers }: Pick<RowContext, 'servers'>): boolean {
+  return resource.startsWith('mcp:') || servers.has(serverName(resource)) || resource === 'git'
 }
 
 /** Which servers may use the client's model. */
@@ -274,9 +309,9 @@ function sampling(names: readonly string[] | null): Granted {
   }
 }
 
-function toolsRow(element: Element, context: RowContext): Granted {
-  const types = listOf(element, 'tool_type')
-  const ids = listOf(element, 'id', 'tool_id', 'action')
+function toolsRow(named: Named, context: RowContext): Granted {
+  const types = named('tool_type')
+  const ids = named('id', 'tool_id', 'action')
   if (types === null) return toolIds(ids, context)
   const strange = types.find((type) => !TOOL_TYPES.some((known) => known === type))
   if (context.isDenial && strange !== undefined) return { unmapped: `"${strange}" is no type of tool` }

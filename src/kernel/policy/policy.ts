@@ -51,6 +51,8 @@ export interface PolicyFile {
   readonly allowedMcps: readonly string[] | null
   /** It says where notices go, which a project cannot. */
   readonly hasIdleNotices: boolean
+  /** The kinds of notices it asks for and nobody gets. */
+  readonly unsent: readonly string[]
 }
 
 export interface PolicyFault extends HarnessFault {

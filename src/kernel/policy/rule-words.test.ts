@@ -7,6 +7,7 @@ test.each<[Operation, Match, string]>([
   ['spawn', { kind: 'directive', names: ['a', 'b'] }, 'allow spawn a, b'],
   ['exec', { kind: 'program', names: ['git', 'npm'] }, 'allow exec git, npm'],
   ['exec', { kind: 'prefix', words: ['npm', 'run', '*'] }, 'allow exec npm run *'],
+  ['exec', { kind: 'command', patterns: ['rm -rf', 'git push'] }, 'allow exec rm -rf, git push'],
   ['read', { kind: 'path', root: '/p', globs: ['src/**'] }, 'allow read /p/src/**'],
   ['write', { kind: 'under', paths: ['/p/a'] }, 'allow write /p/a'],
   ['net', { kind: 'host', hosts: ['a.org'] }, 'allow net a.org'],

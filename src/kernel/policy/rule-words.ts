@@ -12,6 +12,7 @@ function matchWords(match: Match): string {
   if (match.kind === 'tool') return toolWords(match)
   if (match.kind === 'path') return match.globs.map((glob) => join(match.root, glob)).join(', ')
   if (match.kind === 'prefix') return match.words.join(' ')
+  if (match.kind === 'command') return match.patterns.join(', ')
   if (match.kind === 'host')
     return [...(match.methods === undefined ? [] : [match.methods.join('|')]), match.hosts.join(', ')].join(
       ' ',

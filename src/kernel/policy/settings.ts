@@ -1,4 +1,5 @@
 import { dirname } from 'node:path'
+import type { ArgvPolicies } from '../../chain/shell/argv-policy.ts'
 import { serverName } from '../../shared/groups.ts'
 import type { Harness } from '../../spaces/harness.ts'
 import { groupsOf, memberMatches } from './compile-harness.ts'
@@ -14,7 +15,7 @@ type Read = Harness & { readonly content: NonNullable<Harness['content']> }
 const APPROVAL_TIMEOUT = 3600
 
 /** What files say besides rules, taken together: the stricter wins, so that a project can only tighten. */
-export function settingsOf(files: readonly Harness[]): Settings {
+export function settingsOf(files: readonly Harness[], policies: ArgvPolicies): Settings {
   const read = files.filter((file): file is Read => file.content !== null)
   return {
     files: files.map(({ place, path, content }) => ({
@@ -23,9 +24,10 @@ export function settingsOf(files: readonly Harness[]): Settings {
       mode: content?.mode ?? null,
       allowedMcps: content?.allowed_mcps ?? null,
       hasIdleNotices: content !== null && place === 'project' && Object.keys(content.notify).length > 0,
+      unsent: content === null || place === 'project' ? [] : unsentIn(content),
     })),
     signatureRequiredBy: read.filter(requiresSignature).map(({ path }) => `"${path}" requires it`)[0] ?? null,
-    rateLimits: read.flatMap(rateLimitsOf),
+    rateLimits: read.flatMap((file) => rateLimitsOf(file, policies)),
     approvalTimeoutMs: (demand) => {
       const given = read.flatMap((file) => groupFor(file, demand)?.approval_timeout ?? [])
       return Math.min(...(given.length === 0 ? [APPROVAL_TIMEOUT] : given)) * 1000
@@ -57,7 +59,7 @@ function least(values: readonly number[]): number | null {
   return values.length === 0 ? null : Math.min(...values)
 }
 
-function rateLimitsOf({ place, path, content }: Read): readonly RateLimit[] {
+function rateLimitsOf({ place, path, content }: Read, policies: ArgvPolicies): readonly RateLimit[] {
   const { mcps = {}, ...groups } = groupsOf(content)
   const named = [
     ...Object.entries(groups).map(([server, group]) => [server, server, group] as const),
@@ -65,10 +67,14 @@ function rateLimitsOf({ place, path, content }: Read): readonly RateLimit[] {
   ]
   return named.flatMap(([server, key, group]) => {
     const texts = [
-      [`${place}/${key}/rate_limit`, group?.rate_limit ?? '', speaker([{ kind: 'tool', server }])] as const,
+      [
+        `${place}/${key}/rate_limit`,
+        group?.rate_limit ?? '',
+        speaker([{ kind: 'tool', server }], policies),
+      ] as const,
       ...Object.entries(group?.rate_limits ?? {}).map(([name, text]) => {
         const matches = memberMatches(server, name).map(({ match }) => match)
-        return [`${place}/${key}/rate_limits/${name}`, text, speaker(matches)] as const
+        return [`${place}/${key}/rate_limits/${name}`, text, speaker(matches, policies)] as const
       }),
     ]
     return texts.flatMap(([id, text, speaksOf]) => {
@@ -78,8 +84,9 @@ function rateLimitsOf({ place, path, content }: Read): readonly RateLimit[] {
   })
 }
 
-function speaker(matches: readonly Match[]): RateLimit['speaksOf'] {
-  const speaking = matches.map((match) => compileMatch(match, new Map()))
+/** A limit is meant like a refusal: of a program also where another one starts it. */
+function speaker(matches: readonly Match[], policies: ArgvPolicies): RateLimit['speaksOf'] {
+  const speaking = matches.map((match) => compileMatch(match, policies, 'deny'))
   return (demand) => speaking.some((speaksOf) => speaksOf(demand))
 }
 
@@ -103,6 +110,10 @@ function groupFor(
     case 'spawn':
       return undefined
   }
+}
+
+function unsentIn({ notify: { email, desktop } }: Read['content']): readonly string[] {
+  return [...(email === undefined ? [] : ['email']), ...(desktop === true ? ['desktop'] : [])]
 }
 
 function noticesOf({ content: { notify } }: Read): readonly Notice[] {

@@ -4,7 +4,7 @@ import type { WantedServer, WantedTools } from '../../spaces/directive/model.ts'
 import { GROUPS, serverName } from '../../shared/groups.ts'
 import type { PathContext } from './expand-path.ts'
 import { fileOperation } from './groups.ts'
-import { files } from './permission-rows.ts'
+import { files, programs } from './permission-rows.ts'
 import type { Match, Operation, Rule, WantedLayer } from './rule.ts'
 
 interface WantedContext extends PathContext {
@@ -20,7 +20,7 @@ export function wantedLayer(wanted: WantedTools, context: WantedContext): Wanted
   const found = [
     ...pathsOf('read', wanted, context),
     ...pathsOf('write', wanted, context),
-    programsOf(wanted),
+    ...programsOf(wanted),
     ...serversOf(wanted.servers),
     itemsOf(wanted),
     ANY_HOST,
@@ -61,8 +61,10 @@ function pathsOf(op: 'read' | 'write', { filesystem }: WantedTools, context: Pat
   })
 }
 
-function programsOf({ shell }: WantedTools): Found {
-  return { op: 'exec', match: shell === null ? ANY : { kind: 'program', names: shell } }
+function programsOf({ shell }: WantedTools): readonly Found[] {
+  if (shell === null) return [{ op: 'exec', match: ANY }]
+  const row = programs(shell.length === 0 ? null : shell, { isDenial: false })
+  return 'unmapped' in row ? [] : row.grants.filter(({ op }) => op === 'exec')
 }
 
 /** A server that is named is held to its list of tools; once some are named, there are no others. */

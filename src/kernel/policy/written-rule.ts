@@ -1,8 +1,8 @@
 import type { WrittenRule } from '../../spaces/harness-file.ts'
 import type { PathContext } from './expand-path.ts'
 import { expandPath, pathFault } from './expand-path.ts'
-import { globFault, nameFault } from './glob.ts'
-import { serverFault } from './groups.ts'
+import { globFault, hostFault, nameFault } from './glob.ts'
+import { serverFault, toolFault, toolOf } from './groups.ts'
 import type { Effect, Match } from './rule.ts'
 
 /** What a rule of a file speaks of: one match for each path, else one. None when it needs a project and there is none. */
@@ -37,9 +37,30 @@ function toolMatch({ server, tool, actions }: Given<'tool'>): Match {
   return {
     kind: 'tool',
     ...(server === undefined ? {} : { server }),
-    ...(tool === undefined ? {} : { tools: tool }),
+    ...(tool === undefined ? {} : { tools: tool.map((name) => asCalled(server, name)) }),
     ...(actions === undefined ? {} : { actions }),
   }
+}
+
+/** `write_file` of the files, and `filesystem.write_file`, are called `write` here. */
+function asCalled(given: string | undefined, name: string): string {
+  const { server, tool } = partsOf(given, name)
+  if (server === null) return name
+  return tool === name ? toolOf(server, tool) : `${server}.${toolOf(server, tool)}`
+}
+
+/** Why a tool of this name is none, or null. */
+function toolNameFault(given: string | undefined, name: string): string | null {
+  const { server, tool } = partsOf(given, name)
+  return nameFault(name) ?? (server === null ? null : toolFault(server, tool))
+}
+
+/** A name may begin with that of its server, also where that is given beside it. */
+function partsOf(given: string | undefined, name: string): { server: string | null; tool: string } {
+  const dot = name.indexOf('.')
+  const first = dot <= 0 ? null : name.slice(0, dot)
+  if (given !== undefined && first !== given) return { server: given, tool: name }
+  return { server: first, tool: name.slice(dot + 1) }
 }
 
 /** What is let pass is meant as it is written; what is refused is meant in any spelling. */
@@ -58,7 +79,7 @@ export function ruleFaults(rule: WrittenRule): readonly Fault[] {
       const { server, tool, actions } = rule.match
       return [
         ...judge('server', server === undefined ? [] : [server], serverFault),
-        ...judge('tool', tool, nameFault),
+        ...judge('tool', tool, (name) => toolNameFault(server, name)),
         ...judge('actions', actions, (action) => (ACTIONS.has(action) ? null : 'is no action of an item')),
       ]
     }
@@ -73,9 +94,7 @@ export function ruleFaults(rule: WrittenRule): readonly Fault[] {
     }
     case 'net':
       return [
-        ...judge('host', rule.match.host, (host) =>
-          /[/\s]/.test(host) ? 'is no host: leave scheme and path out' : globFault(host),
-        ),
+        ...judge('host', rule.match.host, hostFault),
         ...judge('method', rule.match.method, (name) => (/^[a-z]+$/i.test(name) ? null : 'is no method')),
       ]
     case 'read':

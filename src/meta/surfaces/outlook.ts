@@ -7,8 +7,8 @@ import { hashAt } from './resources.ts'
 
 /** What clients were shown of a project, in marks that change when it does. */
 export interface Outlook {
-  /** Grows with everything that may have changed; only then are the others worth comparing. */
-  readonly generation: number
+  /** Another with everything that may have changed; only then are the others worth comparing. */
+  readonly generation: string
   readonly prompts: string
   readonly resources: string
   /** By the address of a resource; null when it is not there. */
@@ -19,7 +19,7 @@ export interface Glance {
   /** Resources to look at. */
   readonly uris: readonly string[]
   /** What was seen last: null is given back when nothing has happened since. */
-  readonly after: number | null
+  readonly after: string | null
   /** Looks at the files now; otherwise only at what calls have seen meanwhile. */
   readonly isFresh: boolean
 }
@@ -31,14 +31,16 @@ export async function lookOut(
   call: Pick<MetaCall, 'kernel' | 'store'>,
 ): Promise<Outlook | null> {
   if (isFresh) await lookup.begin()
-  if (lookup.generation === after) return null
+  // What people decided since leaves things out of lists, or lets them in.
+  const { layers } = await call.kernel.policyOf(lookup.projectPath)
+  const policy = layers.map(({ hash }) => hash).join(' ')
+  if (`${lookup.generation} ${policy}` === after) return null
   const hits = await usableHits(['directive', 'knowledge'], lookup, call)
   const read = await Promise.all(
     uris.map(async (uri) => [uri, await hashAt(uri, lookup, call).catch(() => null)] as const),
   )
-  const { generation } = lookup
   return {
-    generation,
+    generation: `${lookup.generation} ${policy}`,
     prompts: markOf(hits.filter(isDirective), ({ updated_at: time }) => time),
     resources: markOf(hits, () => ''),
     read: new Map(read),

@@ -25,6 +25,7 @@ async function held(level: SandboxLevel, script: string, more: Partial<Command> 
     level,
     hasNetwork: level !== 'strict',
     hidden: level === 'own' ? [] : ['/tmp'],
+    sealed: [],
     empty: [],
     read: [],
     write: [],

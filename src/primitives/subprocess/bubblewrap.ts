@@ -29,6 +29,7 @@ function bubblewrapArguments(confinement: Confinement): readonly string[] {
     hasOwnProcesses = level === 'strict',
     hidden,
     empty,
+    sealed,
     read,
     write,
     guarded,
@@ -50,6 +51,7 @@ function bubblewrapArguments(confinement: Confinement): readonly string[] {
     ...(hasOwnProcesses ? ['--proc', '/proc'] : []),
     ...hidden.flatMap(hide),
     ...empty.flatMap((path) => ['--dir', path]),
+    ...sealed.flatMap(({ path, isOpen }) => ['--perms', isOpen ? '0555' : '0000', '--tmpfs', path]),
     ...read.flatMap((path) => ['--ro-bind-try', path, path]),
     ...write.flatMap((path) => ['--bind-try', path, path]),
     ...guarded.flatMap((path) => ['--ro-bind-try', path, path]),
@@ -57,7 +59,10 @@ function bubblewrapArguments(confinement: Confinement): readonly string[] {
     ...needed.flatMap((path) => ['--ro-bind-try', path, path]),
     ...links.flatMap(({ path, target }) => ['--symlink', target, path]),
     // What is written there would be gone, and seem to be kept.
-    ...masked.filter(isFolder).flatMap((path) => ['--remount-ro', path]),
+    ...[...sealed.map(({ path }) => path), ...masked.filter(isFolder)].flatMap((path) => [
+      '--remount-ro',
+      path,
+    ]),
   ]
 }
 

@@ -10,6 +10,8 @@ export interface Confinement {
   readonly hidden: readonly string[]
   /** Folders that are there, though what lies above them is hidden, and empty. */
   readonly empty: readonly string[]
+  /** Folders below hidden places that take nothing; open where something in them is given back. */
+  readonly sealed: readonly { readonly path: string; readonly isOpen: boolean }[]
   /** What is given back below hidden places, to read. */
   readonly read: readonly string[]
   /** The only places of the system it may write to; under `own`, folders that keep their names. */

@@ -78,7 +78,8 @@ test('P13: nor are empty lines', async () => {
     written += chunk.length
     await new Promise(setImmediate)
   }
-  expect(written).toBeLessThan(100_000)
+  // Newer Nodes keep four times as much in a stream.
+  expect(written).toBeLessThan(250_000)
   stream.end()
   expect(await collect(lines)).toHaveLength(written + chunk.length)
 })

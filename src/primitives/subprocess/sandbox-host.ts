@@ -42,6 +42,7 @@ function probe(program: string, level: SandboxLevel): Command {
     hasNetwork: level !== 'strict',
     hidden: level === 'own' ? [] : ['/tmp'],
     empty: level === 'own' ? [] : ['/tmp/home'],
+    sealed: level === 'own' ? [] : [{ path: '/tmp/project', isOpen: true }],
     read: ['/etc'],
     write: [],
     guarded: [],

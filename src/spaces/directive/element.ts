@@ -22,9 +22,18 @@ export function childrenOf({ children }: Element, ...names: readonly string[]): 
 /** The words of the first of these attributes that is there: comma separated, blanks ignored; null for none. */
 export function listOf({ attributes }: Element, ...names: readonly string[]): readonly string[] | null {
   const given = new Map(Object.entries(attributes))
-  const text = names.map((name) => given.get(name)).find((value) => value !== undefined) ?? ''
-  const words = text
-    .split(',')
+  return wordsOf([names.map((name) => given.get(name)).find((value) => value !== undefined)])
+}
+
+/** The words of all of these attributes that are there; null for none. */
+export function wholeListOf({ attributes }: Element, ...names: readonly string[]): readonly string[] | null {
+  const given = new Map(Object.entries(attributes))
+  return wordsOf(names.map((name) => given.get(name)))
+}
+
+function wordsOf(texts: readonly (string | undefined)[]): readonly string[] | null {
+  const words = texts
+    .flatMap((text = '') => text.split(','))
     .map((word) => word.trim())
     .filter((word) => word !== '')
   return words.length === 0 ? null : words

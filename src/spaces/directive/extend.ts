@@ -3,7 +3,7 @@ import type { ItemRef } from '../../shared/ids.ts'
 import { parseItemRef } from '../../shared/ids.ts'
 import { LIMITS } from '../../shared/limits.ts'
 import type { Item } from '../item.ts'
-import type { Directive, WantedTools } from './model.ts'
+import type { Directive, Finding, WantedTools } from './model.ts'
 import { readDirective } from './read-directive.ts'
 import { NOTHING_WANTED } from './wanted.ts'
 
@@ -36,10 +36,12 @@ export async function readExtended(item: Item, find: Find): Promise<Extended> {
 /** What the child says counts; of inputs and steps by their names. */
 function merge(base: Directive, child: Directive): Directive {
   const isWanting = JSON.stringify(child.wanted) !== JSON.stringify(NOTHING_WANTED)
+  const inputs = over(base.inputs, child.inputs)
+  const isFilled = ({ unfilled }: Finding): boolean => inputs.some(({ name }) => name === unfilled)
   return {
     ...child,
     description: child.description === '' ? base.description : child.description,
-    inputs: over(base.inputs, child.inputs),
+    inputs,
     steps: over(base.steps, child.steps),
     body: child.body === '' ? base.body : child.body,
     wanted: isWanting ? child.wanted : withoutScripts(base.wanted),
@@ -47,11 +49,10 @@ function merge(base: Directive, child: Directive): Directive {
     limits: { ...base.limits, ...child.limits },
     more: { ...base.more, ...child.more },
     findings: [
-      ...child.findings,
-      ...base.findings.map(({ message, ...place }) => ({
-        ...place,
-        message: `in "${base.name}": ${message}`,
-      })),
+      ...child.findings.filter((finding) => !isFilled(finding)),
+      ...base.findings
+        .filter((finding) => !isFilled(finding))
+        .map(({ message, ...place }) => ({ ...place, message: `in "${base.name}": ${message}` })),
       ...(child.permissions === null && base.permissions !== null ? [notHandedDown(base)] : []),
     ],
   }
@@ -87,7 +88,8 @@ function over<T extends { readonly name: string | null }>(
 }
 
 async function findBase(id: string, item: Item, find: Find): Promise<Item> {
-  const base = await find(parseItemRef(id), item)
+  const ref = refOf(id)
+  const base = ref === null ? null : await find(ref, item)
   if (base !== null && base.manifest.tool_type === 'directive') return base
   throw new KiwiError(
     'NOT_FOUND',
@@ -95,9 +97,24 @@ async function findBase(id: string, item: Item, find: Find): Promise<Item> {
     {
       hint: 'Correct the name under extends, or create the directive it names',
       details: { item_type: 'directive', item_id: id },
-      fix: { call: 'search', arguments: { query: id.replaceAll(/[_./-]+/g, ' '), item_type: 'directive' } },
+      fix: {
+        call: 'search',
+        arguments: {
+          query: (ref?.name ?? id.slice(0, 64)).replaceAll(/[_./-]+/g, ' '),
+          item_type: 'directive',
+        },
+      },
     },
   )
+}
+
+/** What cannot be the id of anything names nothing. */
+function refOf(id: string): ItemRef | null {
+  try {
+    return parseItemRef(id)
+  } catch {
+    return null
+  }
 }
 
 function ringed({ id }: Item, ring: readonly string[]): KiwiError {

@@ -42,6 +42,7 @@ export function fromMatter(given: JsonObject, origin: MatterOrigin): Directive {
   noteTwins(placed, note)
   const declared = readInputs(declaredInputs(inputs, at), where, note)
   noteUnfilled(placed, declared, note)
+  entriesOf(steps).forEach((step, index) => noteUnquoted(step, declared, at(['steps', index]), note))
   const wanted = [
     section('tools', elementsOf(tools ?? [], at, ['tools']), at(['tools'])),
     section('mcps', elementsOf(mcps ?? [], at, ['mcps']), at(['mcps'])),
@@ -60,7 +61,12 @@ export function fromMatter(given: JsonObject, origin: MatterOrigin): Directive {
     wanted: isSkill
       ? skillTools(given['allowed-tools'] ?? null, at(['allowed-tools']), note)
       : readWanted(wanted, where, note),
-    relations: relationsOf(relationships ?? null),
+    relations: relationsOf(relationships ?? null, (key) =>
+      note(
+        at(['relationships', key]),
+        `"${key}" is no relation: left out${meant(key, RELATIONS, (known) => `"${known}"`)}`,
+      ),
+    ),
     limits: isJsonObject(limits) ? normalLimits(limits) : {},
     more,
     findings,
@@ -76,6 +82,15 @@ export function noteKeys(given: JsonObject, at: MatterOrigin['at'], note: Note):
     const probably = meant(key, KEYS, (name) => `"${name}"`)
     if (probably !== '') note(at([key]), `"${key}" is not known: kept, without effect${probably}`)
   }
+}
+
+/** `path: {x}` is a mapping to YAML, and no placeholder. */
+function noteUnquoted(value: JsonValue, inputs: Directive['inputs'], place: Position, note: Note): void {
+  if (typeof value !== 'object' || value === null) return
+  const [[name, inner] = [], ...others] = Object.entries(value)
+  if (inner === null && others.length === 0 && inputs.some((input) => input.name === name))
+    note(place, `{${name}} is not in quotes, and so no placeholder: write "{${name}}"`)
+  for (const one of Object.values(value)) noteUnquoted(one, inputs, place, note)
 }
 
 function entriesOf(given: JsonValue | undefined): readonly JsonValue[] {
@@ -118,7 +133,9 @@ function declaredInputs(given: JsonValue | undefined, at: MatterOrigin['at']): r
 
 const RELATIONS = ['requires', 'suggests', 'extends', 'related'] as const
 
-function relationsOf(given: JsonValue): readonly Relation[] {
+function relationsOf(given: JsonValue, sayStranger: (key: string) => void): readonly Relation[] {
   if (!isJsonObject(given)) return []
+  for (const key of Object.keys(given).filter((one) => !RELATIONS.some((kind) => kind === one)))
+    sayStranger(key)
   return RELATIONS.flatMap((kind) => entriesOf(given[kind]).map((one) => ({ kind, directive: textOf(one) })))
 }

@@ -77,13 +77,15 @@ export function fromXml(root: Element, { where, stem, body, process }: XmlOrigin
     description: text('description'),
     category: text('category') === '' ? null : text('category'),
     dialect: 'xml',
-    extends: root.attributes['extends'] ?? null,
+    extends: root.attributes['extends']?.trim() || null,
     inputs,
     steps: steps.map(({ step }) => step),
     body,
     permissions,
     wanted: readWanted(all('tools', 'mcps'), where, note),
-    relations: all('relationships').flatMap(({ children }) => children.flatMap(relationOf)),
+    relations: all('relationships').flatMap(({ children }) =>
+      children.flatMap((child) => relationOf(child, note)),
+    ),
     limits: readLimits(all('limits', 'cost')),
     more: { ...keptOf(sections), ...(unknown.length === 0 ? {} : { unknown }) },
     findings,
@@ -105,10 +107,15 @@ function inputData(element: Element): { given: JsonObject; place: Element } {
 
 const RELATIONS = ['requires', 'suggests', 'extends', 'related'] as const
 
-function relationOf({ name, attributes, text }: Element): readonly Relation[] {
+function relationOf(element: Element, note: Note): readonly Relation[] {
+  const { name, attributes, text } = element
   const kind = RELATIONS.find((known) => known === name)
   const directive = attributes['directive'] ?? text
-  return kind === undefined || directive === '' ? [] : [{ kind, directive }]
+  if (kind !== undefined && directive !== '') return [{ kind, directive }]
+  const probably = kind === undefined ? meant(name, RELATIONS, (known) => `<${known}>`) : ''
+  const why = kind === undefined ? 'is no relation' : 'names no directive'
+  note(element, `${shown(element)} ${why}: left out${probably}`)
+  return []
 }
 
 function keptOf(sections: readonly Element[]): JsonObject {

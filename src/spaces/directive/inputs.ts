@@ -7,6 +7,7 @@ import type { Note } from './note.ts'
 import { meant } from './note.ts'
 import { parseFault } from './parse-fault.ts'
 import type { Position } from './position.ts'
+import { canBeFilled } from './placeholders.ts'
 import { valueAs, wordsIn } from './values.ts'
 
 /** An input as its author declared it, in whichever dialect. */
@@ -84,10 +85,15 @@ function inputOf(name: string, given: JsonObject, say: Say): DirectiveInput {
   const [otherwise] = fallback === undefined || fallback === null ? [] : as(fallback, 'the default')
   const standard = otherwise === undefined || isAmong(otherwise, values) ? otherwise : undefined
   if (standard !== otherwise) say(`the default of the input "${name}" is none of its values: it is left out`)
+  if (!canBeFilled(name))
+    say(
+      `the input "${name}" cannot be filled in by its name: use letters, digits, "_" and "-", a letter first`,
+    )
   return {
     name,
     type,
-    required: isRequired === true,
+    // Whoever has a default need not be given.
+    required: isRequired === true && standard === undefined,
     ...keyOf('default', standard),
     ...keyOf('enum', values.length === 0 ? undefined : values),
     description: textOf(description).replaceAll(/\s+/g, ' ').trim(),
@@ -120,7 +126,10 @@ function isAmong(value: JsonValue, values: readonly JsonValue[]): boolean {
 function typeIn(name: string, { type: word = 'string' }: JsonObject, say: Say): DirectiveInput['type'] {
   const read = typeOf(textOf(word))
   const type = TYPES.find((known) => known === read)
-  if (type === undefined) say(`the input "${name}" has a type that is not known: it is read as a text`)
+  if (type === undefined) {
+    const probably = meant(textOf(word), TYPES, quoted) || `: it may be ${TYPES.join(', ')}`
+    say(`the type "${textOf(word)}" of the input "${name}" is not known: it is read as a text${probably}`)
+  }
   return type ?? 'string'
 }
 

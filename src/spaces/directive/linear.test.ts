@@ -32,6 +32,8 @@ describe('PAR-02: a text of eight times the length takes no more than its share'
     ['comments within lines', (many) => 'x <!--\n'.repeat(many), read],
     ['comments in texts', (many) => inside('<raw><!--</raw>'.repeat(many / 2)), read],
     ['declarations', (many) => '<?\n'.repeat(many * 2), read],
+    ['attributes of one name', (many) => inside(`<a ${'b="1" '.repeat(many)}/>`), read],
+    ['a long name without a value', (many) => inside(`<a b="${'c'.repeat(many * 7)}" d>`), read],
     ['signs to repair', (many) => inside('<a>&</a>\n'.repeat(many)), repair],
     ['signs to repair in one line', (many) => inside('<a>&</a>'.repeat(many)), repair],
     ['signs to repair in attributes', (many) => inside('<a b="1<2"/>\n'.repeat(many / 2)), repair],

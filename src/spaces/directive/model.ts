@@ -71,6 +71,8 @@ export interface WantedServer {
   /** Why it is wanted, in its author's words. */
   readonly why: string
   readonly line: number
+  /** It stands in `<mcps>`. */
+  readonly isOfMcps?: true
 }
 
 export interface Relation {
@@ -82,4 +84,6 @@ export interface Finding {
   readonly line: number
   readonly column: number
   readonly message: string
+  /** The placeholder that it is about: a directive it is built on may have the input. */
+  readonly unfilled?: string
 }

@@ -2,8 +2,8 @@ import { nearest } from '../../shared/nearest.ts'
 import type { Finding } from './model.ts'
 import type { Position } from './position.ts'
 
-/** Says that something of a directive means nothing, or not what it seems to. */
-export type Note = (place: Position, message: string) => void
+/** Says that something of a directive means nothing, or not what it seems to; of a placeholder, by its name. */
+export type Note = (place: Position, message: string, unfilled?: string) => void
 
 interface Notes {
   readonly note: Note
@@ -14,7 +14,8 @@ export function openNotes(): Notes {
   const findings: Finding[] = []
   return {
     findings,
-    note: ({ line, column }, message) => void findings.push({ line, column, message }),
+    note: ({ line, column }, message, unfilled) =>
+      void findings.push({ line, column, message, ...(unfilled === undefined ? {} : { unfilled }) }),
   }
 }
 

@@ -164,3 +164,111 @@ describe('D1: repair', () => {
     })
   })
 })
+
+test('D1: front matter that is never closed is text, and that is said', async () => {
+  const { directive } = await parseDirective('---\nname: d\nversion: 1.0.0\n\nDo it\n', ORIGIN)
+  expect(directive.body).toContain('Do it')
+  expect(directive.findings).toEqual([
+    {
+      line: 1,
+      column: 1,
+      message: 'what begins here is never closed, so that it is text: write --- below the last key of it',
+    },
+  ])
+  const ruled = await parseDirective('---\nDo it\n\n---\n', ORIGIN).catch(() => null)
+  expect(ruled?.directive.findings ?? []).toEqual([])
+})
+
+describe('D1, D2: what would not be what it seems to be is said', () => {
+  const findingsIn = async (text: string): Promise<readonly string[]> =>
+    (await parseDirective(text, ORIGIN)).directive.findings.map(({ message }) => message)
+
+  test.each([
+    [
+      'an attribute of a step',
+      '<process><step conditon="x">a</step></process>',
+      ['<step> has no attribute "conditon": without effect: "condition" is probably meant'],
+    ],
+    [
+      'a placeholder in a condition',
+      '<process><step condition="{x} is set">a</step></process>',
+      ['{x} is no input of it: it stays as it is written'],
+    ],
+    [
+      'a placeholder that is misspelt',
+      '<inputs><input name="topic"/></inputs><process><step>{topik}</step></process>',
+      ['{topik} is no input of it: it stays as it is written: {topic} is probably meant'],
+    ],
+    [
+      'a name that no placeholder can have',
+      '<inputs><input name="api.key"/></inputs>',
+      [
+        'the input "api.key" cannot be filled in by its name: use letters, digits, "_" and "-", a letter first',
+      ],
+    ],
+    [
+      'a type that is misspelt',
+      '<inputs><input name="a" type="strng"/></inputs>',
+      ['the type "strng" of the input "a" is not known: it is read as a text: "string" is probably meant'],
+    ],
+    [
+      'another type',
+      '<inputs><input name="a" type="date"/></inputs>',
+      [
+        'the type "date" of the input "a" is not known: it is read as a text: it may be string, number, integer, boolean, array, object',
+      ],
+    ],
+  ])('D1: %s', async (_, inner, messages) => {
+    expect(await findingsIn(xml(inner))).toEqual(messages)
+  })
+
+  test('D1, D2: a placeholder that YAML takes for a mapping, and a key of a step', async () => {
+    const steps =
+      'steps:\n  - {name: a, calls: [{tool: t, parameters: {path: {x}, other: {y}}}]}\n  - {acton: b}'
+    expect(await findingsIn(`---\nname: d\ninputs: [{name: x}]\n${steps}\n---\n`)).toEqual([
+      'a step has no key "acton": without effect: "action" is probably meant',
+      '{x} is not in quotes, and so no placeholder: write "{x}"',
+    ])
+  })
+
+  test('D1: a relation that is none', async () => {
+    const inner = '<relationships><require directive="a"/><suggests/><related>b</related></relationships>'
+    expect(await findingsIn(xml(inner))).toEqual([
+      '<require directive="a"/> is no relation: left out: <requires> is probably meant',
+      '<suggests/> names no directive: left out',
+    ])
+    expect(
+      await findingsIn('---\nname: d\nsteps: [a]\nrelationships: {require: [a], related: [b]}\n---\n'),
+    ).toEqual(['"require" is no relation: left out: "requires" is probably meant'])
+  })
+
+  test('D2: an input with a default need not be given', async () => {
+    const { directive } = await parseDirective(
+      xml('<inputs><input name="a" required="true" default="b"/></inputs>'),
+      ORIGIN,
+    )
+    expect(directive.inputs).toMatchObject([{ name: 'a', required: false, default: 'b' }])
+  })
+
+  test('D1: what is not known in a step is handed over with its attributes', async () => {
+    const inner =
+      '<process><step><check file="a&amp;b" of="{x}"/><note level="high">look</note><hr/></step></process>'
+    const { directive } = await parseDirective(xml(inner), ORIGIN)
+    expect(directive.steps[0]?.action).toBe(
+      '<check file="a&amp;b" of="{x}"/>\n<note level="high">look</note>\n<hr></hr>',
+    )
+  })
+
+  test('D3, R7: a server that is named twice is wanted with all that is said of it', async () => {
+    const inner =
+      '<mcps><mcp name="s" tools="a" alias="q">for a</mcp></mcps><tools><mcp name="mcp_s" required="true" refresh="true" alias="r"><tool>b</tool></mcp><mcp name="t" tools="a"/><mcp name="t" proxy="false"/></tools>'
+    const { directive } = await parseDirective(xml(inner), ORIGIN)
+    expect(directive.wanted.servers).toMatchObject([
+      { name: 's', tools: ['a', 'b'], alias: 'q', required: true, refresh: true, proxy: true, why: 'for a' },
+      { name: 't', tools: null, alias: null, required: false, proxy: false },
+    ])
+    expect(directive.findings.map(({ message }) => message)).toEqual([
+      'the server "mcp_s" has the alias "q" since line 2: "r" is left out',
+    ])
+  })
+})

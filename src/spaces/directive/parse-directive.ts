@@ -52,7 +52,10 @@ export async function parseDirective(text: string, origin: DirectiveOrigin): Pro
   const found = isMatter ? null : await directiveIn(text, { where, stem, start, given })
   if (found === null || 'shown' in found) {
     const directive = fromMatter(given, { where, stem, body, at, isSkill })
-    const findings = found === null ? [] : [{ ...positionsIn(text)(found.shown), message: SHOWN }]
+    const findings = [
+      ...(found === null ? [] : [{ ...positionsIn(text)(found.shown), message: SHOWN }]),
+      ...(UNCLOSED.test(body) ? [{ ...positionsIn(text)(start), message: UNCLOSED_MATTER }] : []),
+    ]
     return { given, heading, directive: { ...directive, findings: [...directive.findings, ...findings] } }
   }
   const { root, end, fence } = found
@@ -67,6 +70,11 @@ export async function parseDirective(text: string, origin: DirectiveOrigin): Pro
 
 const SHOWN =
   'this <directive> is text: the front matter says what the directive is, unless the only fence below holds it under the same name'
+
+/** Dashes, a key, and no dashes below: those would have made it front matter. */
+const UNCLOSED = /^\uFEFF?\s*---[ \t]*\r?\n[\w-]+:/
+const UNCLOSED_MATTER =
+  'what begins here is never closed, so that it is text: write --- below the last key of it'
 
 /** What the front matter says of every item counts more than the same in XML. */
 function overFront({ name, version, description, category }: JsonObject): Partial<Directive> {

@@ -59,6 +59,24 @@ describe('placeholders of a directive', () => {
     expect(fillValue(given, {}, ['unset'])).toEqual({ b: ['x'], c: '{other}' })
   })
 
+  test.each(['{N}', '{{N}}', '{{ N }}', '{input:N}', '${inputs.N}', '${ inputs.N }'])(
+    'D2: in parameters %s alone is the value, in whichever form, and nothing where it was not given',
+    (form) => {
+      const of = (name: string): string => form.replace('N', name)
+      const given = { a: of('list'), b: [of('n'), of('unset')], c: of('unset'), d: of('other') }
+      expect(fillValue(given, INPUTS, [...Object.keys(INPUTS), 'unset'])).toEqual({
+        a: ['a', 'b'],
+        b: [5],
+        d: of('other'),
+      })
+    },
+  )
+
+  test('D2: in parameters a value of its own counts where none was given, and JSON is always a text', () => {
+    const given = { a: '${inputs.unset ?? "d"}', b: '${inputs.n ?? "d"}', c: '${json(inputs.n)}' }
+    expect(fillValue(given, INPUTS, ['n', 'unset'])).toEqual({ a: 'd', b: 5, c: '5' })
+  })
+
   test('D2: in parameters a text that is one placeholder becomes its value', () => {
     expect(
       fillValue({ a: '{list}', b: ['{n}', 'n={n}', '{other}'], c: null, d: { e: '{empty}' } }, INPUTS),

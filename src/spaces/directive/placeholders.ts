@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '../../shared/json.ts'
 import { textOf } from '../../shared/template.ts'
 import type { DirectiveInput } from './model.ts'
 import type { Note } from './note.ts'
+import { meant } from './note.ts'
 import type { PlacedStep } from './steps.ts'
 
 /** In any script. */
@@ -17,7 +18,22 @@ const PLACEHOLDER = new RegExp(
   ].join('|'),
   'gu',
 )
-const ALONE = new RegExp(String.raw`^\{${NAME}\}$`, 'u')
+/** A text that is one placeholder and stands for the value itself; `${json(inputs.x)}` is always a text. */
+const ALONE = new RegExp(
+  [
+    String.raw`^\$\{\s*inputs\.${NAME}\s*(\?\?[^{}]*)?\}$`,
+    String.raw`^\{\{\s*${NAME}\s*\}\}$`,
+    String.raw`^\{input:${NAME}\}$`,
+    String.raw`^\{${NAME}\}$`,
+  ].join('|'),
+  'u',
+)
+const FILLED = new RegExp(`^${NAME}$`, 'u')
+
+/** Whether a placeholder can name it. */
+export function canBeFilled(name: string): boolean {
+  return FILLED.test(name)
+}
 
 /**
  * Puts inputs into a text, once: what a value holds is never looked at again. Only what is declared is replaced; of
@@ -52,11 +68,13 @@ export function fillValue(
   const known = new Set(declared)
   const given = new Map(Object.entries(inputs))
   const isLeft = (one: JsonValue): boolean => {
-    const name = nameIn(one)
-    return name === undefined || !known.has(name) || (given.get(name) ?? null) !== null
+    const alone = aloneIn(one)
+    if (alone === null || alone.hasOwn || !known.has(alone.name)) return true
+    return (given.get(alone.name) ?? null) !== null
   }
   const fill = (one: JsonValue): JsonValue => {
-    if (typeof one === 'string') return given.get(nameIn(one) ?? '') ?? fillPlaceholders(one, inputs, known)
+    if (typeof one === 'string')
+      return given.get(aloneIn(one)?.name ?? '') ?? fillPlaceholders(one, inputs, known)
     if (Array.isArray(one)) return one.filter(isLeft).map(fill)
     if (one === null || typeof one !== 'object') return one
     return Object.fromEntries(
@@ -68,9 +86,12 @@ export function fillValue(
   return fill(value)
 }
 
-/** Of a text that is one placeholder. */
-function nameIn(text: JsonValue): string | undefined {
-  return typeof text === 'string' ? ALONE.exec(text)?.[1] : undefined
+/** Of a text that is one placeholder: its name, and whether it has a value of its own. */
+function aloneIn(text: JsonValue): { readonly name: string; readonly hasOwn: boolean } | null {
+  const found = typeof text === 'string' ? ALONE.exec(text) : null
+  if (found === null) return null
+  const [, spoken, own, twice, prefixed, plain] = found
+  return { name: spoken ?? twice ?? prefixed ?? plain ?? '', hasOwn: own !== undefined }
 }
 
 /** Says which placeholders of the steps stay as they are, because nothing declares them. */
@@ -81,11 +102,20 @@ export function noteUnfilled(
 ): void {
   const declared = new Set(inputs.map(({ name }) => name))
   for (const { step, place } of steps) {
-    const text = `${step.description ?? ''}\n${step.action ?? ''}\n${JSON.stringify(step.calls)}`
+    const { condition, description, action, calls } = step
+    const text = `${condition ?? ''}\n${description ?? ''}\n${action ?? ''}\n${JSON.stringify(calls)}`
     const names = [...text.matchAll(PLACEHOLDER)].map(
       ([, spoken, , , json, twice, prefixed, plain]) => spoken ?? json ?? twice ?? prefixed ?? plain ?? '',
     )
-    for (const name of new Set(names))
-      if (!declared.has(name)) note(place, `{${name}} is no input of it: it stays as it is written`)
+    for (const name of [...new Set(names)].filter((one) => !declared.has(one)))
+      note(
+        place,
+        `{${name}} is no input of it: it stays as it is written${meant(name, declared, braced)}`,
+        name,
+      )
   }
+}
+
+function braced(name: string): string {
+  return `{${name}}`
 }

@@ -37,7 +37,7 @@ describe('XML of a directive', () => {
     ['an end without a beginning', '<a></b></a>', /./, 1],
     ['no end', '<a>', /./, 1],
     ['nothing', '', /./, 1],
-    ['no quotes', '<a b=1/>', /unquoted/, 1],
+    ['no quotes', '<a b=1/>', /not in quotes/, 1],
     ['PAR-06: a name that reaches a prototype', '<a><constructor/></a>', /not allowed as a name/, 1],
     ['PAR-06: an attribute that does', '<a __proto__="x"/>', /not allowed as a name/, 1],
     ['PAR-02: a hundred thousand levels', '<a>'.repeat(100_000), /nested deeper than 64/, 1],
@@ -106,7 +106,8 @@ test.each([
   ['<a b="1" b="2"/>', 'Write each attribute of an element once'],
   ['<a>'.repeat(100), 'Put less into each other: a step holds its calls, and a call its parameters'],
   ['<a><__proto__/></a>', 'Use another name'],
-  ['<a><b></a>', 'Close every element, and write & as &amp; and < as &lt; in text'],
+  ['<a><b></a>', 'Write </b> where it ends, or &lt;b where it is text'],
+  ['<a><b></c></b></a>', 'Write </b>, or remove it'],
 ])('D1: the hint for %s is about what is wrong', async (text, hint) => {
   await expect(readXml(text, 'd.md')).rejects.toMatchObject({ code: 'PARSE_ERROR', hint })
 })

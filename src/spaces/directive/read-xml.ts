@@ -1,3 +1,4 @@
+import type { KiwiError } from '../../shared/errors.ts'
 import { messageOf } from '../../shared/errors.ts'
 import { isUnsafeKey } from '../../shared/json.ts'
 import { LIMITS } from '../../shared/limits.ts'
@@ -7,6 +8,7 @@ import { BareSigns, parseFault } from './parse-fault.ts'
 import type { Position } from './position.ts'
 import { positionsIn } from './position.ts'
 import { proposeRepair, repairedLines } from './repair.ts'
+import { HINT, xmlFault } from './xml-fault.ts'
 
 interface ReadXml {
   readonly root: Element
@@ -29,13 +31,20 @@ export async function readXml(text: string, where: string, from = 0): Promise<Re
   const { masked, held } = holdText(text, from)
   const stack: Open[] = []
   const found: ReadXml[] = []
+  const explained = (said: string, failed: number, place?: Position): KiwiError => {
+    const fault = xmlFault({ said, text, masked, from, failed, open: stack.at(-1) ?? null })
+    const at = place ?? (typeof fault.place === 'number' ? positionOf(fault.place) : fault.place)
+    const { repaired = null } = fault
+    const hint =
+      repaired === null ? fault.hint : `Write line ${at.line} as: ${fault.hint} (kiwi check --fix does that)`
+    return parseFault(where, fault.reason, at, { hint, repaired })
+  }
   const refuse = (reason: string, place?: Position): void => {
     // What stands below its end is none of it.
     if (found.length > 0) return
     const failed = Math.max(parser.position - 1, from)
     const repair = proposeRepair({ text, masked, from, failed })
-    if (repair === null)
-      throw parseFault(where, reason, place ?? positionOf(failed), { hint: hintFor(reason) })
+    if (repair === null) throw explained(reason, failed, place)
     const position = positionOf(repair.offset)
     const [entity] = /^&\w+;/.exec(text.slice(repair.offset, repair.offset + 64)) ?? []
     const sign = text[repair.offset] ?? ''
@@ -75,10 +84,12 @@ export async function readXml(text: string, where: string, from = 0): Promise<Re
   parser.on('text', add)
   parser.on('cdata', add)
   parser.on('closetag', ({ isSelfClosing }) => {
-    for (const { content, ...closed } of stack.splice(-1)) {
+    for (const { content, ...closed } of stack.slice(-1)) {
       const end = masked.lastIndexOf('<', parser.position - 1)
-      if (!isSelfClosing && !masked.startsWith(`</${closed.name}`, end))
-        refuse(`<${closed.name}> is never closed`, closed)
+      const name = isSelfClosing ? closed.name : nameAt(masked, end)
+      if (name !== closed.name && stack.every((one) => one.name !== name)) refuse('unexpected close tag')
+      if (name !== closed.name) refuse(`<${closed.name}> is never closed`, closed)
+      stack.pop()
       const inner = isSelfClosing ? '' : text.slice(content, end)
       const element = { ...closed, text: closed.text.trim(), inner }
       const around = stack.at(-1)
@@ -93,15 +104,9 @@ export async function readXml(text: string, where: string, from = 0): Promise<Re
   return whole
 }
 
-const HINT = 'Close every element, and write & as &amp; and < as &lt; in text'
-
-function hintFor(reason: string): string {
-  return HINTS.find(([said]) => said.test(reason))?.[1] ?? HINT
+/** Of the closing tag that begins here. */
+function nameAt(text: string, at: number): string {
+  const tag = /<\/([^\s<>]*)/y
+  tag.lastIndex = at
+  return tag.exec(text)?.[1] ?? ''
 }
-
-const HINTS: readonly (readonly [RegExp, string])[] = [
-  [/^duplicate attribute/, 'Write each attribute of an element once'],
-  [/nested deeper/, 'Put less into each other: a step holds its calls, and a call its parameters'],
-  [/not allowed as a name/, 'Use another name'],
-  [/document type/, 'Remove it: a directive has no document type'],
-]

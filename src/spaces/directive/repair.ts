@@ -105,7 +105,8 @@ function signsWithin(text: string, from: number): readonly number[] {
 /** Within the value of an attribute no such sign begins an element. */
 function inAttribute(text: string, at: number): Repair | null {
   const { start, end } = lineAround(text, at)
-  if (text[at] !== '<' || !/=\s*(?:"[^"]*|'[^']*)$/.test(text.slice(start, at))) return null
+  // Behind the end of a tag its quotes were forgotten, and the sign begins an element.
+  if (text[at] !== '<' || !/=\s*(?:"[^">]*|'[^'>]*)$/.test(text.slice(start, at))) return null
   return { line: escaped(text, start, end, [at]), offset: at }
 }
 

@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '../../shared/json.ts'
 import { isJsonObject } from '../../shared/json.ts'
 import { textOf } from '../../shared/template.ts'
 import { callOfData, callsIn, isCall } from './calls.ts'
+import { xmlText } from './dialect.ts'
 import type { Element } from './element.ts'
 import { childrenOf, shown } from './element.ts'
 import type { Step } from './model.ts'
@@ -54,7 +55,11 @@ function stepOf(element: Element, note: Note): Step {
   const { attributes, children } = element
   const { name = null, condition = null, ...others } = attributes
   if (element.name === 'step')
-    for (const key of Object.keys(others)) note(element, `<step> has no attribute "${key}": without effect`)
+    for (const key of Object.keys(others))
+      note(
+        element,
+        `<step> has no attribute "${key}": without effect${meant(key, ['name', 'condition'], quoted)}`,
+      )
   const actions = childrenOf(element, 'action')
   // What nobody here knows was written for whoever follows the step.
   const further = children.filter(
@@ -63,7 +68,7 @@ function stepOf(element: Element, note: Note): Step {
   const parts = [
     ...(element.text === '' ? [] : [dedented(element.text)]),
     ...actions.map(textWithin),
-    ...further.map((child) => `<${child.name}>${dedented(child.inner)}</${child.name}>`),
+    ...further.map(asWritten),
   ].filter((part) => part !== '')
   const description = dedented(childrenOf(element, 'description')[0]?.text ?? '')
   return {
@@ -73,6 +78,17 @@ function stepOf(element: Element, note: Note): Step {
     action: parts.length === 0 ? null : unquoted(parts.join('\n')),
     calls: callsIn(element, note),
   }
+}
+
+function quoted(name: string): string {
+  return `"${name}"`
+}
+
+/** An element with all that its author wrote. */
+function asWritten({ name, attributes, inner }: Element): string {
+  const given = Object.entries(attributes).map(([key, value]) => ` ${key}="${xmlText(value)}"`)
+  const tag = `<${name}${given.join('')}`
+  return inner === '' && given.length > 0 ? `${tag}/>` : `${tag}>${dedented(inner)}</${name}>`
 }
 
 /** Its text; as it is written where it holds more than text and calls. */
@@ -89,7 +105,8 @@ function unquoted(text: string): string {
 export function stepOfData(given: JsonValue, place: Position, note: Note): Step {
   if (!isJsonObject(given)) return { ...NOTHING, action: textOf(given) }
   const { name, condition, description, action, calls = [], ...others } = given
-  for (const key of Object.keys(others)) note(place, `a step has no key "${key}": without effect`)
+  for (const key of Object.keys(others))
+    note(place, `a step has no key "${key}": without effect${meant(key, STEP_KEYS, quoted)}`)
   const listed: readonly JsonValue[] = Array.isArray(calls) ? calls : [calls]
   return {
     name: textIn(name),
@@ -104,6 +121,7 @@ export function stepOfData(given: JsonValue, place: Position, note: Note): Step 
   }
 }
 
+const STEP_KEYS = ['name', 'condition', 'description', 'action', 'calls']
 const NOTHING: Step = { name: null, condition: null, description: null, action: null, calls: [] }
 
 function textIn(given: JsonObject[string] | undefined): string | null {

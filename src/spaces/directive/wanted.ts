@@ -1,6 +1,7 @@
 import type { Element } from './element.ts'
 import { nameIn } from './dialect.ts'
 import { childrenOf, dialectOf, listOf, shown } from './element.ts'
+import { joinServers } from './join-servers.ts'
 import type { WantedServer, WantedTools } from './model.ts'
 import type { Note } from './note.ts'
 import { meant } from './note.ts'
@@ -23,6 +24,7 @@ export function isNarrowing({ servers, filesystem, shell, kiwi }: WantedTools): 
 /** What `<tools>` and `<mcps>` ask for. */
 export function readWanted(sections: readonly Element[], where: string, note: Note): WantedTools {
   const entries = sections.flatMap(({ children }) => children)
+  const mcps = new Set(sections.filter(({ name }) => name === 'mcps').flatMap(({ children }) => children))
   const named = (name: string): readonly Element[] => entries.filter((entry) => entry.name === name)
   for (const entry of entries)
     if (!KNOWN.has(entry.name)) note(entry, `${shown(entry)} is no tool that can be wanted: left out`)
@@ -31,7 +33,15 @@ export function readWanted(sections: readonly Element[], where: string, note: No
   const shells = named('shell')
   const kiwis = named('kiwi')
   return {
-    servers: named('mcp').flatMap((entry) => serverOf(entry, note)),
+    servers: joinServers(
+      named('mcp').flatMap((entry) =>
+        serverOf(entry, note).map((server) => ({
+          ...server,
+          ...(mcps.has(entry) ? { isOfMcps: true } : {}),
+        })),
+      ),
+      note,
+    ),
     scripts: named('script').flatMap((entry) => {
       const { name = entry.text } = entry.attributes
       if (name === '') note(entry, `${nameIn(dialectOf(entry), 'script')} names no tool: left out`)

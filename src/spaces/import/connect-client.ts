@@ -124,7 +124,7 @@ function foreign(name: string, { command }: JsonObject, client: KnownClient, whe
   const program = textOf(Array.isArray(command) ? (command[0] ?? '') : (command ?? '')).slice(0, 200)
   return new KiwiError(
     'CONFLICT',
-    `Cannot connect ${client.name}: "${name}" in "${where}" starts "${program}", which is not Kiwi`,
+    `Cannot connect ${client.name}: "${name}" in "${where}" starts ${program === '' ? 'nothing' : `"${program}"`}, which is not Kiwi`,
     {
       hint: `Give that server another name there, or replace it: kiwi connect ${client.name} --replace`,
       details: { path: where, name, replaceable: true },

@@ -15,6 +15,8 @@ export interface Source {
 /** Says what can be imported from a path. NOT_FOUND, or INVALID_PARAMETERS when nothing in it is known. */
 export function recognise(given: string): Source {
   const path = realPathOf(resolve(given))
+  // A skill is its folder, whichever of the two somebody names.
+  if (basename(path) === 'SKILL.md' && isFile(path)) return { layout: 'folder', path: dirname(path) }
   if (statOf(path)?.isDirectory() !== true) return { layout: 'file', path }
   if (isFile(join(path, 'SKILL.md')) || isFile(join(path, 'tool.yaml'))) return { layout: 'folder', path }
   if (statOf(join(path, '.ai'))?.isDirectory() === true) return { layout: 'space', path: join(path, '.ai') }

@@ -2,14 +2,19 @@ import { z } from 'zod'
 import type { Limits } from '../limits.ts'
 import type { Connection } from './connection.ts'
 import { readRow } from './rows.ts'
-import { createTake } from './windows.ts'
+import { createGiveBack, createTake } from './windows.ts'
 
 /** What nobody used for so long is forgotten when something new comes: sessions are many. */
 const FORGOTTEN_MS = 30 * 24 * 60 * 60 * 1000
 
 export function createLimits(connection: Connection): Limits {
   const streaks = createStreaks(connection)
-  return { take: createTake(connection), ...createBudgets(connection), ...streaks }
+  return {
+    take: createTake(connection),
+    giveBack: createGiveBack(connection),
+    ...createBudgets(connection),
+    ...streaks,
+  }
 }
 
 function createBudgets(connection: Connection): Pick<Limits, 'reserve' | 'settle' | 'divide' | 'reunite'> {

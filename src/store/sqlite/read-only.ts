@@ -107,6 +107,7 @@ export function refuseWrites(file: string, reason: string): RefusedWrites {
     },
     limits: {
       take: refuse('count the call'),
+      giveBack: refuse('uncount the call'),
       reserve: refuse('count the call'),
       settle: refuse('count the call'),
       divide: refuse('share a budget'),

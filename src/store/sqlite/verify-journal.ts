@@ -10,17 +10,21 @@ export async function verifyJournal(connection: Connection): Promise<Verified> {
   const selectPage = connection.prepare(`SELECT * FROM journal WHERE seq > ? ORDER BY seq LIMIT ${PAGE}`)
   let records = 0
   let prev = GENESIS
+  // Also of what was put in before the first.
+  let from = Number.MIN_SAFE_INTEGER
   let wall = 0
   const clockBack: { seq: number; ms: number }[] = []
   const erased: { seq: number; call_id: string }[] = []
   for (;;) {
-    const from = records
-    const page = await connection.read(() => selectPage.all(from))
+    const after = from
+    const page = await connection.read(() => selectPage.all(after))
     for (const row of page) {
       const record = readRow(RecordRow, row)
       const fault = faultOf(record, records + 1, prev)
-      if (fault !== null) return { records, brokenAt: records + 1, fault, clockBack, erased }
+      if (fault !== null)
+        return { records, brokenAt: Math.min(record.seq, records + 1), fault, clockBack, erased }
       records += 1
+      from = record.seq
       prev = record.hash
       if (record.body === null) erased.push({ seq: record.seq, call_id: record.call_id })
       if (wall - record.wall > WAIT_MS && clockBack.length < MOST_TOLD)
@@ -44,7 +48,7 @@ const MOST_TOLD = 100
 
 /** What speaks against a record as the next one: it must stand in its place, follow the one before, and be as written. */
 function faultOf(record: RecordRow, seq: number, prev: string): JournalFault | null {
-  if (record.seq !== seq) return 'missing'
+  if (record.seq !== seq) return record.seq < seq ? 'moved' : 'missing'
   const isBodyTrue = record.body === null || hashBody(record.salt ?? '', record.body) === record.body_hash
   const isTrue = isBodyTrue && hashOf(record.seq, prev, record.body_hash, record) === record.hash
   if (isTrue) return record.prev_hash === prev ? null : 'changed'

@@ -37,5 +37,15 @@ export function createTake(connection: Connection): Limits['take'] {
     })
 }
 
+export function createGiveBack(connection: Connection): Limits['giveBack'] {
+  const remove = connection.prepare(
+    'DELETE FROM window_uses WHERE rowid = (SELECT rowid FROM window_uses WHERE key = ? AND at = ? LIMIT 1)',
+  )
+  return (windows, at) =>
+    connection.write(() => {
+      for (const { key } of windows) remove.run(key, Math.trunc(at))
+    })
+}
+
 const UsedRow = z.object({ used: z.number() })
 const AtRow = z.object({ at: z.number() })

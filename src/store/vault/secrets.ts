@@ -73,7 +73,14 @@ export function openSecrets({ config, clock, store, known = openKnownSecrets() }
     vault,
     logins: openLogins({ vault, path, clock }),
     redact: known.redact,
-    learn: () => vault.glance(),
+    learn() {
+      try {
+        const learning = vault.glance()
+        return learning instanceof Promise ? learning.catch(passOver) : learning
+      } catch {
+        return undefined
+      }
+    },
     know: (name, value) => known.add([[name, value]]),
     async find(names) {
       const values = new Map<string, string>()
@@ -98,6 +105,9 @@ export function openSecrets({ config, clock, store, known = openKnownSecrets() }
     },
   }
 }
+
+/** What cannot be read is said where it is needed. */
+function passOver(): void {}
 
 /** One that cannot be read is none: what is missing is said where it is needed. */
 function readEnvFile(path: string): NodeJS.Dict<string> {
@@ -137,11 +147,15 @@ export function faultOfValue(value: string): string | null {
   return value.includes('\0') ? 'it holds a character that no variable can' : null
 }
 
+const TOO_SHORT = 'Use a longer one, or write what is no secret into the manifest'
+const TOO_LONG = 'Keep it in a file of its own that only its tool reads, and the path to it in the manifest'
+const NO_TEXT = 'Give it as text, bytes as base64: tools get it as a variable or a header'
+
 export function assertSecretValue(name: string, value: string): void {
   const reason = faultOfValue(value)
   if (reason === null) return
   throw new KiwiError('INVALID_PARAMETERS', `Cannot use the value of ${name} as a secret: ${reason}`, {
-    hint: 'Use a longer one, or write what is no secret into the manifest',
+    hint: value.length > LONGEST ? TOO_LONG : value.includes('\0') ? NO_TEXT : TOO_SHORT,
     details: { missing: [], invalid: [{ name, reason }] },
   })
 }

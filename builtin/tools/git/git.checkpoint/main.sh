@@ -15,6 +15,11 @@ safe_git() {
     -c safe.bareRepository=explicit -c protocol.allow=never -c advice.addEmbeddedRepo=false "$@"
 }
 
+if ! safe_git rev-parse --git-dir >/dev/null 2>&1 && above=$(GIT_CEILING_DIRECTORIES='' safe_git rev-parse --show-toplevel 2>/dev/null); then
+  echo "the repository begins above the project, in $above, and a checkpoint would record what is not the project's" >&2
+  exit 1
+fi
+
 # Filters can be switched off only by their names, which the repository chooses; its files may not be elsewhere.
 if found=$(git config --includes --name-only --get-regexp '^(filter\..*\.(clean|smudge|process)|core\.worktree|include(if)?\..*)$'); then
   echo "the config of the repository names programs, files or places that git would follow: ${found//$'\n'/, }" >&2
