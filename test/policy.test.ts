@@ -150,7 +150,9 @@ describe('a harness file that cannot be used', () => {
     for (const { error } of replies)
       expect(error).toMatchObject({
         code: 'POLICY_ERROR',
-        message: expect.stringMatching(/agent_harness\.yaml:3:3: "internal_tools" has no key "shel"$/),
+        message: expect.stringMatching(
+          /agent_harness\.yaml:3:3: "internal_tools" has no key "shel": "shell" is probably meant$/,
+        ),
         hint: expect.stringContaining('Correct'),
         details: { faults: [{ line: 3, column: 3 }] },
       })

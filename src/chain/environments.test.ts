@@ -364,7 +364,7 @@ test.each([
   [{ command: '/bin/sh' }, '"environment.command" must begin with {environment}/'],
   [{ command: '{environment}/../x' }, '"environment.command" must begin with {environment}/'],
   [{ builders: [] }, '"environment.builders" must have at least 1 entries'],
-  [{ colour: 'red' }, '"environment" has no key "colour"'],
+  [{ comand: 'red' }, '"environment" has no key "comand": "command" is probably meant'],
 ])('an environment of %j is INVALID_CONFIG', async (environment, reason) => {
   temp.tool('odd_runtime', makePartStore(temp.folder, environment).runtime)
   temp.tool('odd', { tool_type: 'script', executor: 'odd_runtime' }, { 'main.sh': SHOW })

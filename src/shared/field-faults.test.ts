@@ -42,7 +42,12 @@ test.each<[object, string, string]>([
   [{ choice: undefined }, 'choice', 'is missing; it must be one of a, b'],
   [{ either: 1 }, 'either', 'has none of the forms it can have'],
   [{ own: 'no' }, 'own', 'must not be no'],
-  [{ other: 1 }, '', 'has no key "other"'],
+  [{ txt: 1 }, '', 'has no key "txt": "text" is probably meant'],
+  [
+    { other: 1 },
+    '',
+    'has no key "other": it may have text, number, whole, flag, list, map, choice, either, own',
+  ],
 ])('S14: %j: "%s" %s', (change, name, reason) => {
   const { error } = Shape.safeParse({ ...WELL, ...change }, IN_WORDS)
   expect(fieldFaults(error?.issues ?? [])).toEqual([{ name, reason }])

@@ -1,4 +1,5 @@
-import type { z } from 'zod'
+import { z } from 'zod'
+import { nearest } from './nearest.ts'
 
 /** What is wrong with one field of something that was given. */
 export interface FieldFault {
@@ -35,7 +36,7 @@ function inWords(issue: z.core.$ZodRawIssue): string | undefined {
     case 'too_small':
       return `must ${bounded('at least', issue.minimum, issue.origin)}`
     case 'unrecognized_keys':
-      return `has no key ${issue.keys.map((key) => `"${key}"`).join(', ')}`
+      return `has no key ${issue.keys.map((key) => `"${key}"`).join(', ')}${instead(issue.keys, issue.inst)}`
     case 'invalid_union':
       return 'has none of the forms it can have'
     case 'custom':
@@ -45,6 +46,17 @@ function inWords(issue: z.core.$ZodRawIssue): string | undefined {
     case 'not_multiple_of':
       return undefined
   }
+}
+
+/** Few enough to read at a glance. */
+const MOST_KEYS = 16
+
+/** The key that was probably meant, else all there are. */
+function instead(given: readonly string[], form: unknown): string {
+  const known = form instanceof z.ZodObject ? Object.keys(form.shape) : []
+  const [best] = given.flatMap((key) => nearest(key, known))
+  if (best !== undefined) return `: "${best}" is probably meant`
+  return known.length === 0 || known.length > MOST_KEYS ? '' : `: it may have ${known.join(', ')}`
 }
 
 function bounded(how: string, bound: number | bigint, origin: string): string {

@@ -63,7 +63,11 @@ test.each<[string, object]>([
   ['mode: direct\nrequire_signature: maybe', { line: 2, column: 1 }],
   [
     'mode: direct\ninternal_tools:\n  shell:\n    alowed_commands: [git]\n',
-    { line: 4, column: 5, reason: '"internal_tools.shell" has no key "alowed_commands"' },
+    {
+      line: 4,
+      column: 5,
+      reason: '"internal_tools.shell" has no key "alowed_commands": "allowed_commands" is probably meant',
+    },
   ],
   ['rules:\n  - op: write\n    match: { path: /a, glob: /b }\n    effect: deny\n', { line: 3, column: 24 }],
   ['internal_tools:\n  shell:\n    allowed_commands: []\n', { line: 3, column: 5 }],

@@ -78,7 +78,7 @@ describe('M1: mcp_registry.yaml', () => {
     expect([...entries.keys()]).toEqual(['good'])
     expect(faults.map(({ name, line, column, reason }) => `${name} ${line}:${column} ${reason}`)).toEqual([
       'null 9:1 "mpcs" is not known: servers stand under "mcps"',
-      'typo 3:22 "typo" has no key "alowed_paths"',
+      'typo 3:22 "typo" has no key "alowed_paths": "allowed_paths" is probably meant',
       'wrong 6:5 "wrong.timeout" must be a number',
       'a.b 7:3 "a.b" is no name for a server: use letters, digits, "_" and "-"',
       'mcp_good 8:3 the server "mcp_good" is there twice',

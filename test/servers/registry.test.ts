@@ -105,7 +105,10 @@ describe('M1: servers of a file', () => {
     const { metadata } = await temp.search('anything')
     expect(metadata.warnings?.join('\n')).toContain(`${path}:3:9`)
     expect(await server('bad')).toMatchObject({
-      error: { code: 'INVALID_CONFIG', message: `Cannot use "${path}:3:9": "bad" has no key "comand"` },
+      error: {
+        code: 'INVALID_CONFIG',
+        message: `Cannot use "${path}:3:9": "bad" has no key "comand": "command" is probably meant`,
+      },
     })
     expect((await server('empty')).error?.message).toBe(
       `Cannot use "${path}:4:3": "empty" has neither "command" nor "url", and no server of this name is shipped`,
