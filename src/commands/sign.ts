@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { ERRORS } from '../shared/errors.ts'
+import type { Reply } from '../shared/reply.ts'
 import { printReply, printable, table } from './terminal.ts'
 import type { CommonOptions } from './with-kiwi.ts'
 import { withKiwi } from './with-kiwi.ts'
@@ -13,6 +15,12 @@ const Signed = z.union([
   z.looseObject({ results: z.array(One) }),
   One.transform((one) => ({ results: [one] })),
 ])
+
+/** Of many, those that were not signed fail by themselves. */
+function failedAmong({ data }: Reply): number {
+  const isWhole = Signed.parse(data).results.every(({ status }) => status !== 'failed')
+  return isWhole ? 0 : ERRORS.INVALID_MANIFEST.exit
+}
 
 interface SignOptions extends CommonOptions {
   readonly type: string
@@ -42,7 +50,7 @@ export function signCommand(ids: readonly string[], options: SignOptions): Promi
           ),
         )
       })
-      code ||= ended
+      code ||= ended === 0 ? failedAmong(reply) : ended
     }
     return code
   })

@@ -160,6 +160,15 @@ describe('kiwi sign', () => {
     })
     expect((await kiwi(place, ['run', 'greets'])).stdout).toBe('hi\n')
   })
+
+  test('N12: where one of many cannot be signed, the exit code says so', async () => {
+    brought('greets', 'echo hi')
+    const broken = join(place.project, '.ai/tools/broken.yaml')
+    writeFileSync(broken, 'tool_id: broken\ntool_type: [\n')
+    const { code, stdout } = await kiwi(place, ['sign', '*'])
+    expect(stdout).toMatch(/signed +greets[^]*failed .*broken\.yaml/)
+    expect(code).toBe(2)
+  })
 })
 
 describe('kiwi doctor', () => {
