@@ -14,7 +14,7 @@ interface RankMeans {
 /** How far down a ranking others may still raise an item. */
 const CANDIDATES = 200
 /** What a deviation above the average in meaning weighs against a score by words. */
-const MEANING = 3
+const MEANING = 6
 /** The same for what an embedder finds near. */
 const EMBEDDER = 6
 
@@ -22,7 +22,7 @@ const EMBEDDER = 6
 const STANDS_OUT = 1.5
 const NEAR = 0.2
 /** One word alone means many things. */
-const NEAR_A_WORD = 0.3
+const NEAR_A_WORD = 0.36
 
 /**
  * The items that fit a query: by their words, by what they are about, and by every further ranking of rows. What has none
@@ -72,7 +72,7 @@ async function meantBy(
   table: WordTable,
   store: Pick<StoreView, 'nearest'>,
 ): Nearest {
-  const vector = table.vectorOf(words.join(' '))
+  const vector = table.queryOf(words.join(' '))
   if (vector === null) return []
   const vectorOf = (text: string): Int8Array => table.vectorOf(text) ?? new Int8Array(table.size)
   const near = await store.nearest({ vector, vectorOf, most: CANDIDATES })

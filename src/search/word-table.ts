@@ -3,8 +3,10 @@ import { isTelling } from './telling.ts'
 
 /** Turns text into what it is about: an order of numbers that texts about the same have in common. */
 export interface WordTable {
-  /** Null when the table knows none of the words, or cannot be read. */
+  /** What an item is about; null when the table knows none of the words, or cannot be read. */
   vectorOf(text: string): Int8Array | null
+  /** What a request is after, near to the items that do it: its words weigh otherwise, and their sum is turned. */
+  queryOf(text: string): Int8Array | null
   /** Those of the words, in lower case, that are spelt as people spell them. */
   spelt(words: readonly string[]): ReadonlySet<string>
   readonly size: number
@@ -12,38 +14,55 @@ export interface WordTable {
 
 /**
  * Words and their vectors, shipped as data (see README.md beside the file): counts of words and numbers, the words by
- * frequency, a scale for each, then the numbers of all, two in a byte. Read when it is first needed, once.
+ * frequency, a scale for each in items and one in requests, the map that turns a request, then the numbers of all words, two
+ * in a byte. Read when it is first needed, once.
  */
 export function openWordTable(file: string): () => Promise<WordTable> {
   let table: Promise<WordTable> | null = null
   return () => (table ??= readTable(file).catch(() => EMPTY))
 }
 
-const EMPTY: WordTable = { vectorOf: () => null, spelt: () => new Set(), size: 0 }
+const EMPTY: WordTable = { vectorOf: () => null, queryOf: () => null, spelt: () => new Set(), size: 0 }
 
 async function readTable(file: string): Promise<WordTable> {
   const bytes = await readFile(file)
   const [count, size, letters] = [bytes.readUInt32LE(0), bytes.readUInt32LE(4), bytes.readUInt32LE(8)]
   const words = bytes.toString('latin1', HEADER, HEADER + letters).split('\n')
   const places = new Map(words.map((word, at) => [word, at]))
-  const scales = HEADER + letters
-  const pairs = bytes.subarray(scales + count * 4)
+  const inItems = HEADER + letters
+  const inRequests = inItems + count * 4
+  const map = inRequests + count * 4
+  const pairs = bytes.subarray(map + size * size * 4)
+  const sumOf = (text: string, scales: number): Float32Array | null => {
+    const sum = new Float32Array(size)
+    let isKnown = false
+    for (const place of tokensOf(text).flatMap((word) => placesOf(word, places))) {
+      isKnown = true
+      const scale = bytes.readFloatLE(scales + place * 4)
+      for (let at = 0, from = (place * size) / 2; at < size; at += 2, from++) {
+        const pair = pairs[from] ?? 0
+        // Four bits each, signed, the first one lower.
+        sum[at] = (sum[at] ?? 0) + scale * ((pair << 28) >> 28)
+        sum[at + 1] = (sum[at + 1] ?? 0) + scale * ((pair << 24) >> 28)
+      }
+    }
+    return isKnown ? sum : null
+  }
   return {
     size,
     vectorOf(text) {
-      const sum = new Float32Array(size)
-      let isKnown = false
-      for (const place of tokensOf(text).flatMap((word) => placesOf(word, places))) {
-        isKnown = true
-        const scale = bytes.readFloatLE(scales + place * 4)
-        for (let at = 0, from = (place * size) / 2; at < size; at += 2, from++) {
-          const pair = pairs[from] ?? 0
-          // Four bits each, signed, the first one lower.
-          sum[at] = (sum[at] ?? 0) + scale * ((pair << 28) >> 28)
-          sum[at + 1] = (sum[at + 1] ?? 0) + scale * ((pair << 24) >> 28)
-        }
+      const sum = sumOf(text, inItems)
+      return sum && toBytes(sum)
+    },
+    queryOf(text) {
+      const sum = sumOf(text, inRequests)
+      if (sum === null) return null
+      const turned = new Float32Array(size)
+      for (const [row, value] of sum.entries()) {
+        for (let at = 0, from = map + row * size * 4; at < size; at++, from += 4)
+          turned[at] = (turned[at] ?? 0) + value * bytes.readFloatLE(from)
       }
-      return isKnown ? toBytes(sum) : null
+      return toBytes(turned)
     },
     spelt: (asked) => new Set(asked.filter((word) => places.has(word))),
   }

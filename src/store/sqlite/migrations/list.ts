@@ -18,6 +18,7 @@ import { uses } from './017-uses.ts'
 import { heldRuns } from './018-held-runs.ts'
 import { meaningAnew } from './019-meaning.ts'
 import { searches } from './020-searches.ts'
+import { meaningLearnt } from './021-meaning.ts'
 
 /** In order: the n-th makes version n. What was released is never edited. */
 export const MIGRATIONS: readonly string[] = [
@@ -41,4 +42,5 @@ export const MIGRATIONS: readonly string[] = [
   heldRuns,
   meaningAnew,
   searches,
+  meaningLearnt,
 ]
