@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { isTelling } from './telling.ts'
+import { indexWords } from './word-index.ts'
 
 /** Turns text into what it is about: an order of numbers that texts about the same have in common. */
 export interface WordTable {
@@ -27,8 +28,7 @@ const EMPTY: WordTable = { vectorOf: () => null, queryOf: () => null, spelt: () 
 async function readTable(file: string): Promise<WordTable> {
   const bytes = await readFile(file)
   const [count, size, letters] = [bytes.readUInt32LE(0), bytes.readUInt32LE(4), bytes.readUInt32LE(8)]
-  const words = bytes.toString('latin1', HEADER, HEADER + letters).split('\n')
-  const places = new Map(words.map((word, at) => [word, at]))
+  const placeOf = indexWords(bytes.subarray(HEADER, HEADER + letters), count)
   const inItems = HEADER + letters
   const inRequests = inItems + count * 4
   const map = inRequests + count * 4
@@ -36,7 +36,7 @@ async function readTable(file: string): Promise<WordTable> {
   const sumOf = (text: string, scales: number): Float32Array | null => {
     const sum = new Float32Array(size)
     let isKnown = false
-    for (const place of tokensOf(text).flatMap((word) => placesOf(word, places))) {
+    for (const place of tokensOf(text).flatMap((word) => placesOf(word, placeOf))) {
       isKnown = true
       const scale = bytes.readFloatLE(scales + place * 4)
       for (let at = 0, from = (place * size) / 2; at < size; at += 2, from++) {
@@ -64,7 +64,7 @@ async function readTable(file: string): Promise<WordTable> {
       }
       return toBytes(turned)
     },
-    spelt: (asked) => new Set(asked.filter((word) => places.has(word))),
+    spelt: (asked) => new Set(asked.filter((word) => placeOf(word) !== undefined)),
   }
 }
 
@@ -89,13 +89,13 @@ const SHORTEST = 3
 const LONGEST = 40
 
 /** Where a word stands; of one that nobody knows, such as `seoanalysis`, the two that it is best taken apart into. */
-function placesOf(word: string, places: ReadonlyMap<string, number>): readonly number[] {
-  const place = places.get(word)
+function placesOf(word: string, placeOf: (word: string) => number | undefined): readonly number[] {
+  const place = placeOf(word)
   if (place !== undefined) return [place]
   let best: readonly number[] = []
   let least = Infinity
   for (let at = SHORTEST; at <= Math.min(word.length, LONGEST) - SHORTEST; at++) {
-    const [first = OFTEN, second = OFTEN] = [places.get(word.slice(0, at)), places.get(word.slice(at))]
+    const [first = OFTEN, second = OFTEN] = [placeOf(word.slice(0, at)), placeOf(word.slice(at))]
     if (first >= OFTEN || second >= OFTEN || first + second >= least) continue
     best = [first, second]
     least = first + second
