@@ -99,8 +99,9 @@ class HttpWire implements Wire {
     const { result } = stream
     if (!result.success) {
       const answer = number === null ? null : errorIn(result, number)
+      if (session !== null && isForgotten(result, answer !== null)) throw this.#lost()
       if (answer !== null) return this.#inbox.push(answer)
-      throw result.status_code === 404 && session !== null ? this.#lost() : this.#line.refused(result)
+      throw this.#line.refused(result)
     }
     if (message['method'] === 'initialize') this.#session = result.headers[SESSION] ?? null
     await readAnswer(stream, {
@@ -170,6 +171,15 @@ function listening(reconnectDelayMs: number, maxReconnects: number): Parameters<
 
 function isRequest(message: JsonObject): message is JsonObject & { readonly id: number } {
   return typeof message['method'] === 'string' && typeof message['id'] === 'number'
+}
+
+/** Whether it knows the session no more. The protocol says 404; what many servers are copied from says 400, in words. */
+function isForgotten({ status_code: status, body }: HttpResult, isAnswer: boolean): boolean {
+  if (status !== 404 && status !== 400) return false
+  if (status === 404 && !isAnswer) return true
+  const error = isJsonObject(body) ? body['error'] : body
+  const said = isJsonObject(error) ? error['message'] : error
+  return typeof said === 'string' && /session|not initialized/i.test(said)
 }
 
 /** A refusal that is itself the answer to the request. */

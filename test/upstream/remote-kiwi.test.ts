@@ -72,6 +72,33 @@ test('M5: a session that the server forgot is opened anew, and nobody has to ask
   expect(server.sessions.opened.length).toBe(2)
 })
 
+test.each([
+  [400, { error: { code: -32000, message: 'Bad Request: No valid session ID provided' }, id: null }],
+  [400, { error: { code: -32000, message: 'Bad Request: Server not initialized' } }],
+  [400, { error: 'Invalid or missing session ID' }],
+  [404, { error: { code: -32001, message: 'Session not found' } }],
+])('M5: a session that is refused with %i and %j is opened anew too', async (status, refusal) => {
+  let forgotten: string | null = null
+  const server = await openRemoteServer('http_v1', (request, response) => {
+    if (forgotten === null || request.headers['mcp-session-id'] !== forgotten) return true
+    let text = ''
+    request.on('data', (chunk: Buffer) => (text += chunk.toString()))
+    request.on('end', () => {
+      const id: unknown = text === '' ? null : JSON.parse(text).id
+      response.writeHead(status, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, ...refusal }))
+    })
+    return false
+  })
+  open.push(server)
+  const temp = await start(server)
+  await temp.load('acme', { item_type: 'mcp' })
+  expect(await temp.run('acme.echo', { word: 'a' })).toMatchObject({ data: { output: 'a' } })
+  forgotten = server.sessions.opened.at(-1) ?? null
+  expect(await temp.run('acme.echo', { word: 'b' })).toMatchObject({ data: { output: 'b' } })
+  expect(server.sessions.opened.length).toBe(2)
+})
+
 describe('a server that wants a login', () => {
   const logIn = (temp: TempKiwi): Promise<Reply> =>
     temp.kiwi.act(
