@@ -4,7 +4,16 @@ export interface OtherServer {
   readonly tools: readonly string[]
 }
 
+/** What a text names of another server. */
+interface Reference {
+  readonly name: string
+  /** No tool of the text's own server stands beside it. Those that do may be of a list that is not switched on whole. */
+  readonly isAlone: boolean
+}
+
 interface Around {
+  /** The tool whose text it is. */
+  readonly self: string
   /** The tools that the text belongs to: naming them is what descriptions are for. */
   readonly own: ReadonlySet<string>
   readonly others: readonly OtherServer[]
@@ -19,18 +28,19 @@ const NAMES = /(?<![\w./@-])[A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+|[a-z][A-Z][A
 const SHORTEST_NAME = 8
 
 /** A tool of another server that a text names; null when there is none. */
-export function referencesIn(text: string, { own, others, endings }: Around): string | null {
+export function referencesIn(text: string, { self, own, others, endings }: Around): Reference | null {
   if (others.length === 0) return null
   const servers = new Map(others.map(({ name, tools }) => [name.toLowerCase(), new Set(tools)]))
   for (const [whole, server = '', tool = ''] of text.matchAll(DOTTED)) {
     const tools = servers.get(server.toLowerCase())
     if (tools === undefined || own.has(whole)) continue
     // Of a server that was never listed any word could be a tool.
-    if (tools.size > 0 ? tools.has(tool) : !endings.has(tool.toLowerCase())) return whole
+    if (tools.size > 0 ? tools.has(tool) : !endings.has(tool.toLowerCase()))
+      return { name: whole, isAlone: true }
   }
   const tools = new Set([...servers.values()].flatMap((names) => [...names]))
-  for (const [name] of text.matchAll(NAMES)) {
-    if (name.length >= SHORTEST_NAME && tools.has(name) && !own.has(name)) return name
-  }
-  return null
+  const names = [...text.matchAll(NAMES)].map(([name]) => name)
+  const named = names.find((name) => name.length >= SHORTEST_NAME && tools.has(name) && !own.has(name))
+  if (named === undefined) return null
+  return { name: named, isAlone: !names.some((name) => name !== self && own.has(name)) }
 }

@@ -6,6 +6,7 @@ import { GROUPS } from '../../shared/groups.ts'
 import { hiddenIn, hiddenWords, withoutHidden } from '../../shared/hidden.ts'
 import type { JsonObject, JsonValue } from '../../shared/json.ts'
 import { isObject } from '../../shared/json.ts'
+import { textOf } from '../../shared/template.ts'
 import { parseDocument } from '../parse-document.ts'
 import type { OtherServer } from './references.ts'
 import { referencesIn } from './references.ts'
@@ -153,11 +154,13 @@ function scanOne(
     // A name that holds a blank is a sentence; others, such as `git.branch`, are names of settings.
     const text = [...texts, ...keys.filter((key) => /\s/.test(key))].map(withoutHidden).join('\n')
     const { endings } = patterns
-    const named = referencesIn(text, { own, others, endings })
-    if (named !== null) add('reference', `a tool of another server in "${field}": ${named}`, true)
+    const around = { self: textOf(raw['name']), own, endings }
+    const named = referencesIn(text, { ...around, others })
+    if (named !== null)
+      add('reference', `a tool of another server in "${field}": ${named.name}`, named.isAlone)
     // Words such as `git.branch` stand for other things too.
-    const ours = referencesIn(text, { own, others: patterns.ours, endings })
-    if (ours !== null) add('reference', `a tool of Kiwi's own in "${field}": ${ours}`, false)
+    const ours = referencesIn(text, { ...around, others: patterns.ours })
+    if (ours !== null) add('reference', `a tool of Kiwi's own in "${field}": ${ours.name}`, false)
   }
   return budget.tries > MOST_TRIES ? [...findings, NOT_LOOKED_AT] : findings
 }
