@@ -17,10 +17,12 @@ export function readToolResult(plan: Plan, given: JsonObject, inVain: readonly s
   const { result, asText } = isOurs ? { result: asItCame(given) ?? {}, asText: [] } : unmarked(given)
   const { content, structuredContent: structured, _meta: meta } = result
   const blocks = Array.isArray(content) ? content : []
-  const text = textsOf(blocks).join('\n')
+  const text = typeof content === 'string' ? content : textsOf(blocks).join('\n')
+  const other = isOurs ? null : otherOf(result)
   const data = {
     ...(asText.length > 0 ? heavyOutput(result, text) : outputOf(structured, text)),
     ...(saysMore(blocks, structured) ? { content: plainOrText(blocks) } : {}),
+    ...(other === null ? {} : { other: plainOrText(other) }),
     ...(isOurs || !isJsonObject(meta) || Object.keys(meta).length === 0 ? {} : { _meta: plainOrText(meta) }),
     // Whoever reads it knows whose words these are.
     ...(isOurs || server === undefined
@@ -29,6 +31,18 @@ export function readToolResult(plan: Plan, given: JsonObject, inVain: readonly s
   }
   if (result['isError'] !== true) return data
   throw isOurs ? ownFailure(result, text) : failed(plan, text, data, inVain)
+}
+
+const KNOWN: ReadonlySet<string> = new Set(['structuredContent', 'isError', '_meta', 'resultType'])
+
+/** What a result holds that the protocol has no place for, or has in another form; null for nothing. */
+function otherOf(result: JsonObject): JsonObject | null {
+  const { content, structuredContent: structured } = result
+  // A text in place of blocks is the output, where nothing else is.
+  const isTaken = Array.isArray(content) || (typeof content === 'string' && structured === undefined)
+  const isKnown = (key: string): boolean => KNOWN.has(key) || (key === 'content' && isTaken)
+  const others = Object.entries(result).filter(([key]) => !isKnown(key))
+  return others.length === 0 ? null : Object.fromEntries(others)
 }
 
 /** What cannot be told apart from something else, or is unsafe, is handed on as the JSON it was. */
@@ -103,12 +117,13 @@ function ownFailure({ _meta: meta }: JsonObject, text: string): KiwiError {
 }
 
 const CORRECT = 'Correct the parameters and send the call again'
+const IN_VAIN = 'details.asked_in_vain says what it wanted to know and was not told, which may be why'
 
 /** Of others it is only told what they say: no hint of theirs is ours. */
 function failed({ item }: Plan, text: string, partial: JsonObject, inVain: readonly string[]): KiwiError {
   const said = JSON.stringify(text.slice(0, SAID_CHARACTERS))
   return new KiwiError('TOOL_FAILED', `Cannot run "${item.id}": it says ${said}`, {
-    hint: CORRECT,
+    hint: inVain.length === 0 ? CORRECT : IN_VAIN,
     partial,
     ...(inVain.length === 0 ? {} : { details: { asked_in_vain: inVain } }),
   })

@@ -71,6 +71,22 @@ describe('S12: what a tool of an upstream gives back', () => {
     expect((await temp.run('gives.empty')).data).toEqual({ output: '', source: SOURCE })
   })
 
+  test.each([
+    [{ content: 'only words' }, { output: 'only words' }],
+    [
+      { content: 'words', structuredContent: { rows: 2 } },
+      { output: { rows: 2 }, other: { content: 'words' } },
+    ],
+    [{ content: { text: 'no list' } }, { output: '', other: { content: { text: 'no list' } } }],
+    [{ toolResult: { rows: 2 } }, { output: '', other: { toolResult: { rows: 2 } } }],
+    [
+      { content: [], isError: false, next: 'page 2' },
+      { output: '', other: { next: 'page 2' } },
+    ],
+  ])('S12: of %j nothing is lost, though the protocol has no such result', async (result, data) => {
+    expect((await temp.run('gives.gives', { result })).data).toEqual({ ...data, source: SOURCE })
+  })
+
   test('S12, INJ-07: what it calls an error is one, with all it said, and nothing is tried instead', async () => {
     const reply = await temp.run('gives.fails')
     expect(reply).toMatchObject({

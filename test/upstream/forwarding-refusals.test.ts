@@ -101,6 +101,7 @@ describe.each<Era>(['legacy', 'modern'])('X2: a %s client', (era) => {
         error: {
           code: 'TOOL_FAILED',
           message: expect.stringContaining(`-32601`),
+          hint: expect.stringContaining('asked_in_vain'),
           details: { asked_in_vain: [expect.stringContaining(`Cannot ask the client for "${method}"`)] },
         },
         data: { output: expect.stringContaining('Cannot ask the client') },
