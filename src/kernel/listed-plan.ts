@@ -30,13 +30,15 @@ export function listedPlan(
   const { listings } = means
   if (ticket === undefined || listings === null) return after(resolve(), known)
   const listNow = async (stale: Server, plan: Plan | null): Promise<Listed> => {
+    let warnings: readonly string[]
     try {
-      const { warnings } = await listings.list(stale, { ticket, lookup, means })
-      return { plan: await resolve(), warnings }
+      ;({ warnings } = await listings.list(stale, { ticket, lookup, means }))
     } catch (error) {
       if (plan === null || plan.trust.refusal?.details['reason'] === 'unlisted') throw error
       return { plan, warnings: [`"${stale.name}" could not be listed again: ${messageOf(error)}`] }
     }
+    // What was found now is what counts: a tool that is gone from the list is not called as it was.
+    return { plan: await resolve(), warnings }
   }
   const unlessOld = (plan: Plan): Maybe<Listed> =>
     after(outdated(plan, lookup, means), (stale) => (stale === null ? known(plan) : listNow(stale, plan)))
