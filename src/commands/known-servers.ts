@@ -5,6 +5,7 @@ import type { Kiwi } from '../kiwi.ts'
 import { serverName } from '../shared/groups.ts'
 import { parseItemRef } from '../shared/ids.ts'
 import { textOf } from '../shared/template.ts'
+import { unusableWhy } from '../spaces/definitions/shown-definition.ts'
 import { ALL_SERVERS } from '../spaces/find-servers.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
@@ -87,7 +88,7 @@ async function knownServer(item: Item, lookup: Lookup, session: Session): Promis
 }
 
 interface ListedTools extends Pick<KnownServer, 'tools' | 'quarantined'> {
-  /** What its overrides name that is not there. */
+  /** What its overrides name that is not there, and what it lists that cannot be used. */
   readonly inVain: readonly string[]
 }
 
@@ -97,10 +98,18 @@ async function listedOf(item: Item, lookup: Lookup, { store }: Kiwi): Promise<Li
     return { tools: null, quarantined: 0, inVain: [] }
   const tools = await store.listed(server.key)
   const there = tools.filter(({ state }) => state !== 'missing')
+  const names = new Set(there.map(({ name }) => name))
+  const shown = there.filter(({ raw }) => server.overrides.show(raw, names) !== null)
+  const unusable = there.filter(({ state }) => state === 'unusable')
   return {
-    tools: tools.filter(({ state }) => state === 'usable').length,
+    tools: shown.filter(({ state }) => state === 'usable').length,
     quarantined: tools.filter(({ state }) => state === 'quarantined').length,
-    inVain: server.overrides.warnings(there.map(({ raw }) => raw)),
+    inVain: [
+      ...server.overrides.warnings(there.map(({ raw }) => raw)),
+      ...unusable.map(
+        ({ raw, findings }) => `"${textOf(raw['name'])}" cannot be used: ${unusableWhy(findings)}`,
+      ),
+    ],
   }
 }
 

@@ -6,6 +6,7 @@ import type { Maybe } from '../shared/maybe.ts'
 import type { Listing } from '../store/catalog.ts'
 import type { Overrides } from './definitions/overrides.ts'
 import { readOverrides } from './definitions/overrides.ts'
+import { unusableWhy } from './definitions/shown-definition.ts'
 import type { Item } from './item.ts'
 import { catalogKey, launchIdentity } from './launch-identity.ts'
 import { listedItem } from './listed-item.ts'
@@ -34,6 +35,8 @@ export interface Listed {
   listing(key: string): Maybe<Listing | null>
   /** As agents are shown them. */
   toolNames(server: Server): Promise<readonly string[]>
+  /** Why a tool that a server lists cannot be used; null when it can, or is not listed. */
+  toolFault(server: Server, tool: string): Promise<string | null>
 }
 
 interface ListedMeans {
@@ -103,6 +106,10 @@ export function openListed(shelf: Shelf, { findServer, findFile, generation }: L
       )
       const names = new Set(tools.map(({ name }) => name))
       return tools.flatMap(({ raw }) => overrides.show(raw, names)?.name ?? [])
+    },
+    async toolFault({ key }, name) {
+      const tool = await catalog.tool(key, name)
+      return tool?.state === 'unusable' ? unusableWhy(tool.findings) : null
     },
     async find({ name, version }, isListedOnly) {
       if (version !== null) return null

@@ -63,6 +63,7 @@ export interface Lookup extends Freshness {
   readonly listing: Listed['listing']
   /** What agents call the tools of a server. */
   readonly toolNames: Listed['toolNames']
+  readonly toolFault: Listed['toolFault']
 }
 
 interface Broken {

@@ -12,14 +12,18 @@ import { meantBy } from './meant.ts'
 export async function versionNotFound(
   ref: ItemRef,
   itemType: ItemType,
-  lookup: Pick<Lookup, 'find' | 'versions' | 'serverFor' | 'servers' | 'toolNames'>,
+  lookup: Pick<Lookup, 'find' | 'versions' | 'serverFor' | 'servers' | 'toolNames' | 'toolFault'>,
 ): Promise<KiwiError> {
   const there = ref.version === null ? null : await lookup.find({ ...ref, version: null }, itemType)
   if (there === null) {
     if (itemType !== 'tool') return notFound(ref, itemType)
     if (!ref.name.includes('.') && (await isWhole(ref, lookup))) return wholeNotFound(ref)
     const server = ref.name.includes('.') ? await lookup.serverFor(ref.name) : null
-    return withMeant(server === null ? notFound(ref, itemType) : toolNotFound(ref, server), ref, lookup)
+    if (server === null) return withMeant(notFound(ref, itemType), ref, lookup)
+    const fault = await lookup.toolFault(server, toolIn(ref)).catch(() => null)
+    return fault === null
+      ? withMeant(toolNotFound(ref, server), ref, lookup)
+      : toolUnusable(ref, server, fault)
   }
   const versions = [...new Set([...(await lookup.versions(ref.name)), there.manifest.version])]
   const { message, details } = notFound(ref, itemType)
@@ -89,8 +93,22 @@ function searchIn(server: string, tool: string): { readonly call: 'search'; read
   return { call: 'search', arguments: { query: `mcp:${server} ${tool.replaceAll(/[_.-]+/g, ' ')}` } }
 }
 
+function toolIn({ name }: ItemRef): string {
+  return name.slice(name.indexOf('.') + 1)
+}
+
+/** It is there, and means nothing: whoever looks for it elsewhere looks in vain. */
+function toolUnusable(ref: ItemRef, { name }: Server, fault: string): KiwiError {
+  const tool = toolIn(ref)
+  return new KiwiError('NOT_FOUND', `Cannot use tool "${ref.name}" as "${name}" lists it: ${fault}`, {
+    hint: `The server has to define "${tool}" once, and in a way that can be read`,
+    fix: { call: 'load', arguments: { item_type: 'mcp', item_id: name } },
+    details: { item_type: 'tool', item_id: ref.name, server: name, tool, reason: 'unusable' },
+  })
+}
+
 function toolNotFound(ref: ItemRef, { name }: Server): KiwiError {
-  const tool = ref.name.slice(ref.name.indexOf('.') + 1)
+  const tool = toolIn(ref)
   return new KiwiError(
     'NOT_FOUND',
     `Cannot find tool "${ref.name}": the server "${name}" has no tool "${tool}"`,

@@ -171,10 +171,48 @@ test('X5 POI-03: a tool that is listed twice is not called, and what was let pas
   server.say({ tools: [evil, { ...evil, title: 'again' }] })
   for (const id of ['mine', 'acme.echo'])
     expect((await temp.run(id, { text: 'b' })).error?.code).toBe(id === 'mine' ? 'QUARANTINED' : 'NOT_FOUND')
+  expect((await temp.run('acme.echo', { text: 'b' })).error).toMatchObject({
+    message: 'Cannot use tool "acme.echo" as "acme" lists it: it is listed twice',
+    details: { reason: 'unusable', tool: 'echo' },
+  })
   server.say({ tools: [evil] })
   expect((await temp.run('mine', { text: 'c' })).error).toMatchObject({ details: { reason: 'changed' } })
   server.say({ tools: [echo] })
   expect(await temp.run('mine', { text: 'd' })).toMatchObject({ data: { output: 'd' } })
+})
+
+test('M4: what is wrong with a definition is said by its name, and what was let pass is not forgotten by it', async () => {
+  const server = acme([echo, other])
+  expect(await temp.run('acme.echo', { text: 'a' })).toMatchObject({ data: { output: 'a' } })
+  server.say({ tools: [{ ...echo, inputSchema: 'none' }, other, { ...other, name: 'say it' }] })
+  expect((await temp.run('acme.echo', { text: 'b' })).error).toMatchObject({
+    code: 'NOT_FOUND',
+    message: 'Cannot use tool "acme.echo" as "acme" lists it: its input schema is no object',
+  })
+  const { data } = await temp.load('acme', { item_type: 'mcp' })
+  expect(data).toMatchObject({
+    tools: [
+      { name: 'echo', mark: 'unusable: its input schema is no object' },
+      { name: 'other' },
+      { name: '#3', mark: expect.stringMatching(/^unusable: its name has characters/) },
+    ],
+  })
+  server.say({ tools: [echo, other] })
+  expect(await temp.run('acme.echo', { text: 'c' })).toMatchObject({ data: { output: 'c' } })
+})
+
+test.each([
+  ['listed twice', [evil, { ...evil, title: 'again' }], 'as "acme" lists it: it is listed twice'],
+  ['no longer listed', [other], 'the server "acme" has no tool "echo"'],
+])('X5 POI-03: the call that finds a tool %s is not made', async (_, tools, message) => {
+  const server = acme([echo])
+  expect(await temp.run('acme.echo', { text: 'a' })).toMatchObject({ data: { output: 'a' } })
+  server.say({ tools })
+  expect((await temp.run('acme.echo', { text: 'b' })).error).toMatchObject({
+    code: 'NOT_FOUND',
+    message: expect.stringContaining(message),
+  })
+  expect(server.calls()).toEqual(['a'])
 })
 
 test('X5 POI-06: a file cannot call what its server does not list, or no longer', async () => {

@@ -42,13 +42,14 @@ export function judgeListing(
   const beside = { isBaseline, around, alike: lookAlikes(around.own) }
   for (const [at, definition] of raw.entries()) {
     const fault = faultOf(definition)
+    const given = names[at] ?? ''
     // A name that is none may say anything, and is shown to nobody but a person.
-    const name = fault === null ? (names[at] ?? '') : `#${at + 1}`
+    const name = TOOL_NAME.test(given) ? given : `#${at + 1}`
     const twin = listed.get(name)
     const row =
       fault === null
         ? judgeTool(definition, known.get(name), terms, beside)
-        : unusable(definition, name, fault)
+        : unusable(definition, name, fault, known.get(name))
     // Never the first and never the last: which of two is meant nobody can know.
     if (twin === undefined) listed.set(name, row)
     else if (twin.pin !== row.pin)
@@ -127,7 +128,10 @@ function faultOf(raw: JsonObject): string | null {
     return null
   } catch (error) {
     if (!(error instanceof KiwiError)) throw error
-    return error.message
+    // The message would say which key it is, which is text of the server.
+    return error.code === 'TOO_DEEP'
+      ? 'its definition is nested too deeply'
+      : 'its definition holds a key or a text that is not allowed'
   }
 }
 

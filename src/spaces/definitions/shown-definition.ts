@@ -11,7 +11,7 @@ export interface ShownDefinition {
 }
 
 export function shownDefinition(
-  { name, raw, state, reason }: Pick<CatalogTool, 'name' | 'raw' | 'state' | 'reason'>,
+  { name, raw, state, reason, findings }: Pick<CatalogTool, 'name' | 'raw' | 'state' | 'reason' | 'findings'>,
   /** As the overrides of the server show it. */
   definition: JsonObject = raw,
 ): ShownDefinition {
@@ -28,8 +28,13 @@ export function shownDefinition(
     case 'missing':
       return { definition: { name }, mark: 'missing: the server does not list it any more' }
     case 'unusable':
-      return { definition: { name }, mark: 'unusable: its name or definition cannot be taken' }
+      return { definition: { name }, mark: `unusable: ${unusableWhy(findings)}` }
   }
+}
+
+/** Why nothing of a definition can be used. */
+export function unusableWhy(findings: readonly string[]): string {
+  return findings.join('; ') || 'its name or definition cannot be taken'
 }
 
 /** In the words of a refusal: `its definition ...`. */
