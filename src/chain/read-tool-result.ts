@@ -17,12 +17,11 @@ export function readToolResult(plan: Plan, given: JsonObject, inVain: readonly s
   const { result, asText } = isOurs ? { result: asItCame(given) ?? {}, asText: [] } : unmarked(given)
   const { content, structuredContent: structured, _meta: meta } = result
   const blocks = Array.isArray(content) ? content : []
-  const text = typeof content === 'string' ? content : textsOf(blocks).join('\n')
-  const other = isOurs ? null : otherOf(result)
+  const text = textIn(content, blocks)
   const data = {
     ...(asText.length > 0 ? heavyOutput(result, text) : outputOf(structured, text)),
     ...(saysMore(blocks, structured) ? { content: plainOrText(blocks) } : {}),
-    ...(other === null ? {} : { other: plainOrText(other) }),
+    ...otherIn(result),
     ...(isOurs || !isJsonObject(meta) || Object.keys(meta).length === 0 ? {} : { _meta: plainOrText(meta) }),
     // Whoever reads it knows whose words these are.
     ...(isOurs || server === undefined
@@ -35,14 +34,14 @@ export function readToolResult(plan: Plan, given: JsonObject, inVain: readonly s
 
 const KNOWN: ReadonlySet<string> = new Set(['structuredContent', 'isError', '_meta', 'resultType'])
 
-/** What a result holds that the protocol has no place for, or has in another form; null for nothing. */
-function otherOf(result: JsonObject): JsonObject | null {
+/** What a result holds that the protocol has no place for, or has in another form. */
+function otherIn(result: JsonObject): { readonly other?: JsonValue } {
   const { content, structuredContent: structured } = result
   // A text in place of blocks is the output, where nothing else is.
   const isTaken = Array.isArray(content) || (typeof content === 'string' && structured === undefined)
   const isKnown = (key: string): boolean => KNOWN.has(key) || (key === 'content' && isTaken)
   const others = Object.entries(result).filter(([key]) => !isKnown(key))
-  return others.length === 0 ? null : Object.fromEntries(others)
+  return others.length === 0 ? {} : { other: plainOrText(Object.fromEntries(others)) }
 }
 
 /** What cannot be told apart from something else, or is unsafe, is handed on as the JSON it was. */
@@ -61,6 +60,10 @@ function heavyOutput({ structuredContent: structured, content }: JsonObject, tex
 
 function plainOrText(value: JsonValue): JsonValue {
   return isPlain(value) ? value : JSON.stringify(value)
+}
+
+function textIn(content: JsonValue | undefined, blocks: readonly JsonValue[]): string {
+  return typeof content === 'string' ? content : textsOf(blocks).join('\n')
 }
 
 function textsOf(blocks: readonly JsonValue[]): readonly string[] {
