@@ -76,9 +76,12 @@ function addImport({ inProject, ends }: Program): void {
   inProject('import', 'take over items from an older or other folder, or the MCP servers of other clients')
     .argument(
       '[path]',
-      'an .ai folder or one that holds it, ~/.script-kiwi and the like, a skill, one file, or mcp',
+      'an .ai folder or one that holds it, ~/.script-kiwi and the like, a skill, one file, a client such as cursor, or mcp',
     )
-    .argument('[files...]', 'behind mcp: configs of other clients; none looks where they keep them')
+    .argument(
+      '[files...]',
+      'behind mcp: configs of other clients, or their names; none looks where all keep them',
+    )
     .option('--to <space>', 'user or project', 'user')
     .option('--dry-run', 'show what would be imported, write nothing')
     .option('--undo <batch>', 'take an import back')

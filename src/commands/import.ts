@@ -3,7 +3,9 @@ import { KiwiError } from '../shared/errors.ts'
 import type { Reply } from '../shared/reply.ts'
 import type { Batch } from '../spaces/import/batch.ts'
 import { BatchShape, STATES, readBatches } from '../spaces/import/batch.ts'
+import { statOf } from '../spaces/disk.ts'
 import { isClientConfig } from '../spaces/import/client-config.ts'
+import { isClientName } from '../spaces/import/clients.ts'
 import { canAsk, isAgreed } from './ask.ts'
 import { showNothing, showServers } from './import-servers.ts'
 import type { Terminal } from './terminal.ts'
@@ -19,7 +21,7 @@ interface ImportOptions extends CommonOptions {
   readonly yes?: boolean
 }
 
-/** `kiwi import <path>`, `kiwi import mcp [file…]`, `kiwi import --undo <batch>`, `kiwi import --list` */
+/** `kiwi import <path>`, `kiwi import <client>`, `kiwi import mcp [file or client…]`, `kiwi import --undo <batch>`, `kiwi import --list` */
 export function importCommand(
   path: string | undefined,
   files: readonly string[],
@@ -33,7 +35,7 @@ export function importCommand(
       wish: () =>
         configs === null
           ? { kind: 'import', path: readPath(path), to: readTo(options.to) }
-          : { kind: 'import_servers', files: configs, to: readTo(options.to) },
+          : { kind: 'import_servers', ...clientsAmong(configs), to: readTo(options.to) },
       operation: 'import',
       subject: configs === null ? readPath(path) : configs.join(' ') || 'mcp',
       isDryRun: options.dryRun === true,
@@ -49,7 +51,19 @@ function configsIn(path: string | undefined, files: readonly string[]): readonly
   if (path === 'mcp') return files
   if (files.length > 0)
     throw new KiwiError('INVALID_PARAMETERS', `Cannot import "${path}": one path at a time`)
-  return path !== undefined && isClientConfig(path) ? [path] : null
+  return path !== undefined && (isClientConfig(path) || isClient(path)) ? [path] : null
+}
+
+/** A file of that name is meant as a file. */
+function isClient(word: string): boolean {
+  return isClientName(word) && statOf(word) === null
+}
+
+function clientsAmong(configs: readonly string[]): { readonly files: string[]; readonly clients: string[] } {
+  return {
+    files: configs.filter((word) => !isClient(word)),
+    clients: configs.filter(isClient),
+  }
 }
 
 function readPath(path: string | undefined): string {

@@ -99,7 +99,13 @@ export type Wish =
   | { readonly kind: 'import'; readonly path: string; readonly to: 'project' | 'user' }
   | { readonly kind: 'undo_import'; readonly batch: string }
   /** Servers of the configs of other clients; none named: where these keep them. */
-  | { readonly kind: 'import_servers'; readonly files: readonly string[]; readonly to: 'project' | 'user' }
+  | {
+      readonly kind: 'import_servers'
+      readonly files: readonly string[]
+      /** Those whose usual places are looked at; all of them where neither files nor clients are named. */
+      readonly clients?: readonly string[]
+      readonly to: 'project' | 'user'
+    }
   | {
       readonly kind: 'add_server'
       readonly name: string

@@ -32,7 +32,7 @@ type Line = Batch['servers'][number]
 
 /** Servers of other clients to be taken over. Everything is read before the first byte is written. */
 export async function importServersWork(
-  { files, to }: Extract<Wish, { kind: 'import_servers' }>,
+  { files, clients = [], to }: Extract<Wish, { kind: 'import_servers' }>,
   lookup: Lookup,
   ticket: Ticket,
   means: Means,
@@ -40,9 +40,10 @@ export async function importServersWork(
   assertPerson(ticket, 'import')
   lookup.freshen(true)
   const file = openServersFile(to, lookup, means)
-  const places =
-    files.length > 0 ? files.map((path) => resolve(path)) : clientPlaces(means.home, lookup.projectPath)
-  const { found, left } = await readAll(files, places, lookup, means)
+  const named = files.map((path) => resolve(path))
+  const usual =
+    files.length > 0 && clients.length === 0 ? [] : clientPlaces(means.home, lookup.projectPath, clients)
+  const { found, left } = await readAll(named, usual, lookup, means)
   const there = await knownIn(file)
   const judged = await judgeAll(found, there, means, (name, entry) => {
     const origin = { name, space: to, path: `${file.path}#${name}`, updatedAt: '' }
@@ -71,7 +72,7 @@ export async function importServersWork(
     undone_at: null,
   }
   // Who finds nothing wants to know where nothing was.
-  const nothing = found.length === 0 ? { looked_at: places } : {}
+  const nothing = found.length === 0 ? { looked_at: [...named, ...usual] } : {}
   const lifted = new Map([...secrets.values()].flatMap((each) => [...each]))
   return {
     item: { id: planned.batch, version: null, space: to },
@@ -139,20 +140,16 @@ interface Found {
 
 /** Named files have to be there; of the usual places those that are. */
 async function readAll(
-  files: readonly string[],
-  places: readonly string[],
+  named: readonly string[],
+  usual: readonly string[],
   { projectPath }: Lookup,
   means: Means,
 ): Promise<Found> {
   const whose = { home: means.home, project: projectPath }
-  if (files.length > 0) {
-    const all = await Promise.all(places.map((path) => readClientConfig(path, whose)))
-    return { found: all.flat(), left: [] }
-  }
-  const found: ClientServer[] = []
+  const found = (await Promise.all(named.map((path) => readClientConfig(path, whose)))).flat()
   const left: { path: string; reason: string }[] = []
   const isTrusted = projectPath !== null && (await means.chain.judge.isTrusted(projectPath))
-  for (const path of places.filter((place) => existsSync(place))) {
+  for (const path of usual.filter((place) => existsSync(place))) {
     // What a repository brings along is not made a person's own unseen.
     if (projectPath !== null && path.startsWith(`${projectPath}/`) && !isTrusted) {
       left.push({ path, reason: 'nobody has trusted the project: kiwi trust, or name the file' })

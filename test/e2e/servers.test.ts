@@ -125,6 +125,27 @@ describe('M1: servers at the command line', { timeout: PATIENCE }, () => {
     expect(lines).toContain('shifty: 1 tool is held back, kiwi trust shifty shows it')
   })
 
+  test('M4, X10: servers counts what agents see, and names what the server lists that cannot be used', async () => {
+    const path = join(place.folder, 'odd.json')
+    const program = join(place.folder, 'odd.mjs')
+    const add = { name: 'add', description: 'Adds', inputSchema: { type: 'object' } }
+    writeFileSync(program, LISTING)
+    writeFileSync(
+      path,
+      JSON.stringify([add, { ...add, name: 'hidden' }, { ...add, name: 'odd', inputSchema: 'none' }]),
+    )
+    await run('add', 'odd', '--', 'node', program, path)
+    writeFileSync(
+      join(place.folder, 'user/config/mcp_registry.yaml'),
+      `${file()}    tools: {exclude: [hidden]}\n`,
+    )
+    expect(await run('run', 'odd.add')).toContain('done')
+    const lines = await run('servers')
+    expect(lines).toMatch(/odd .* 1 +ready/)
+    expect(lines).toContain('odd: "odd" cannot be used: its input schema is no object')
+    expect(await run('run', 'odd.odd')).toContain('as "odd" lists it: its input schema is no object')
+  })
+
   test('X2: what is shipped is not shown whole, and that is said at once', async () => {
     const said = await run('serve', '--passthrough', 'git')
     expect(said).toContain('Cannot pass on to "git": ')
@@ -231,6 +252,12 @@ describe('M1: servers at the command line', { timeout: PATIENCE }, () => {
     const server = { command: 'node', args: ['x'], env: { API_KEY: CANARY } }
     writeFileSync(path, JSON.stringify({ mcpServers: { a: server, kiwi: { command: 'kiwi' } } }))
     expect(await run('import', path, '--dry-run')).toContain('Nothing was written')
+    expect(await run('import', 'cursor', '--dry-run')).toMatch(/imported +a /)
+    const none = await run('import', 'mcp', 'gemini')
+    expect(none).toContain('No servers were found')
+    expect(none).toContain('.gemini/settings.json')
+    expect(none).not.toContain('.cursor')
+    expect(await run('import', 'mcp', 'cursors')).toMatch(/no such file[^]*codex/)
     const report = await run('import', 'mcp')
     expect(report).toMatch(/imported +a /)
     expect(report).toMatch(/skipped +kiwi +it is Kiwi itself/)

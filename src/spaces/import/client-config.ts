@@ -12,6 +12,7 @@ import { SERVER_NAME } from '../server-entry.ts'
 import type { ServerEntry } from '../server-entry.ts'
 import type { Client } from './client-entry.ts'
 import { isKiwi, toEntry } from './client-entry.ts'
+import { CLIENTS } from './clients.ts'
 import type { Dialect, Inputs } from './client-variables.ts'
 import { readInputs, takeVariables } from './client-variables.ts'
 import { takeEnvFile } from './env-file.ts'
@@ -63,7 +64,7 @@ export async function readClientConfig(path: string, whose: Whose): Promise<read
   const { project } = whose
   if (statOf(path) === null) {
     throw new KiwiError('NOT_FOUND', `Cannot import "${path}": there is no such file`, {
-      hint: 'Correct the path, or leave it out: kiwi import mcp looks where clients keep their servers',
+      hint: `Correct the path, name a client (${CLIENTS.map(({ name }) => name).join(', ')}), or leave it out: kiwi import mcp looks where all of them keep their servers`,
     })
   }
   const text = decodeText(readRegularFile(path, LIMITS.bundleBytes).bytes, path)

@@ -81,13 +81,22 @@ export const CLIENTS: readonly KnownClient[] = [
   },
 ]
 
-/** Where clients keep their servers, the nearer first: below a project, and below the home of a person. */
-export function clientPlaces(home: string, project: string | null): readonly string[] {
-  const near = CLIENTS.flatMap(({ inProject, besides = [] }) => [
+export function isClientName(word: string): boolean {
+  return CLIENTS.some(({ name }) => name === word)
+}
+
+/** Where these clients keep their servers, or all of them where none is named, the nearer first: below a project, and below the home of a person. */
+export function clientPlaces(
+  home: string,
+  project: string | null,
+  names: readonly string[] = [],
+): readonly string[] {
+  const clients = CLIENTS.filter(({ name }) => names.length === 0 || names.includes(name))
+  const near = clients.flatMap(({ inProject, besides = [] }) => [
     ...(inProject === null ? [] : [inProject]),
     ...besides,
   ])
-  const own = CLIENTS.flatMap(({ inHome, besides = [] }) => [...inHome, ...besides])
+  const own = clients.flatMap(({ inHome, besides = [] }) => [...inHome, ...besides])
   const all = [
     ...(project === null ? [] : near.map((place) => join(project, place))),
     ...own.map((place) => join(home, place)),
