@@ -2,6 +2,7 @@ import type { HttpRequest } from '../primitives/http/request.ts'
 import type { Fix } from '../shared/errors.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
+import { canonicalJson } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
 import type { Redact } from '../shared/redact.ts'
 import { createRedact, keepAll } from '../shared/redact.ts'
@@ -61,7 +62,8 @@ export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draf
   if (plan.effect.kind === 'mcp') {
     const sent = filled(plan, plan.effect, parameters)
     const held = serverHold(plan, request, means)
-    const { effect, hold, redact, warnings } = keptUpstream(plan, request, means, held)
+    const { effect, hold, redact, warnings: found } = keptUpstream(plan, request, means, held)
+    const warnings = sent === parameters ? found : [...found, ...notSent(parameters, sent)]
     return { plan, parameters: sent, digest, isReadOnly, effect, hold, redact, warnings, settle: null }
   }
   const base = { plan, parameters, digest, isReadOnly, settle: null }
@@ -113,6 +115,13 @@ export function draftCall(plan: Plan, request: Request, means: DraftMeans): Draf
       }
     }
   }
+}
+
+/** Who gives something else than what goes out must not take the answer for one to what they gave. */
+function notSent(given: JsonObject, sent: JsonObject): readonly string[] {
+  return Object.keys(given)
+    .filter((name) => canonicalJson(given[name]) !== canonicalJson(sent[name]))
+    .map((name) => `"${name}" is a person's to set: what was given for it is not used`)
 }
 
 /** What goes to a server, with what its overrides fix: that is judged, recorded and sent. */

@@ -83,6 +83,11 @@ test('X10: an agent does not get round them with a tool of its own on the same s
   })
   const reply = await temp.run('mine', { owner: 'evil', query: 'a' })
   expect(JSON.parse(String(field(reply.data, 'output')))).toMatchObject({ owner: 'acme' })
+  expect(reply.metadata.warnings).toContain(
+    '"owner" is a person\'s to set: what was given for it is not used',
+  )
+  const fitting = await temp.run('mine', { owner: 'acme', query: 'a' })
+  expect(JSON.stringify(fitting.metadata.warnings ?? [])).not.toContain('to set')
   await temp.create('gone', {
     ...file,
     config: { mcp_tool_name: 'delete_issue' },
