@@ -157,6 +157,18 @@ describe('M1: what clients mean by their configs', () => {
     expect(await bed.servers()).toEqual(expected)
   })
 
+  test('M1: of two ways to reach a server, and of a type that is none, it is told what is not used', async () => {
+    const url = 'https://a.example/mcp'
+    const mcpServers = { a: { command: 'node', url }, b: { type: 'pigeon', url }, c: { type: 'http', url } }
+    expect((await take(bed.put('.mcp.json', { mcpServers }))).data).toMatchObject({
+      servers: [
+        { name: 'a', notes: ['left out: url'] },
+        { name: 'b', notes: ['left out: type'] },
+        { name: 'c', notes: [] },
+      ],
+    })
+  })
+
   test('M1: what only a client can fill in is kept as text and told, and so is what of a login is left out', async () => {
     const reply = await take(
       bed.put('.cursor/mcp.json', {

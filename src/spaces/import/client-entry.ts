@@ -23,6 +23,7 @@ export function toEntry(given: JsonObject, client: Client): ClientEntry {
   const left = [
     ...Object.keys(given).filter((key) => !TAKEN.has(key) && !(login !== undefined && LOGIN.has(key))),
     ...(login === undefined ? [] : leftOfLogin(given)),
+    ...notMeant(given),
   ]
   const read = ServerEntry.safeParse(entry, IN_WORDS)
   if (!read.success) {
@@ -84,6 +85,19 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   ['ws', 'websocket'],
   ['websocket', 'websocket'],
 ])
+
+const ADDRESSES = ['httpUrl', 'url', 'serverUrl', 'tcp']
+const OTHER_TYPES: ReadonlySet<string> = new Set(['stdio', 'local', 'remote'])
+
+/** Of two ways to reach a server one is used, and of a type that nobody knows nothing. */
+function notMeant(given: JsonObject): readonly string[] {
+  const addresses = given['command'] === undefined ? [] : ADDRESSES.filter((key) => given[key] !== undefined)
+  const types = ['type', 'transport'].filter((key) => {
+    const type = given[key]
+    return type !== undefined && !TYPES.has(textOf(type)) && !OTHER_TYPES.has(textOf(type))
+  })
+  return [...addresses, ...types]
+}
 
 function reachOf(given: JsonObject, client: Client): Made {
   const { httpUrl, url, serverUrl, tcp } = given
