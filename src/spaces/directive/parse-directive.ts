@@ -52,8 +52,10 @@ export async function parseDirective(text: string, origin: DirectiveOrigin): Pro
   const found = isMatter ? null : await directiveIn(text, { where, stem, start, given })
   if (found === null || 'shown' in found) {
     const directive = fromMatter(given, { where, stem, body, at, isSkill })
+    const hidden = found === null && Object.keys(given).length === 0 ? body.search(HIDDEN) : -1
     const findings = [
       ...(found === null ? [] : [{ ...positionsIn(text)(found.shown), message: SHOWN }]),
+      ...(hidden < 0 ? [] : [{ ...positionsIn(text)(start + hidden), message: HIDDEN_DIRECTIVE }]),
       ...(UNCLOSED.test(body) ? [{ ...positionsIn(text)(start), message: UNCLOSED_MATTER }] : []),
     ]
     return { given, heading, directive: { ...directive, findings: [...directive.findings, ...findings] } }
@@ -70,6 +72,11 @@ export async function parseDirective(text: string, origin: DirectiveOrigin): Pro
 
 const SHOWN =
   'this <directive> is text: the front matter says what the directive is, unless the only fence below holds it under the same name'
+
+/** One at the start of a line, where nothing else says what the directive is. */
+const HIDDEN = /^[ \t]{0,16}<directive[\s>]/m
+const HIDDEN_DIRECTIVE =
+  'this <directive> is text: to be read it stands first in a fence of ```xml, or outside of all fences'
 
 /** Dashes, a key, and no dashes below: those would have made it front matter. */
 const UNCLOSED = /^\uFEFF?\s*---[ \t]*\r?\n[\w-]+:/
