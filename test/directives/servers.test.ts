@@ -169,9 +169,20 @@ describe('servers that a directive wants', () => {
     writeDirective(temp, 'd', `${ALL}<tools><mcp name="supabase" required="true"/></tools>`)
     expect(await begin(temp, 'd', { dry_run: true })).toMatchObject({
       status: 'dry_run',
-      data: { tool_context: { supabase: { available: false, error: '"supabase" was never listed' } } },
+      data: {
+        tool_context: { supabase: { available: false, error: '"supabase" was never listed' } },
+        warnings: ['"supabase" is required: a run asks it first, and fails without it'],
+      },
     })
     expect(servers.supabase.starts()).toBe(0)
+  })
+
+  test('S9, D3: a dry run fails where the run would for want of a server', async () => {
+    writeDirective(temp, 'd', `${ALL}<tools><mcp name="nowhere" required="true"/></tools>`)
+    expect(await begin(temp, 'd', { dry_run: true })).toMatchObject({
+      status: 'error',
+      error: { code: 'UPSTREAM_UNAVAILABLE', message: expect.stringContaining("Required MCP 'nowhere'") },
+    })
   })
 })
 

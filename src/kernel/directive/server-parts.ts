@@ -62,9 +62,13 @@ async function serverPart(wanted: WantedServer, scene: Scene): Promise<Part> {
       warnings: [...heard, ...found.warnings, ...direct.warnings],
     }
   } catch (error) {
-    if (wanted.required && scene.means.listings !== null) throw missing(key, error, scene, server !== null)
+    const isRehearsal = scene.means.listings === null
+    if (wanted.required && !(isRehearsal && server !== null))
+      throw missing(key, error, scene, server !== null)
     const entry = { available: false, ...aboutOf(wanted), tools: [], error: messageOf(error) }
-    return { key, entry, warnings: [] }
+    // Nothing was started to find out, so the run itself may still be refused.
+    const warnings = wanted.required ? [`"${key}" is required: a run asks it first, and fails without it`] : []
+    return { key, entry, warnings }
   }
 }
 
