@@ -67,7 +67,9 @@ async function serverPart(wanted: WantedServer, scene: Scene): Promise<Part> {
       throw missing(key, error, scene, server !== null)
     const entry = { available: false, ...aboutOf(wanted), tools: [], error: messageOf(error) }
     // Nothing was started to find out, so the run itself may still be refused.
-    const warnings = wanted.required ? [`"${key}" is required: a run asks it first, and fails without it`] : []
+    const warnings = wanted.required
+      ? [`"${key}" is required: a run asks it first, and fails without it`]
+      : []
     return { key, entry, warnings }
   }
 }
