@@ -38,7 +38,15 @@ if (given['no-speed'] !== true) lines.push('', ...(await measureSpeed()))
 const machine = `Node ${process.version}, ${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}, load ${loadavg()[0]?.toFixed(1)}`
 const section = [...lines, '', machine].join('\n')
 console.log(section)
-if (given.write === true) writeFileSync(join(ROOT, 'docs/benchmarks-search.md'), page(section))
+if (given.write === true) write(page(section))
+
+/** On its own page, and on the one that holds all figures. */
+function write(text: string): void {
+  writeFileSync(join(ROOT, 'docs/benchmarks-search.md'), text)
+  const all = join(ROOT, 'docs/benchmarks.md')
+  const [others = ''] = readFileSync(all, 'utf8').split(/^## Search$/m, 1)
+  writeFileSync(all, others + text.replace(/^# Search$/m, '## Search'))
+}
 
 function page(text: string): string {
   return `# Search

@@ -79,6 +79,24 @@ describe('D9: a directive that is run', () => {
     expect(called.status).toBe('success')
   })
 
+  test.each([
+    [
+      'front matter',
+      '---\nname: both\nversion: 1.0.0\ndescription: d\ninputs: [{name: x}]\nsteps: [{name: one, action: go}]\n---\nMind {x}.\n',
+    ],
+    [
+      'XML',
+      '```xml\n<directive name="both" version="1.0.0"><metadata><description>d</description></metadata><inputs><input name="x"/></inputs><process><step name="one">go</step></process></directive>\n```\n\nMind {x}.\n',
+    ],
+  ])('D13, D1: in %s a text beside the steps is handed over with them', async (_, text) => {
+    temp.write('directives/both.md', text)
+    const { data } = await begin('both', { parameters: { x: 'the gap' } })
+    expect(data).toMatchObject({
+      directive: { process: [{ name: 'one', action: 'go' }], text: 'Mind the gap.' },
+      instructions: expect.stringContaining('directive.text'),
+    })
+  })
+
   test('D9, PRM-01: its calls are judged by its permissions until it is over', async () => {
     directive('greet', block(HELLO))
     const id = await begun('greet')

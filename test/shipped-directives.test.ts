@@ -120,6 +120,15 @@ test.each(SHIPPED)('D17, D11: every call of %s can be sent as it is handed over'
   for (const { call } of sent) expect(names).toContain(textField(call, 'tool'))
 })
 
+test.each([
+  ['create_tool', ['run', 'create', 'update', 'sign', 'finish']],
+  ['wrap_mcp_server', ['run', 'create', 'update', 'discover', 'finish']],
+])('D17, D13: what %s does with items is among what it is told it may do', async (item_id, actions) => {
+  const parameters = INPUTS[item_id] ?? {}
+  const { data } = await temp.call('execute', { item_type: 'directive', action: 'run', item_id, parameters })
+  expect(field(data, 'tool_context', 'kiwi', 'constraints', 'actions')).toEqual(actions)
+})
+
 test('D17, D2: an input of git_checkpoint that was not given leaves nothing behind, and that is said', async () => {
   const { data } = await temp.call('execute', {
     item_type: 'directive',

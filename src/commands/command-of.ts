@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Fix } from '../shared/errors.ts'
 
-const Search = z.strictObject({ query: z.string() })
+const Search = z.strictObject({ query: z.string(), item_type: z.string().optional() })
 const Load = z.strictObject({
   item_id: z.string(),
   item_type: z.string().default('tool'),
@@ -10,7 +10,7 @@ const Load = z.strictObject({
 const Execute = z.strictObject({
   item_id: z.string(),
   item_type: z.string().default('tool'),
-  action: z.enum(['delete', 'publish', 'update', 'sign']),
+  action: z.enum(['run', 'delete', 'publish', 'update', 'sign']),
   parameters: z
     .strictObject({
       confirm: z.literal(true).optional(),
@@ -24,7 +24,8 @@ const Execute = z.strictObject({
 export function commandOf({ call, arguments: given }: Fix): string | null {
   if (call === 'search') {
     const search = Search.safeParse(given)
-    return search.success ? `kiwi search ${quoted(search.data.query)}` : null
+    if (!search.success) return null
+    return line('search', search.data.query, option('--type', search.data.item_type))
   }
   if (call === 'load') {
     const load = Load.safeParse(given)

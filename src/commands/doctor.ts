@@ -1,5 +1,5 @@
 import { existsSync, statSync, statfsSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/config.ts'
 import { readEnvironment } from '../config/environment.ts'
@@ -126,6 +126,14 @@ function keyFinding(config: Config): Finding {
   }
 }
 
+/** What a project would set is not read, and whoever wrote it there waits for it in vain. */
+function settingsFinding({ project, kiwi }: Session): readonly Finding[] {
+  const file = join(project, '.ai', 'kiwi.json')
+  if (file === kiwi.config.file || !existsSync(file)) return []
+  const fix = `Put what is yours into ${kiwi.config.file}; no project can set it`
+  return [{ name: 'settings', state: 'warn', detail: `${file} is not read`, fix }]
+}
+
 async function trustFinding(session: Session): Promise<Finding> {
   const name = 'trust'
   if (await isTrusted(session)) return { name, state: 'ok', detail: `${session.project} is trusted` }
@@ -198,7 +206,8 @@ async function look(session: Session): Promise<readonly Finding[]> {
     )
   }
   findings.push(sandboxFinding(await kiwi.sandbox()))
-  findings.push({ name: 'project', state: 'ok', detail: project }, await trustFinding(session))
+  findings.push({ name: 'project', state: 'ok', detail: project }, ...settingsFinding(session))
+  findings.push(await trustFinding(session))
   const policy = await kiwi.policyOf(project)
   const { signatureRequiredBy } = policy
   if (signatureRequiredBy !== null)

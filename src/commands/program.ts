@@ -13,7 +13,11 @@ import { printReply } from './terminal.ts'
 
 /** Reads the command line and runs one command. Returns the exit code: see the table of errors. */
 export async function runProgram(argv: readonly string[]): Promise<number> {
-  process.stdout.on('error', (error) => process.exit(endOfOutput(error)))
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') process.exit(endOfOutput(error))
+    // Nobody reads on: what was done is recorded, and what is under way has a moment to end.
+    setTimeout(() => process.exit(0), CLOSING_MS).unref()
+  })
   let code = 0
   const ends = (run: Promise<number>): Promise<void> => run.then((result) => void (code = result))
   try {
@@ -43,9 +47,11 @@ function isJson(argv: readonly string[]): boolean {
   return argv.slice(0, end < 0 ? argv.length : end).includes('--json')
 }
 
-/** Whoever read our output may have seen enough: `kiwi search | head`. Anything else has lost some of it. */
+/** Whoever read our output may have seen enough (`kiwi search | head`); how long a command then goes on. */
+const CLOSING_MS = 3000
+
+/** Of anything else some of the output is lost. */
 function endOfOutput(error: NodeJS.ErrnoException): number {
-  if (error.code === 'EPIPE') return 0
   const code = error.code === 'ENOSPC' ? 'STORE_FULL' : 'INTERNAL'
   const hint = 'Send the output to where it can be written, and run the command again'
   return fail(new KiwiError(code, `Cannot write the output: ${error.message}`, { hint, cause: error }), false)

@@ -12,7 +12,7 @@ const Step = z.looseObject({
 
 export const Ready = z.looseObject({
   run_id: z.string(),
-  directive: z.looseObject({ process: z.array(Step).nullish() }).nullish(),
+  directive: z.looseObject({ process: z.array(Step).nullish(), text: z.string().nullish() }).nullish(),
   tool_context: z.record(z.string(), z.looseObject({ error: z.string().nullish() })).nullish(),
   permissions: z.looseObject({ granted: z.array(z.string()), ignored: z.array(z.string()) }).nullish(),
   warnings: z.array(z.string()).nullish(),
@@ -29,8 +29,10 @@ export function showRun(
   if (granted.length === 0) terminal.note('  it may do nothing: its permissions grant nothing')
   for (const line of [...ignored, ...(warnings ?? [])]) terminal.note(`note: ${printable(line)}`)
   for (const line of unusable(context ?? {}, warnings ?? [])) terminal.note(`note: ${printable(line)}`)
-  const steps = directive?.process ?? []
-  terminal.out(printableText(steps.map(stepText).join('\n')))
+  const { process: steps, text } = directive ?? {}
+  terminal.out(
+    printableText([...(steps ?? []).map(stepText), ...(isText(text) ? ['', text] : [])].join('\n')),
+  )
 }
 
 /** What it has to do without, as far as no warning speaks of it. */

@@ -8,6 +8,9 @@ import type { ItemType } from '../shared/tool-type.ts'
 import { ITEM_TYPES, TOOL_TYPES } from '../shared/tool-type.ts'
 import { SPACES } from '../store/store.ts'
 
+/** What scripts are written in. */
+export const LANGUAGES = ['python', 'bash', 'node', 'deno', 'docker'] as const
+
 const text = z.string().max(4096)
 const id = z.string().min(1).max(512)
 const optionalText = text.optional()
@@ -19,7 +22,7 @@ const ARGUMENTS = {
     item_type: optionalText,
     source: z.enum(['project', 'user', 'registry', 'mcp', 'local', 'builtin', 'all']).default('all'),
     limit: z.int().min(1).max(100).default(10),
-    tool_type: z.enum(TOOL_TYPES).optional(),
+    tool_type: z.enum([...TOOL_TYPES, 'mcp', ...LANGUAGES]).optional(),
     category: optionalText,
     tags: z.array(z.string().min(1).max(64)).max(16).default([]),
     server: z.string().min(1).max(128).optional(),

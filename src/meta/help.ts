@@ -11,6 +11,8 @@ import type { Lookup } from '../spaces/lookup.ts'
 import { readyCall } from '../spaces/ready-call.ts'
 import type { SearchQuery } from '../store/store.ts'
 import { SPACES } from '../store/store.ts'
+import { parseQuery } from '../search/parse-query.ts'
+import { isTelling } from '../search/telling.ts'
 import type { Arguments } from './arguments.ts'
 import type { MetaCall } from './context.ts'
 import { findItem } from './find-item.ts'
@@ -95,8 +97,8 @@ async function aboutTopic(asked: string, lookup: Lookup, call: MetaCall): Promis
   if (topics.includes(name)) return showTopic(name, topics, lookup, call)
   const code = asked.match(/\b[A-Z][A-Z_]{3,}\b/g)?.find((word) => word in ERRORS)
   if (code !== undefined) return aboutError(code, lookup, call)
-  const read = await readTopics(topics, lookup)
-  const [best, ...others] = rankTopics(asked, read)
+  const ranked = rankTopics(asked, await readTopics(topics, lookup))
+  const [best, ...others] = ranked.length > 0 ? ranked : await nearlyAsked(asked, call)
   // What it is asked with may as well be the step that a tool is looked for.
   const search = { call: 'search', arguments: { query: asked.slice(0, 256) } } as const
   if (best === undefined) {
@@ -110,6 +112,16 @@ async function aboutTopic(asked: string, lookup: Lookup, call: MetaCall): Promis
 }
 
 const MOST_OTHERS = 3
+
+/** What the words of a question find with a letter amiss. A question that holds nothing else is about all of it. */
+async function nearlyAsked(asked: string, { store, wordTable }: MetaCall): Promise<readonly string[]> {
+  const said = asked.toLowerCase().match(/\p{L}+/gu) ?? []
+  if (said.length > 0 && !said.some(isTelling)) return ['overview']
+  const { words } = parseQuery(asked)
+  if (words.length === 0) return []
+  const spelt = (await wordTable()).spelt(words)
+  return topicsIn(await itemIds({ ...OF_HELP, words, spelt, sortBy: 'score' }, store))
+}
 
 async function showTopic(
   topic: string,
@@ -139,9 +151,13 @@ async function readTopic(name: string, lookup: Lookup): Promise<Topic> {
 }
 
 async function topicNames(store: MetaCall['store']): Promise<readonly string[]> {
-  const ids = await itemIds({ spaces: ['builtin'], itemTypes: ['knowledge'], category: CATEGORY }, store)
-  const topics = ids.filter((id) => id.startsWith(PREFIX)).map((id) => id.slice(PREFIX.length))
-  return topics.toSorted()
+  return topicsIn(await itemIds(OF_HELP, store)).toSorted()
+}
+
+const OF_HELP = { spaces: ['builtin'], itemTypes: ['knowledge'], category: CATEGORY } as const
+
+function topicsIn(ids: readonly string[]): readonly string[] {
+  return ids.filter((id) => id.startsWith(PREFIX)).map((id) => id.slice(PREFIX.length))
 }
 
 const MOST = 50

@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import { z } from 'zod'
 import type { ItemJudge } from '../kernel/item-demand.ts'
 import { KiwiError } from '../shared/errors.ts'
@@ -18,7 +19,7 @@ import type { Lookup } from '../spaces/lookup.ts'
 import type { SearchHit } from '../store/store.ts'
 import { SPACES } from '../store/store.ts'
 import type { Arguments } from './arguments.ts'
-import { readItemType } from './arguments.ts'
+import { LANGUAGES, readItemType } from './arguments.ts'
 import type { MetaCall } from './context.ts'
 import { judgedItem } from '../kernel/item-demand.ts'
 import { fillVectors, rankByMeaning } from './by-meaning.ts'
@@ -33,8 +34,6 @@ interface Found {
 }
 
 const MOST_FAULTS = 5
-/** What scripts are written in, for whoever asks for another. */
-const LANGUAGES = ['python', 'bash', 'node', 'deno', 'docker']
 /** Hits that are held against the policy where it hides some. */
 const MOST_JUDGED = 1000
 /** Spaces that no folder and no server stands behind. */
@@ -69,7 +68,7 @@ export async function search(args: Arguments<'search'>, call: MetaCall): Promise
     itemTypes,
     toolTypes,
     category: args.category ?? null,
-    tags: [...query.tags, ...args.tags],
+    tags: [...query.tags, ...kindOf(args).tags, ...args.tags],
     server: query.server,
     sortBy: args.sort_by,
   }
@@ -106,7 +105,7 @@ export async function search(args: Arguments<'search'>, call: MetaCall): Promise
       ...warnings,
       ...aboutMeaning,
       ...usurpers,
-      ...faultWarnings(faults),
+      ...faultWarnings(faults, ticket.caller.kind === 'person'),
     ],
   }
 }
@@ -160,11 +159,14 @@ async function isUsableHit(hit: SearchHit, judge: ItemJudge, lookup: Lookup): Pr
   return judge.refusalOf(item === null ? known : judgedItem(item)) === null
 }
 
-function toolTypesOf(
-  { tool_type, item_type, source }: Arguments<'search'>,
-  asked: readonly ToolType[],
-): readonly ToolType[] {
-  if (tool_type !== undefined) return [tool_type]
+/** A type of tool, or the language of a script, as `type:` reads it. */
+function kindOf({ tool_type: type }: Arguments<'search'>): Query {
+  return parseQuery(type === undefined ? '' : `type:${type}`)
+}
+
+function toolTypesOf(args: Arguments<'search'>, asked: readonly ToolType[]): readonly ToolType[] {
+  const { item_type, source, tool_type: type } = args
+  if (type !== undefined) return kindOf(args).toolTypes
   if (item_type === 'script') return ['script']
   return source === 'mcp' ? MCP_TYPES : asked
 }
@@ -219,7 +221,20 @@ function candidateAt(path: string | null, { details }: KiwiError): string | unde
 
 const Candidates = z.array(z.object({ id: z.string(), path: z.string() }))
 
-function faultWarnings(faults: readonly Fault[]): readonly string[] {
+/** An agent reads it with every search: a few in full, more by their names. */
+function faultWarnings(faults: readonly Fault[], isPerson: boolean): readonly string[] {
+  if (isPerson) return allFaults(faults)
+  if (faults.length <= MOST_REASONS) return faults.map(({ reason }) => cutText(reason, MOST_REASON))
+  const names = faults.slice(0, MOST_FAULTS).map(({ path }) => cutText(basename(path), MOST_NAME))
+  const more = faults.length > names.length ? ' and others' : ''
+  return [`${faults.length} files cannot be read: ${names.join(', ')}${more}; load says why`]
+}
+
+const MOST_REASONS = 2
+const MOST_REASON = 300
+const MOST_NAME = 40
+
+function allFaults(faults: readonly Fault[]): readonly string[] {
   const shown = faults.slice(0, MOST_FAULTS).map(({ reason }) => reason)
   return faults.length > MOST_FAULTS
     ? [...shown, `${faults.length - MOST_FAULTS} more files cannot be read`]

@@ -4,7 +4,9 @@ import { isJsonObject } from '../shared/json.ts'
 import { textOf } from '../shared/template.ts'
 import { parameterOf } from './directive/inputs.ts'
 import { parseDirective } from './directive/parse-directive.ts'
+import { parseFault } from './directive/parse-fault.ts'
 import { headingOf, readFrontMatter } from './front-matter.ts'
+import { isVersion } from './manifest.ts'
 import type { Entry } from './scan.ts'
 import { keyOf } from './source/declared.ts'
 
@@ -57,12 +59,16 @@ export async function readDirectiveManifest(
   { stem, path }: Pick<Entry, 'stem' | 'path'>,
 ): Promise<JsonObject> {
   const isSkill = basename(path) === 'SKILL.md'
-  const { given, directive, heading } = await parseDirective(text, { where: path, stem, isSkill })
+  const { given, directive, heading, versionAt } = await parseDirective(text, { where: path, stem, isSkill })
   const { name: _name, inputs: _inputs, config: settings, ...others } = given
   const keys = Object.entries(others)
   const top = Object.fromEntries(keys.filter(([key]) => MANIFEST_KEYS.has(key)))
   const own = Object.fromEntries(keys.filter(([key]) => !MANIFEST_KEYS.has(key)))
   const { name, version, description, category, inputs } = directive
+  if (typeof (given['version'] ?? '') !== 'string' || !isVersion(version))
+    throw parseFault(path, `the version ${version} is none`, versionAt, {
+      hint: 'Write a version of three numbers, such as 1.0.0',
+    })
   return {
     tool_id: name,
     ...keyOf('version', version === '0.0.0' ? undefined : version),

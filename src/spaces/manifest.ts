@@ -76,7 +76,7 @@ const ManifestShape = z.looseObject({
 export type Manifest = Readonly<z.infer<typeof ManifestShape>>
 
 /** The package also reads `v1.0.0` and blanks around it, and leaves the build out of what it calls the version. */
-function isVersion(text: string): boolean {
+export function isVersion(text: string): boolean {
   const read = parseVersion(text)
   return (
     read !== null &&

@@ -141,6 +141,19 @@ describe('D1: a directive that cannot be read', () => {
       })
   })
 
+  test.each([
+    ['in XML', '# V\n\n<directive name="v" version="1.0"><process>x</process></directive>\n', 3, 1],
+    ['in front matter', '---\nname: v\nversion: 1.0\ndescription: d\n---\nx\n', 3, 1],
+    ['as a text', '---\nname: v\nversion: "1.x"\ndescription: d\n---\nx\n', 3, 1],
+  ])('D1: a version that is none is refused with its place, %s', async (_, text, line, column) => {
+    temp.write('directives/v.md', text)
+    expect((await act('run', 'v')).error).toMatchObject({
+      code: 'PARSE_ERROR',
+      hint: expect.stringContaining('such as 1.0.0'),
+      details: { line, column },
+    })
+  })
+
   test('D1: one over 256 kB is found and not run', async () => {
     directive('large', `</metadata><process>${'x'.repeat(5 * 1024 * 1024)}</process>`)
     expect(JSON.stringify((await temp.search('large', { item_type: 'directive' })).data)).toContain('large')

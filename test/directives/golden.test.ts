@@ -15,6 +15,14 @@ const EXAMPLES = {
   run_migrations: {},
   create_pr: { branch: 'feature', title: 'A feature', reviewers: ['ada'] },
   deploy_feature: {},
+  // What was shown of a directive in parts, each part in one of its own.
+  tool_filtering: {},
+  aliasing: {},
+  hybrid_proxy: {},
+  tools_tag: {},
+  permission_integration: {},
+  // A manifest with its text in a file.
+  research_topic: {},
 } as const
 const fileOf = (kind: string, name: string): string =>
   fileURLToPath(new URL(`../fixtures/seeds/directives/${kind}${name}`, import.meta.url))
@@ -23,7 +31,7 @@ let temp: TempKiwi
 beforeAll(async () => {
   temp = await openTempKiwi()
   exampleServers(temp)
-  for (const id of ['validate_schema', 'run_e2e_tests'])
+  for (const id of ['validate_schema', 'run_e2e_tests', 'web_search', 'read_web_page'])
     await temp.create(
       id,
       {
@@ -33,7 +41,10 @@ beforeAll(async () => {
       },
       { 'main.sh': 'echo done' },
     )
-  for (const name of Object.keys(EXAMPLES))
+  const manifest = new URL('../fixtures/seeds/tools/001/research_topic.yaml', import.meta.url)
+  temp.write('tools/research_topic/tool.yaml', readFileSync(manifest, 'utf8'))
+  temp.write('tools/research_topic/directive.md', 'Search the web, read what is found, and sum it up.\n')
+  for (const name of Object.keys(EXAMPLES).filter((each) => each !== 'research_topic'))
     temp.write(`directives/${name}.md`, readFileSync(fileOf('', `${name}.md`), 'utf8'))
 })
 afterAll(() => temp.close())

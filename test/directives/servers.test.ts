@@ -45,7 +45,7 @@ describe('servers that a directive wants', () => {
         },
       ]),
     })
-    expect(namesIn(reply, 'supabase')).toHaveLength(5)
+    expect(namesIn(reply, 'supabase')).toHaveLength(6)
   })
 
   test('D8, D13: of a server that is granted whole, what is granted is what it says it will use', async () => {
@@ -150,7 +150,7 @@ describe('servers that a directive wants', () => {
     writeDirective(temp, 'anew', `${ALL}<tools><mcp name="supabase" refresh="true"/></tools>`)
     await runIdOf('kept')
     servers.supabase.say({ tools: [definition('other', 'Another one', 'a')] })
-    expect(namesIn(await begin(temp, 'kept'), 'supabase')).toHaveLength(5)
+    expect(namesIn(await begin(temp, 'kept'), 'supabase')).toHaveLength(6)
     expect(warningsOf(await begin(temp, 'anew'))).toContain('kiwi trust supabase.other')
     expect(namesIn(await begin(temp, 'kept'), 'supabase')).toEqual([])
     expect(await openRuns()).toBe(4)
@@ -169,9 +169,20 @@ describe('servers that a directive wants', () => {
     writeDirective(temp, 'd', `${ALL}<tools><mcp name="supabase" required="true"/></tools>`)
     expect(await begin(temp, 'd', { dry_run: true })).toMatchObject({
       status: 'dry_run',
-      data: { tool_context: { supabase: { available: false, error: '"supabase" was never listed' } } },
+      data: {
+        tool_context: { supabase: { available: false, error: '"supabase" was never listed' } },
+        warnings: ['"supabase" is required: a run asks it first, and fails without it'],
+      },
     })
     expect(servers.supabase.starts()).toBe(0)
+  })
+
+  test('S9, D3: a dry run fails where the run would for want of a server', async () => {
+    writeDirective(temp, 'd', `${ALL}<tools><mcp name="nowhere" required="true"/></tools>`)
+    expect(await begin(temp, 'd', { dry_run: true })).toMatchObject({
+      status: 'error',
+      error: { code: 'UPSTREAM_UNAVAILABLE', message: expect.stringContaining("Required MCP 'nowhere'") },
+    })
   })
 })
 
@@ -246,6 +257,28 @@ describe('D6: proxy="false"', () => {
     expect(warningsOf(reply)).toContain('proxy=\\"false\\" of \\"supabase\\" is ignored')
     const called = await use('supabase.get_project', textField(reply.data, 'run_id'), { id: 'p' })
     expect(called.status).toBe('success')
+  })
+})
+
+describe('D3, D5, D6: a group of ours that is wanted as a server', () => {
+  const wanted =
+    '<permissions><read resource="filesystem"/></permissions><mcps><mcp name="filesystem" alias="fs" proxy="false">Read notes</mcp></mcps>'
+
+  test('D3, D5: has its reason and its name', async () => {
+    writeDirective(temp, 'd', wanted)
+    const { data } = await begin(temp, 'd')
+    expect(field(data, 'tool_context')).toMatchObject({
+      filesystem: { available: true, why: 'Read notes', alias: 'fs' },
+      fs: { available: true, alias_of: 'filesystem' },
+    })
+  })
+
+  test('D6: is called through Kiwi, and that is said', async () => {
+    writeDirective(temp, 'd', wanted)
+    expect(warningsOf(await begin(temp, 'd'))).toContain('proxy=\\"false\\" of \\"filesystem\\" is ignored')
+    temp.write('config/agent_harness.yaml', 'mode: hybrid\n')
+    const { data } = await begin(temp, 'd')
+    expect(field(data, 'tool_context', 'filesystem', 'proxy')).toBe(false)
   })
 })
 

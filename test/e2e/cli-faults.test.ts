@@ -234,3 +234,18 @@ test('kiwi is not started from a tool, by whatever program', async () => {
     data: { output: '', stderr: expect.stringContaining('PERMISSION_DENIED') },
   })
 })
+
+test('a command whose output nobody reads on is recorded to its end', async () => {
+  const own = makePlace()
+  const child = spawn(process.execPath, [CLI, 'load', 'hello_bash', '--json'], {
+    cwd: own.project,
+    env: own.env,
+  })
+  child.stdin.end()
+  child.stdout.destroy()
+  expect(await once(child, 'close')).toEqual([0, null])
+  const { stdout } = await kiwi(own, ['audit', '--operation', 'load', '--json'])
+  expect(stdout).toContain('"success"')
+  expect(stdout).not.toContain('"unknown"')
+  own.remove()
+})

@@ -192,12 +192,14 @@ describe('kiwi doctor', () => {
     mkdirSync(join(sick.project, '.ai/tools'), { recursive: true })
     mkdirSync(user)
     writeFileSync(join(sick.project, '.ai/tools/bad.yaml'), 'tool_type: [')
+    writeFileSync(join(sick.project, '.ai/kiwi.json'), '{}')
     writeFileSync(join(user, 'kiwi.token'), 'x')
     chmodSync(join(user, 'kiwi.token'), 0o644)
     const { code, stdout } = await kiwi(sick, ['doctor'])
     expect(code).toBe(2)
     expect(stdout).toContain('chmod 600')
     expect(stdout).toMatch(/warn +item .*bad\.yaml/)
+    expect(stdout).toMatch(/warn +settings .*kiwi\.json is not read\n +> .*no project can set it/)
     writeFileSync(join(user, 'kiwi.json'), '{"prot": 1}')
     expect(await kiwi(sick, ['doctor'])).toMatchObject({
       code: 2,

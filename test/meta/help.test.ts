@@ -74,6 +74,9 @@ describe('help', () => {
     ['can Kiwi drive a model in a thread', 'threads'],
     ['publish a version', 'execute'],
     ['connect claude', 'clients'],
+    ['how do I publsh', 'execute'],
+    ['permisions', 'permissions'],
+    ['what can you do', 'overview'],
   ])('S10: "%s" is answered by the topic %s', async (topic, meant) => {
     const { data } = await temp.call('help', { topic })
     const about = [textField(data, 'topic'), ...listField(data, 'see_also')]

@@ -110,6 +110,7 @@ describe('search', () => {
     expect(await ids('lion', { tags: ['roar', 'loud'] })).toEqual(['lion_a'])
     expect(await ids('', { tool_type: 'primitive', sort_by: 'name' })).toEqual(['http_client', 'subprocess'])
     expect(await ids('type:bash hello', {})).toEqual(['hello_bash'])
+    expect(await ids('hello', { tool_type: 'bash' })).toEqual(['hello_bash'])
     expect(await ids('mcp:*', { sort_by: 'name', limit: 3 })).toEqual([
       'filesystem',
       'filesystem.create',
@@ -141,6 +142,19 @@ describe('search', () => {
     expect(resultsOf(reply).length).toBeGreaterThan(0)
     expect(reply.metadata.warnings?.join()).toContain(path)
     rmSync(path)
+    temp.kiwi.spaces.at(temp.project).freshen(true)
+  })
+
+  test('S3: an agent reads of several broken files their names, and not every reason with every search', async () => {
+    const paths = Array.from({ length: 9 }, (_, at) =>
+      temp.write(`tools/broken_${at}.yaml`, 'tool_type: script\n  bad: ['),
+    )
+    temp.kiwi.spaces.at(temp.project).freshen(true)
+    const { metadata } = await temp.search('zebras')
+    expect(metadata.warnings).toEqual([
+      expect.stringMatching(/^9 files cannot be read: broken_\d\.yaml, .* and others; load says why$/),
+    ])
+    for (const path of paths) rmSync(path)
     temp.kiwi.spaces.at(temp.project).freshen(true)
   })
 

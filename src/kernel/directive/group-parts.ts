@@ -6,6 +6,7 @@ import type { Item } from '../../spaces/item.ts'
 import { compileNameGlob } from '../policy/glob.ts'
 import { FILE_OPERATIONS } from '../policy/groups.ts'
 import { judgedItem } from '../item-demand.ts'
+import { aboutOf, directly } from './about-server.ts'
 import { execDemand, judgeCommand } from './effective-rules.ts'
 import type { Part, Scene } from './scene.ts'
 import { leftOut, shownTool } from './scene.ts'
@@ -16,7 +17,20 @@ export async function groupParts(scene: Scene): Promise<readonly Part[]> {
   const items = await shippedItems(scene)
   const of = (group: string): readonly Item[] => items.filter(({ id }) => groupOf(id) === group)
   const parts = [filesPart(of('filesystem'), scene), shellPart(of('shell'), scene), gitPart(of('git'), scene)]
-  return parts.filter((part) => part !== null)
+  return parts.filter((part) => part !== null).map((part) => asWanted(part, scene))
+}
+
+/** A group that is wanted as a server is spoken of as one. */
+function asWanted({ key, entry, warnings }: Part, scene: Scene): Part {
+  const server = scene.directive.wanted.servers.find(({ name }) => name === key)
+  if (server === undefined) return { key, entry, warnings }
+  const direct = directly(server, scene)
+  const { available = false, ...rest } = entry
+  return {
+    key,
+    entry: { available, ...aboutOf(server), ...rest, ...direct.entry },
+    warnings: [...warnings, ...direct.warnings],
+  }
 }
 
 async function shippedItems({ lookup, means }: Scene): Promise<readonly Item[]> {

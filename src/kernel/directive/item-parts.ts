@@ -66,7 +66,7 @@ const QUESTIONS = {
   load: 'Shows an item whole',
   help: 'Explains how Kiwi works',
 } as const
-const CHANGES = ['create', 'update', 'delete', 'publish', 'sign'] as const
+const CHANGES = ['create', 'update', 'delete', 'publish', 'sign', 'discover'] as const
 
 /** Which of Kiwi's own tools are granted, and what may be done to items. */
 export function kiwiPart({ directive, layers }: Scene): Part | null {

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../shared/json.ts'
 import { isJsonObject } from '../../shared/json.ts'
 import { textOf } from '../../shared/template.ts'
 import type { Directive } from '../../spaces/directive/model.ts'
-import { fillValue } from '../../spaces/directive/placeholders.ts'
+import { fillPlaceholders, fillValue } from '../../spaces/directive/placeholders.ts'
 import type { Item } from '../../spaces/item.ts'
 import type { ToolContext } from './tool-context.ts'
 import { shownProcess } from './shown-process.ts'
@@ -34,6 +34,7 @@ export function readyAnswer(handed: Handed, context: ToolContext): JsonObject {
       // What was not given is said, as nothing is left of its placeholders.
       inputs: { ...Object.fromEntries(declared.map((one) => [one, null])), ...inputs },
       process,
+      ...textOfSteps(directive, inputs, declared),
       ...(Object.keys(more).length === 0 ? {} : { more: fillValue(more, inputs, declared) }),
       ...filesOf(item),
     },
@@ -43,6 +44,16 @@ export function readyAnswer(handed: Handed, context: ToolContext): JsonObject {
     instructions: instructionsFor(handed),
     warnings: bounded([...handed.warnings, ...context.warnings]),
   }
+}
+
+/** What stands beside the steps; without any it is the one step. */
+function textOfSteps(
+  { steps, body }: Directive,
+  inputs: JsonObject,
+  declared: readonly string[],
+): JsonObject {
+  const text = steps.length === 0 ? '' : fillPlaceholders(body, inputs, declared).trim()
+  return text === '' ? {} : { text }
 }
 
 /** What was asked for in `<mcps>`, by the name that such directives have for it; schemas stand in `tool_context` alone. */
@@ -59,16 +70,18 @@ function mcpContext({ wanted }: Directive, { shown }: ToolContext): JsonObject {
 }
 
 /** Written for a model. */
-function instructionsFor({ byPattern }: Pick<Handed, 'byPattern'>): string {
+function instructionsFor({ byPattern, directive: { steps, body } }: Handed): string {
   const tools =
     byPattern.length === 0
       ? 'tool_context holds every tool you may use, with what it takes: no search or load is needed. What is not in it is refused, and the refusal says why.'
       : `tool_context holds the tools that are named, with what they take. You may also use what fits ${byPattern.join(', ')}: find it with search. Anything else is refused, and the refusal says why.`
-  return `${INSTRUCTIONS} ${tools} ${AT_THE_END}`
+  const beside = steps.length > 0 && body.trim() !== '' ? ` ${TEXT}` : ''
+  return `${INSTRUCTIONS}${beside} ${tools} ${AT_THE_END}`
 }
 
 const INSTRUCTIONS =
   'Follow directive.process step by step; judge each condition yourself. Make every call with execute as call_format.example shows: the run_id must be in it. Only search, load, help and execute themselves are sent as they are: call_format.own. An input that is null was not given.'
+const TEXT = 'What directive.text says holds for all steps.'
 const AT_THE_END = 'When you are done, or cannot go on, send finish.'
 
 /** Of an answer that even without large schemas was too large, what to do first. */

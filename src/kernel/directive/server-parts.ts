@@ -7,7 +7,7 @@ import type { WantedServer } from '../../spaces/directive/model.ts'
 import type { Server } from '../../spaces/listed.ts'
 import type { CatalogTool } from '../../store/catalog.ts'
 import type { JudgedItem } from '../item-demand.ts'
-import { harnessMode } from './harness-mode.ts'
+import { aboutOf, directly } from './about-server.ts'
 import { isGroup } from './group-parts.ts'
 import type { Part, Scene } from './scene.ts'
 import { leftOut } from './scene.ts'
@@ -62,14 +62,16 @@ async function serverPart(wanted: WantedServer, scene: Scene): Promise<Part> {
       warnings: [...heard, ...found.warnings, ...direct.warnings],
     }
   } catch (error) {
-    if (wanted.required && scene.means.listings !== null) throw missing(key, error, scene, server !== null)
+    const isRehearsal = scene.means.listings === null
+    if (wanted.required && !(isRehearsal && server !== null))
+      throw missing(key, error, scene, server !== null)
     const entry = { available: false, ...aboutOf(wanted), tools: [], error: messageOf(error) }
-    return { key, entry, warnings: [] }
+    // Nothing was started to find out, so the run itself may still be refused.
+    const warnings = wanted.required
+      ? [`"${key}" is required: a run asks it first, and fails without it`]
+      : []
+    return { key, entry, warnings }
   }
-}
-
-function aboutOf({ why, alias }: WantedServer): JsonObject {
-  return { ...(why === '' ? {} : { why }), ...(alias === null ? {} : { alias }) }
 }
 
 /** Asks it what it has unless that is known; nothing is asked where nothing may be started. */
@@ -143,23 +145,6 @@ function judgedTool(id: string, { name }: CatalogTool, server: Server): JudgedIt
 function toolOf(id: string, tool: CatalogTool, shown: JsonObject): JsonObject {
   const { description = '', inputSchema = { type: 'object' } } = shownDefinition(tool, shown).definition
   return { name: id, description, inputSchema }
-}
-
-/** Only where a person lets agents have servers of their own is a server called past Kiwi. */
-function directly(
-  { name, proxy }: WantedServer,
-  { policy, directive }: Scene,
-): { entry: JsonObject; warnings: string[] } {
-  if (proxy) return { entry: {}, warnings: [] }
-  const mode = harnessMode(policy)
-  if (mode === 'direct' || mode === 'hybrid') return { entry: { proxy: false }, warnings: [] }
-  const why = 'agent_harness.yaml says neither direct nor hybrid, so its calls go through Kiwi'
-  return {
-    entry: {},
-    warnings: [
-      `${directive.dialect === 'xml' ? 'proxy="false"' : '"proxy: false"'} of "${name}" is ignored: ${why}`,
-    ],
-  }
 }
 
 function unknown(name: string): KiwiError {

@@ -164,7 +164,7 @@ export function kiwiUse(
   const questions = actions.includes('*') ? [...QUESTIONS] : actions.filter((action) => QUESTIONS.has(action))
   const changes = actions.filter((action) => ITEM_ACTIONS.has(action))
   if (questions.length === 0 && changes.length === 0)
-    return { unmapped: 'it grants nothing by itself: grant each tool, and actions such as create by name' }
+    return { unmapped: 'grant each tool, and actions such as create, by name' }
   return {
     grants: [
       ...(questions.length === 0

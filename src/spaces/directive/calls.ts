@@ -20,7 +20,7 @@ export function isCall({ name }: Element): boolean {
 export function callsIn(element: Element, note: Note): readonly ToolCall[] {
   return element.children.flatMap((child): readonly ToolCall[] => {
     if (CALLS.has(child.name)) return callOf(child, note)
-    if (META.has(child.name)) return [metaCall(child)]
+    if (META.has(child.name)) return [metaCall(child, note)]
     return child.name === 'description' ? [] : callsIn(child, note)
   })
 }
@@ -32,9 +32,13 @@ function callOf(element: Element, note: Note): readonly ToolCall[] {
     note(element, `<${element.name}> names no tool: it is no call`)
     return []
   }
-  const own = element.children.filter(({ name }) => !['mcp', 'tool', 'name'].includes(name))
-  return [normal({ tool: toolId(said('mcp'), tool), parameters: parametersIn(own) })]
+  for (const key of Object.keys(element.attributes).filter((name) => !OF_CALLS.includes(name)))
+    note(element, `<${element.name}> has no attribute "${key}": a parameter is <param name="${key}">`)
+  const own = element.children.filter(({ name }) => !OF_CALLS.includes(name))
+  return [normal({ tool: toolId(said('mcp'), tool), parameters: parametersIn(own, note) })]
 }
+
+const OF_CALLS = ['mcp', 'tool', 'name']
 
 /** `server.tool`; a tool of Kiwi itself by its name alone. */
 function toolId(server: string, tool: string): string {
@@ -43,24 +47,38 @@ function toolId(server: string, tool: string): string {
 }
 
 /** `<param name="p">v</param>` or `<p>v</p>`, by themselves or in `<params>`. */
-function parametersIn(children: readonly Element[]): JsonObject {
+function parametersIn(children: readonly Element[], note: Note): JsonObject {
   const wrapped = children.flatMap((child) => (WRAPPERS.has(child.name) ? child.children : [child]))
-  return Object.fromEntries(wrapped.flatMap(valueIn))
+  return valuesIn(wrapped, note)
+}
+
+/** Each by its name. One without a name is no parameter, and of two the last counts; both are said. */
+function valuesIn(elements: readonly Element[], note: Note): JsonObject {
+  const values = new Map<string, JsonValue>()
+  for (const element of elements) {
+    const [name, value] = valueIn(element, note)
+    if (name === '' || isUnsafeKey(name)) {
+      note(element, `<${element.name}> names no parameter: it is left out`)
+      continue
+    }
+    if (values.has(name)) note(element, `the parameter "${name}" is given twice: this one counts`)
+    values.set(name, value)
+  }
+  return Object.fromEntries(values)
 }
 
 const WRAPPERS: ReadonlySet<string> = new Set(['params', 'parameters'])
 
-function valueIn(element: Element): readonly (readonly [string, JsonValue])[] {
+function valueIn(element: Element, note: Note): readonly [string, JsonValue] {
   const { name, attributes, children, text } = element
-  if (name !== 'param' && name !== 'parameter') return [[name, dataOf(element)]]
+  if (name !== 'param' && name !== 'parameter') return [name, dataOf(element)]
   const { name: called = '', value } = attributes
-  if (called === '' || isUnsafeKey(called)) return []
-  return [[called, children.length === 0 ? (value ?? text) : Object.fromEntries(children.flatMap(valueIn))]]
+  return [called, children.length === 0 ? (value ?? text) : valuesIn(children, note)]
 }
 
 /** `<search item_type="tool" query="x"/>`, `<execute item_type="tool" item_id="x"><p>v</p></execute>`. */
-function metaCall({ name, attributes, children }: Element): ToolCall {
-  const given = parametersIn(children)
+function metaCall({ name, attributes, children }: Element, note: Note): ToolCall {
+  const given = parametersIn(children, note)
   if (name === 'search' || name === 'load' || name === 'help')
     return normal({ tool: name, parameters: { ...attributes, ...given } })
   const parameters = Object.keys(given).length === 0 ? {} : { parameters: given }
@@ -86,9 +104,11 @@ function normal({ tool, parameters }: ToolCall): ToolCall {
 }
 
 /** A call written as data. */
-export function callOfData(given: JsonValue): ToolCall | null {
+export function callOfData(given: JsonValue, say: (text: string) => void): ToolCall | null {
   if (!isJsonObject(given)) return null
-  const { tool, mcp = '', parameters, params } = given
+  const { tool, mcp = '', parameters, params, ...others } = given
+  for (const key of Object.keys(others))
+    say(`a call has no key "${key}": without effect: it has "tool", "mcp" and "parameters"`)
   const values = parameters ?? params ?? {}
   if (typeof tool !== 'string' || tool === '' || typeof mcp !== 'string' || !isJsonObject(values)) return null
   return normal({ tool: toolId(mcp, tool), parameters: values })

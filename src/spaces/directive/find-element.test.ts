@@ -82,6 +82,27 @@ describe('PAR-05: what a text only shows is no directive of it', () => {
     })
   })
 
+  test.each([
+    ['on its line', '<!DOCTYPE a [<!ENTITY b "c">]>\n'],
+    ['over lines', '<!DOCTYPE a [\n<!ENTITY b "c">\n]>\n'],
+    ['without entities', '<!DOCTYPE a>\n'],
+  ])('PAR-05: a document type %s in the fence is refused', async (_, type) => {
+    await expect(read(fenced(`${type}${REAL}`))).rejects.toMatchObject({
+      code: 'PARSE_ERROR',
+      message: expect.stringContaining('document type'),
+      details: { line: 2 },
+    })
+  })
+
+  test.each([
+    ['a fence of no kind', `# D\n\n\`\`\`\n${SHOWN}\n\`\`\`\n`, 4],
+    ['a fence of XML that begins with text', fenced(`Here:\n${SHOWN}`), 3],
+  ])('PAR-05: of a directive that is nothing but %s it is said that it is text', async (_, text, line) => {
+    expect((await read(text)).findings).toMatchObject([
+      { line, message: expect.stringContaining('is text: to be read it stands first in a fence of ```xml') },
+    ])
+  })
+
   test.each(['<!-- </example> -->', '<![CDATA[ </example> ]]>'])(
     'PAR-05: %s does not end an example',
     async (end) => {

@@ -109,13 +109,18 @@ function isTyped(text: string, name: string, at: number): boolean {
   return text.slice(at, next < 0 ? text.length : next).includes(`<${name}`)
 }
 
-/** Where one ends that begins here, on the same line; -1 when there is none. */
+/** Where one ends that begins here, on the same line or, with entities in it, below; -1 when there is none. */
 function declarationEnd(text: string, at: number): number {
   if (!text.startsWith('<?', at) && !text.startsWith('<!', at)) return -1
   const next = text.indexOf('\n', at)
-  const within = text.slice(at, next < 0 ? text.length : next).indexOf('>')
+  const line = text.slice(at, next < 0 ? text.length : next)
+  const subset = /^<!doctype[^>[]*\[/i.test(line) ? text.slice(at, at + MOST_SUBSET).search(/\]\s*>/) : -1
+  const within = subset < 0 ? line.indexOf('>') : text.indexOf('>', at + subset) - at
   return within < 0 ? -1 : at + within
 }
+
+/** Characters of a document type with entities of its own: beyond that it is none. */
+const MOST_SUBSET = 4096
 
 /** Whether a comment is open behind a line: it ends with its paragraph, and code within the line begins none. */
 function staysInComment(line: string, isInComment: boolean): boolean {

@@ -218,8 +218,24 @@ describe('D1, D2: what would not be what it seems to be is said', () => {
         'the type "date" of the input "a" is not known: it is read as a text: it may be string, number, integer, boolean, array, object',
       ],
     ],
+    [
+      'what a call does not take',
+      '<process><step><tool_call tool="t" path="a"><param>v</param><param name="p">v</param><param name="p">w</param></tool_call></step></process>',
+      [
+        '<tool_call> has no attribute "path": a parameter is <param name="path">',
+        '<param> names no parameter: it is left out',
+        'the parameter "p" is given twice: this one counts',
+      ],
+    ],
   ])('D1: %s', async (_, inner, messages) => {
     expect(await findingsIn(xml(inner))).toEqual(messages)
+  })
+
+  test('D11: a key that a call in YAML does not have', async () => {
+    const steps = 'steps:\n  - {name: a, calls: [{tool: t, args: {path: x}}]}'
+    expect(await findingsIn(`---\nname: d\n${steps}\n---\n`)).toEqual([
+      'a call has no key "args": without effect: it has "tool", "mcp" and "parameters"',
+    ])
   })
 
   test('D1, D2: a placeholder that YAML takes for a mapping, and a key of a step', async () => {

@@ -11,6 +11,7 @@ import { fromXml } from './from-xml.ts'
 import type { Directive } from './model.ts'
 import { openNotes } from './note.ts'
 import { parseFault } from './parse-fault.ts'
+import type { Position } from './position.ts'
 import { positionsIn } from './position.ts'
 import { readXml } from './read-xml.ts'
 import { proposeMatter } from './repair-matter.ts'
@@ -29,6 +30,8 @@ interface Parsed {
   readonly given: JsonObject
   /** Of the text, for one that does not describe itself. */
   readonly heading: string | undefined
+  /** Where it says which version it is. */
+  readonly versionAt: Position
 }
 
 /** Reads the text of a directive in any dialect. Whatever is wrong with it is a PARSE_ERROR with its place in the file. */
@@ -52,11 +55,14 @@ export async function parseDirective(text: string, origin: DirectiveOrigin): Pro
   const found = isMatter ? null : await directiveIn(text, { where, stem, start, given })
   if (found === null || 'shown' in found) {
     const directive = fromMatter(given, { where, stem, body, at, isSkill })
+    const hidden = found === null && Object.keys(given).length === 0 ? body.search(HIDDEN) : -1
     const findings = [
       ...(found === null ? [] : [{ ...positionsIn(text)(found.shown), message: SHOWN }]),
+      ...(hidden < 0 ? [] : [{ ...positionsIn(text)(start + hidden), message: HIDDEN_DIRECTIVE }]),
       ...(UNCLOSED.test(body) ? [{ ...positionsIn(text)(start), message: UNCLOSED_MATTER }] : []),
     ]
-    return { given, heading, directive: { ...directive, findings: [...directive.findings, ...findings] } }
+    const whole = { ...directive, findings: [...directive.findings, ...findings] }
+    return { given, heading, directive: whole, versionAt: at(['version']) }
   }
   const { root, end, fence } = found
   const process = await processIn(text, where, end, fence)
@@ -65,11 +71,17 @@ export async function parseDirective(text: string, origin: DirectiveOrigin): Pro
   const { note, findings } = openNotes()
   noteKeys(given, at, note)
   const whole = { ...directive, ...overFront(given), findings: [...findings, ...directive.findings] }
-  return { given, heading, directive: whole }
+  const { line, column } = given['version'] === undefined ? root : at(['version'])
+  return { given, heading, directive: whole, versionAt: { line, column } }
 }
 
 const SHOWN =
   'this <directive> is text: the front matter says what the directive is, unless the only fence below holds it under the same name'
+
+/** One at the start of a line, where nothing else says what the directive is. */
+const HIDDEN = /^[ \t]{0,16}<directive[\s>]/m
+const HIDDEN_DIRECTIVE =
+  'this <directive> is text: to be read it stands first in a fence of ```xml, or outside of all fences'
 
 /** Dashes, a key, and no dashes below: those would have made it front matter. */
 const UNCLOSED = /^\uFEFF?\s*---[ \t]*\r?\n[\w-]+:/

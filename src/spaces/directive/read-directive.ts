@@ -3,6 +3,7 @@ import { isJsonObject } from '../../shared/json.ts'
 import type { Item } from '../item.ts'
 import { permissionsOf } from './from-matter.ts'
 import { readInputs } from './inputs.ts'
+import { normalLimits } from './limits.ts'
 import type { Directive } from './model.ts'
 import { parseDirective } from './parse-directive.ts'
 import type { Position } from './position.ts'
@@ -36,13 +37,17 @@ function isDocument({ form, raw }: Item): boolean {
 const TOP: Position = { line: 1, column: 1 }
 
 /** What a manifest says of a directive whose text does not. */
-function declaredBy({ manifest, path, id }: Item, { inputs, permissions }: Directive): Partial<Directive> {
+function declaredBy({ manifest, path, id }: Item, own: Directive): Partial<Directive> {
+  const { inputs, permissions, more, limits } = own
   const { config, parameters } = manifest
+  const { model_tier: tier, max_tokens } = config
   const given = parameters.map((parameter) => ({ given: toJson(parameter), place: TOP }))
   return {
     inputs: inputs.length > 0 ? inputs : readInputs(given, path ?? id, () => undefined),
     permissions:
       permissions ?? (isJsonObject(config['permissions']) ? permissionsOf(config, () => TOP) : null),
+    more: typeof tier === 'string' ? { model: { tier }, ...more } : more,
+    limits: typeof max_tokens === 'number' ? { ...normalLimits({ max_tokens }), ...limits } : limits,
   }
 }
 

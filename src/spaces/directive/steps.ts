@@ -114,7 +114,7 @@ export function stepOfData(given: JsonValue, place: Position, note: Note): Step 
     description: textIn(description),
     action: textIn(action),
     calls: listed.flatMap((call) => {
-      const read = callOfData(call)
+      const read = callOfData(call, (text) => note(place, text))
       if (read === null) note(place, 'a call names no tool: it is no call')
       return read === null ? [] : [read]
     }),
