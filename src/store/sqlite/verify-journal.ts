@@ -20,8 +20,7 @@ export async function verifyJournal(connection: Connection): Promise<Verified> {
     for (const row of page) {
       const { data: record } = RecordRow.safeParse(row)
       // Nothing of ours wrote a row of another shape.
-      if (record === undefined)
-        return { records, brokenAt: records + 1, fault: 'changed', clockBack, erased }
+      if (record === undefined) return { records, brokenAt: records + 1, fault: 'changed', clockBack, erased }
       const fault = faultOf(record, records + 1, prev)
       if (fault !== null)
         return { records, brokenAt: Math.min(record.seq, records + 1), fault, clockBack, erased }
