@@ -64,7 +64,7 @@ function undoText({ undo, noReturn }: Work): string | null {
     case 'files':
       return 'can be undone: what its files are now is kept'
     case 'tree':
-      return `can be undone: what ${quoted(undo.root)} holds now is kept, but for what .gitignore names and repositories inside of it`
+      return `can be undone: what ${quoted(undo.root)} holds now is kept, but for .git, what .gitignore names and repositories inside of it`
     case 'call':
       return `can be undone by ${quoted(undo.tool)}`
     case 'never':

@@ -18,6 +18,7 @@ export function undoOf(
 ): Undo | undefined {
   const { manifest, raw } = plan.item
   if (isReadOnly || plan.isReadOnly) return undefined
+  if (manifest.rollback === 'none') return { tier: 'never', why: 'its manifest says "rollback: none"' }
   if (manifest.rollback !== undefined) return { tier: 'call', ...manifest.rollback }
   const written = paths.flatMap((demand) => (demand.op === 'write' ? [demand.path] : []))
   if (written.length > 0) return { tier: 'files', paths: written }
