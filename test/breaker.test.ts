@@ -214,6 +214,15 @@ test('BEN-10: through the four tools, harmless calls pass and a third identical 
     const replies = [await temp.run('harmful'), await temp.run('harmful'), await temp.run('harmful')]
     expect(replies.map(({ status }) => status)).toEqual(['success', 'success', 'approval_required'])
     expect(JSON.stringify(replies[2]?.data)).toContain(REPEATED)
+    // Each of them can be undone, by an id of its own.
+    const append = { argv: ['tee', '-a', 'log'], input: 'same' }
+    const appended = [
+      await temp.run('shell.run', append),
+      await temp.run('shell.run', append),
+      await temp.run('shell.run', append),
+    ]
+    expect(appended.map(({ status }) => status)).toEqual(['success', 'success', 'approval_required'])
+    expect(appended[1]?.data).toHaveProperty('undo_id')
   } finally {
     await temp.close()
   }

@@ -333,6 +333,16 @@ test('H9: where a file says so, what cannot be undone asks, and what can be undo
     status: 'approval_required',
     data: { summary: expect.stringContaining('project/irreversible') },
   })
+  // Nobody said what it changes.
+  const { mutates_state: _said, ...silent } = api
+  await temp.create('put', { ...silent, config: { method: 'PUT', url: 'https://example.org/x' } })
+  expect(await temp.run('put')).toMatchObject({
+    status: 'approval_required',
+    data: { summary: expect.stringContaining('cannot be undone: nothing says what it changes') },
+  })
+  await temp.create('get', { ...silent, config: { method: 'GET', url: 'https://example.org/x' } })
+  expect((await run('get', { dry_run: true })).data).toMatchObject({ would_ask: false })
+  expect(await temp.run('hello_bash')).toMatchObject({ status: 'success' })
   expect(await temp.run('filesystem.write', { path: 'a.txt', content: 'a' })).toMatchObject({
     status: 'success',
   })

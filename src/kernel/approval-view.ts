@@ -3,7 +3,7 @@ import { groupOf } from '../shared/groups.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { visible, visibleJson, visibleLine } from '../shared/visible.ts'
 import type { Approval } from '../store/approvals.ts'
-import type { Call, Undo } from './call.ts'
+import type { Call, Work } from './call.ts'
 import type { Demand, Verdict } from './policy/rule.ts'
 import { resourceOf } from './policy/rule.ts'
 
@@ -13,7 +13,7 @@ const SHOWN_CHARACTERS = 4096
 /** What is kept of a call for the person who is asked about it: all of its arguments, live secrets taken out. */
 export function summaryOf({ work, ticket, projectPath }: Call, asks: readonly Verdict[]): JsonObject {
   if (work === null) throw new TypeError('nobody is asked about a call before it was worked out')
-  const { item, action, demands, parameters, redact, preview, change, undo } = work
+  const { item, action, demands, parameters, redact, preview, change } = work
   const would = preview(true)
   // How a shipped server is started is the same for every call of it, and tells nothing of this one.
   const isOwnServer = 'would_call' in would && item.space === 'builtin' && groupOf(item.id) !== undefined
@@ -29,7 +29,7 @@ export function summaryOf({ work, ticket, projectPath }: Call, asks: readonly Ve
     commands: isOwnServer ? [] : redact(demands.flatMap(commandOf)),
     ...(runsCode(demands) ? { runs_code: true } : {}),
     ...(change === undefined ? {} : { change: redact({ path: change.path, content: change.content }) }),
-    undo: undo === undefined ? null : undoText(undo),
+    undo: undoText(work),
     asks: asks.map(({ layer, rule, demand, reason }) => ({
       layer,
       rule,
@@ -58,16 +58,19 @@ function asJson(value: unknown): JsonValue {
   return z.json().catch(null).parse(value)
 }
 
-function undoText(undo: Undo): string {
-  switch (undo.tier) {
+function undoText({ undo, noReturn }: Work): string | null {
+  if (noReturn !== undefined) return `cannot be undone: ${noReturn}`
+  switch (undo?.tier) {
     case 'files':
       return 'can be undone: what its files are now is kept'
     case 'tree':
-      return `can be undone: what ${quoted(undo.root)} holds now is kept, but for what .gitignore names and repositories inside of it`
+      return `can be undone: what ${quoted(undo.root)} holds now is kept, but for .git, what .gitignore names and repositories inside of it`
     case 'call':
       return `can be undone by ${quoted(undo.tool)}`
     case 'never':
       return `cannot be undone: ${undo.why}`
+    case undefined:
+      return null
   }
 }
 

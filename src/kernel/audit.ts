@@ -30,27 +30,30 @@ function isLight({ work, decision }: Call, end: Outcome | KiwiError): boolean {
 /** The call is over: a journal that cannot be written now changes nothing about it. */
 async function record(
   call: Call,
-  { store, clock, log }: Means,
+  { store, clock, log, missed }: Means,
   started: number,
   end: Outcome | KiwiError,
 ): Promise<boolean> {
   const duration = Math.round(clock.monotonic() - started)
   const outcome = (): NewRecord => outcomeRecord(call, clock, duration, end)
-  const unwritable = (error: unknown): false => {
+  const unwritable = (error: unknown, records: readonly NewRecord[]): false => {
+    missed.keep(records)
     log.error('journal.unwritable', { call_id: call.ticket.callId, reason: messageOf(error) })
     return false
   }
   if (isLight(call, end)) {
-    void store.journal.appendLater(() => [outcome()]).catch(unwritable)
+    void store.journal.appendLater(() => [outcome()]).catch((error) => unwritable(error, [outcome()]))
     return true
   }
+  let records: readonly NewRecord[] = []
   try {
     const stopped = call.decision === 'open' ? end : undefined
     const decision = call.decision === 'recorded' ? [] : [decisionRecord(call, clock, stopped)]
-    await store.journal.append([...decision, outcome()], 'normal')
+    records = [...decision, outcome()]
+    await store.journal.append(records, 'normal')
     return true
   } catch (error) {
-    return unwritable(error)
+    return unwritable(error, records)
   }
 }
 

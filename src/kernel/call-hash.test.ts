@@ -67,6 +67,9 @@ test('N5: content, place, principal and rules are part of it; the connection is 
     { projectPath: '/a' },
     { ticket: { ...ticket, caller: { ...caller, principal: 'other' } } },
     { policy: ruled },
+    { work: { ...work, digest: 'd', demands: [{ op: 'write', path: '/elsewhere' }] } },
+    { work: { ...work, digest: 'd', demands: [{ op: 'exec', program: '/elsewhere/x' }] } },
+    { work: { ...work, digest: 'd', heldBy: { level: 'strict' } } },
   ]
   expect(new Set([known, ...others.map((more) => hashOf({}, more))]).size).toBe(others.length + 1)
 })

@@ -259,6 +259,8 @@ export interface Work {
   readonly digest?: string
   /** How what it changes can be taken back; left out where nothing is changed. */
   readonly undo?: Undo
+  /** Why a run cannot be taken back; left out where it can be, or changes nothing. */
+  readonly noReturn?: string
   /** What it comes to when it is done: left out, a success. */
   readonly status?: 'ready'
   /** It only gives up what this run may do, so the run has no say in it; it is a call of that run all the same. */

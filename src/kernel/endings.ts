@@ -70,9 +70,10 @@ function performed(call: Call, end: unknown, before: Streak): Streak {
   }
 }
 
+/** What it can be undone by is another id each time. */
 function endOf(end: unknown): string {
   if (end instanceof KiwiError) return end.code
-  return isOutcome(end) ? sha256(canonicalJson(end.data)) : 'INTERNAL'
+  return isOutcome(end) ? sha256(canonicalJson({ ...end.data, undo_id: null })) : 'INTERNAL'
 }
 
 function isOutcome(end: unknown): end is Outcome {

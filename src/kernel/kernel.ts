@@ -32,6 +32,7 @@ import { openEmbedder } from './embedder.ts'
 import { gate } from './gate.ts'
 import { openHeads } from './heads.ts'
 import { openMirror } from './journal-mirror.ts'
+import { openMissedRecords } from './missed-records.ts'
 import type { BoundListings } from './listings.ts'
 import { boundListings, openListings } from './listings.ts'
 import { settleLostCalls } from './lost-calls.ts'
@@ -152,6 +153,7 @@ export function openKernel(given: KernelMeans): Kernel {
   const heads = openHeads({ file: config.heads, ownKey, clock, log, journal: store.journal })
   const followers = config.audit.mirror ? [openMirror(log), heads] : [heads]
   for (const follower of followers) store.journal.follow((placed) => follower.add(placed))
+  const missed = openMissedRecords({ journal: store.journal, clock, log })
   const own = ownFiles(config, builtinFolder)
   const { policyOf, runs } = openJudging({ config, store, clock, builtinFolder, chain }, argvPolicies, own)
   const approver = openApprover(config.approverKey)
@@ -169,6 +171,7 @@ export function openKernel(given: KernelMeans): Kernel {
     policyOf,
     runs,
     streaks: openStreaks(store, clock),
+    missed,
     approver,
     notify: (question, to) => notices.notify(question, to),
     own: ownPaths(own),
@@ -212,6 +215,7 @@ export function openKernel(given: KernelMeans): Kernel {
       await chain.close()
       outputs.close()
       await store.journal.drain()
+      await missed.close()
       await Promise.all(followers.map((follower) => follower.close()))
     },
   }

@@ -11,6 +11,7 @@ import type { Secrets } from '../store/vault/secrets.ts'
 import type { Approver } from './approver.ts'
 import type { OwnPaths } from './line-demands.ts'
 import type { Listings } from './listings.ts'
+import type { MissedRecords } from './missed-records.ts'
 import type { Notice, PolicyOf } from './policy/policy.ts'
 import type { Outputs } from './outputs.ts'
 import type { RelayScreen } from './relay-screen.ts'
@@ -35,6 +36,7 @@ export interface Means {
   /** Tells people that one of them is waited for; what cannot be told is logged. */
   readonly notify: (question: Approval, notices: readonly Notice[]) => void
   readonly streaks: Streaks
+  readonly missed: MissedRecords
   readonly userSpace: string
   /** Of the person. */
   readonly home: string

@@ -32,9 +32,14 @@ async function judged(call: Call, work: Work, known: Policy, next: () => Promise
 }
 
 /** Where a file says so, a person is asked about what cannot be undone. */
-function ofNoReturn(verdict: Verdict, { undo, ifAsked }: Work, { asksIrreversible }: Policy): Verdict {
+function ofNoReturn(
+  verdict: Verdict,
+  { undo, noReturn, ifAsked }: Work,
+  { asksIrreversible }: Policy,
+): Verdict {
   if (asksIrreversible === null || verdict.effect !== 'allow') return verdict
-  if (undo?.tier !== 'never' || ifAsked !== undefined) return verdict
+  const isFinal = undo?.tier === 'never' || noReturn !== undefined
+  if (!isFinal || ifAsked !== undefined) return verdict
   const { place, path } = asksIrreversible
   return {
     ...verdict,

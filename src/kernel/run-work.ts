@@ -28,7 +28,7 @@ import { runDemands } from './run-demands.ts'
 import { runPreview } from './run-preview.ts'
 import { saveRun } from './save-run.ts'
 import { screenRun } from './screen-run.ts'
-import { undoOf, undoWarnings } from './undo-of.ts'
+import { noReturnOf, undoOf, undoWarnings } from './undo-of.ts'
 
 /** A tool to be run, worked out to its last argument. */
 export function runWork(
@@ -82,6 +82,7 @@ function workOf({ wish, trusted, draft, rules }: Drafted, { lookup, ticket, mean
   const hint = checkpointHint(draft, projectPath)
   const relisted = relisting(draft, { lookup, means, judge: async () => trustedPlan(wish, lookup, means) })
   const undo = undoOf(draft, { projectPath, paths: paths?.demands ?? [], cover: means.undo.cover })
+  const noReturn = noReturnOf(draft, undo)
   // What is shipped tells of every command of it that it changes nothing.
   const isReadingLine = draft.effect.kind === 'line' && draft.isReadOnly
   return {
@@ -103,6 +104,7 @@ function workOf({ wish, trusted, draft, rules }: Drafted, { lookup, ticket, mean
     digest: digestOf(draft),
     ...(paths?.change === undefined ? {} : { change: paths.change }),
     ...(undo === undefined ? {} : { undo }),
+    ...(noReturn === undefined ? {} : { noReturn }),
     redact: draft.redact,
     preview: (isWhole = false) => ({
       ...runPreview(draft, isWhole),

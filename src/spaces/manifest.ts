@@ -57,8 +57,13 @@ const ManifestShape = z.looseObject({
   secrets: z.array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/)),
   sandbox: Json.optional(),
   locked: z.array(z.string().min(1)),
-  /** The call that takes one of its own back: templates over the parameters and `{output}`, `{output.id}`. */
-  rollback: z.strictObject({ tool: ItemName, parameters: Json.default({}) }).optional(),
+  /**
+   * The call that takes one of its own back: templates over the parameters and `{output}`, `{output.id}`. `none`: what it does
+   * is done, whatever is kept of files.
+   */
+  rollback: z
+    .union([z.literal('none'), z.strictObject({ tool: ItemName, parameters: Json.default({}) })])
+    .optional(),
   /** Which paths a call touches: templates over its parameters, below the project when they are relative. */
   paths: z
     .strictObject({

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { decide } from '../../src/kernel/policy/decide.ts'
@@ -87,6 +87,30 @@ describe('a call that a layer asks about', () => {
     writeAsking(asking.temp.config.userSpace, ['careful'])
     expect((await asking.run()).status).toBe('success')
     expect(asking.ran()).toBe(1)
+  })
+
+  test('APR-01: so is a call whose path leads elsewhere by now', async () => {
+    const { temp, kiwi, client } = asking
+    writeAsking(temp.config.userSpace, ['filesystem.write'])
+    for (const name of ['docs', 'src']) mkdirSync(join(temp.project, name))
+    const link = join(temp.project, 'current')
+    symlinkSync('docs', link)
+    const parameters = { path: 'current/notes', content: 'x' }
+    const call = { item_type: 'tool', action: 'run', item_id: 'filesystem.write', parameters }
+    const waiting = await kiwi.call('execute', call, client)
+    await asking.decide(waiting)
+    rmSync(link)
+    symlinkSync('src', link)
+    const changed = await kiwi.call('execute', call, client)
+    expect(changed.status).toBe('approval_required')
+    expect(idOf(changed)).not.toBe(idOf(waiting))
+    rmSync(link)
+    symlinkSync('docs', link)
+    expect((await kiwi.call('execute', call, client)).status).toBe('success')
+    expect([
+      existsSync(join(temp.project, 'docs/notes')),
+      existsSync(join(temp.project, 'src/notes')),
+    ]).toEqual([true, false])
   })
 
   test('APR-01: so is a tool whose library was changed', async () => {

@@ -153,7 +153,7 @@ test('H4, H9: what undo would not give back is said before the call runs', async
   const { temp } = asking
   const reply = await temp.run('shell.run', { argv: ['sh', '-c', 'rm x'] })
   expect(textField(reply.data, 'summary')).toContain(
-    `undo      can be undone: what "${temp.project}" holds now is kept, but for what .gitignore names and repositories inside of it`,
+    `undo      can be undone: what "${temp.project}" holds now is kept, but for .git, what .gitignore names and repositories inside of it`,
   )
 })
 

@@ -86,22 +86,26 @@ describe('FS-07: only regular files are read, and never more than was asked for'
 
 describe('FS-03: the server never works by a link', () => {
   test('FS-03: neither at the end of a path nor on the way', async () => {
-    mkdirSync(join(root, 'links/outside'), { recursive: true })
-    writeFileSync(join(root, 'links/outside/file'), 'secret')
+    mkdirSync(join(root, 'links/outside/inner'), { recursive: true })
+    for (const name of ['file', 'inner/file']) writeFileSync(join(root, 'links/outside', name), 'secret')
     symlinkSync('outside', join(root, 'links/way'))
     symlinkSync('outside/file', join(root, 'links/end'))
-    for (const path of ['links/way/file', 'links/end']) {
+    for (const path of ['links/way/file', 'links/way/inner/file', 'links/end']) {
       for (const tool of ['read', 'write', 'list', 'search']) {
         const said = await server.call(tool, { path: join(root, path), content: 'x', pattern: 'secret' })
         expect(said.refusal ?? field(said.output, 'matches'), `${tool} ${path}`).not.toContain('secret')
         expect(said.refusal === null ? field(said.output, 'matches') : said.refusal).toBeDefined()
       }
     }
-    expect(await server.call('create', { path: join(root, 'links/way/new') })).toMatchObject({
-      output: undefined,
-    })
-    expect(readdirSync(join(root, 'links/outside'))).toEqual(['file'])
-    expect(readFileSync(join(root, 'links/outside/file'), 'utf8')).toBe('secret')
+    for (const path of ['links/way/new', 'links/way/inner/new'])
+      expect(await server.call('create', { path: join(root, path) })).toMatchObject({ output: undefined })
+    expect(readdirSync(join(root, 'links/outside'), { recursive: true })).toEqual([
+      'file',
+      'inner',
+      'inner/file',
+    ])
+    for (const name of ['file', 'inner/file'])
+      expect(readFileSync(join(root, 'links/outside', name), 'utf8')).toBe('secret')
   })
 
   test('FS-03: a path that nobody has judged is not used, and nobody puts a tool of their own on the server', async () => {

@@ -209,6 +209,15 @@ describe('what cannot be looked at', () => {
     ])
   })
 
+  test('H4: of a script that says so it is said to be final, whatever could be kept; git.push says so', async () => {
+    const final = { ...BASH, mutates_state: true, rollback: 'none' }
+    await temp.create('sends', final, { 'main.sh': 'touch "$KIWI_PROJECT_PATH/sent"\n' })
+    const done = await temp.run('sends')
+    expect(warningsOf(done)).toContain('this call cannot be undone: its manifest says "rollback: none"')
+    expect(done.data).not.toHaveProperty('undo_id')
+    expect(JSON.stringify((await temp.load('git.push')).data)).toContain('rollback: none')
+  })
+
   test('H4: a script that declares nothing is covered only where the person wants all covered', async () => {
     const script = '#!/usr/bin/env bash\n# Writes\necho new > "$1"\n'
     const run = async (kiwi: TempKiwi): Promise<Reply> => {

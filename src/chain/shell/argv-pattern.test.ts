@@ -49,6 +49,14 @@ test.each([
   ['npm install *', ['npm', 'install'], true],
   ['npm install *', ['npm', 'test'], false],
   ['/usr/bin/curl', ['curl', 'x'], true],
+  ['cur*', ['curl', 'x'], true],
+  ['*', ['shell:raw', 'x'], true],
+  ['cur*', ['env', 'curl', 'x'], true],
+  ['cur?', ['cur'], false],
+  ['npm run deploy*', ['npm', 'run', 'deploy:live'], true],
+  ['npm run deploy*', ['npm', 'run', 'test'], false],
+  ['git push --force*', ['git', 'push', '--force-with-lease'], true],
+  ['git push --force*', ['git', 'push', '-v'], false],
 ])('H5: "%s" and %j: %s', async (text, argv, expected) => {
   expect(await matches(text, argv)).toBe(expected)
 })

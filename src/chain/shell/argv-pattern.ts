@@ -1,29 +1,35 @@
 import { basename } from 'node:path'
+import { isGlob } from '../../shared/glob.ts'
+import type { Fits } from '../../shared/name-glob.ts'
+import { compileNameGlob } from '../../shared/name-glob.ts'
 import { givesOption } from './argv-options.ts'
 import type { ArgvPolicies, ArgvPolicy } from './argv-policy.ts'
 import { familyOf, policiesOf } from './program-family.ts'
 
 /** `rm -rf`: a program, and what must be among its arguments, in any spelling and order. */
 export interface ArgvPattern {
-  readonly programs: readonly string[]
+  readonly programs: readonly Fits[]
   /** One of the spellings of each. */
   readonly options: readonly (readonly string[])[]
   /** In this order among the arguments. */
-  readonly words: readonly string[]
+  readonly words: readonly Fits[]
   /** Programs that start what their arguments say: the pattern is looked for there as well. */
   readonly wrappers: ReadonlySet<string>
 }
 
-/** What a person writes in a list of commands. A `*` at the end stands for any arguments, which are there anyway. */
+/**
+ * What a person writes in a list of commands. `*` and `?` are patterns in every word; a `*` alone at the end stands for
+ * any arguments, which are there anyway.
+ */
 export function compilePattern(text: string, policies: ArgvPolicies): ArgvPattern {
   const [first = '', ...rest] = text.split(/\s+/).filter((word) => word !== '')
   const program = basename(first)
   const known = policiesOf(policies, program)
   const given = rest.at(-1) === '*' ? rest.slice(0, -1) : rest
   return {
-    programs: [program, ...known.flatMap((policy) => [policy.program, ...policy.also])],
+    programs: [program, ...known.flatMap((policy) => [policy.program, ...policy.also])].map(compileNameGlob),
     options: given.filter(isOption).flatMap((word) => optionsIn(word, known)),
-    words: given.filter((word) => !isOption(word)),
+    words: given.filter((word) => !isOption(word)).map(compileNameGlob),
     wrappers: wrappersOf(policies),
   }
 }
@@ -53,12 +59,14 @@ const AS_WRITTEN = { known: [], valued: [] }
 
 function startsWith({ programs, options, words }: ArgvPattern, argv: readonly string[]): boolean {
   const [program = '', ...rest] = argv
-  if (![basename(program), familyOf(program)].some((name) => programs.includes(name))) return false
-  const isThere = (option: string): boolean => rest.some((word) => givesOption(word, option, AS_WRITTEN))
+  const names = [basename(program), familyOf(program)]
+  if (!programs.some((fits) => names.some(fits))) return false
+  const isThere = (option: string): boolean =>
+    rest.some(isGlob(option) ? compileNameGlob(option) : (word) => givesOption(word, option, AS_WRITTEN))
   if (!options.every((spellings) => spellings.some(isThere))) return false
   let at = 0
-  return words.every((word) => {
-    const found = rest.indexOf(word, at)
+  return words.every((fits) => {
+    const found = rest.findIndex((word, index) => index >= at && fits(word))
     at = found + 1
     return found >= 0
   })
@@ -74,6 +82,7 @@ function optionsIn(word: string, known: readonly ArgvPolicy[]): readonly (readon
     word.startsWith('--') ||
     groups.some((group) => group.includes(word)) ||
     known.some((policy) => policy.refuse_options.includes(word))
+  if (isGlob(word)) return [[word]]
   return isOne ? [spellingsOf(name)] : Array.from(word.slice(1), (letter) => spellingsOf(`-${letter}`))
 }
 

@@ -47,6 +47,8 @@ describe('R55: what would take a right away and is not understood is refused', (
       '"fly" is no operation on files',
     ],
     ['<deny><execute><tool>filesystem.fly</tool></execute></deny>', '"fly" is no operation on files'],
+    ['<deny><execute resource="shell" commands="git push, curl | sh"/></deny>', '"curl | sh" holds |'],
+    ['<ask><shell><command pattern="a; b"/></shell></ask>', '"a; b" holds ;'],
     ['<deny><execute resource="tool" tool_type="scirpt"/></deny>', '"scirpt" is no type of tool'],
     ['<deny><execute resource="kiwi" actions="create, fly"/></deny>', '"fly" is no action'],
   ])('R55: %s', async (text, reason) => {

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { compileNameGlob, compilePathGlob, globFault } from './glob.ts'
+import { compileNameGlob } from '../../shared/name-glob.ts'
+import { compilePathGlob, globFault } from './glob.ts'
 
 test.each([
   ['src/**', '/src', true],

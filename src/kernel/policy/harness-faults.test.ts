@@ -70,6 +70,20 @@ describe('H1: what could never match, or says two things at once, is refused wit
     ['rules:\n  - { op: exec, match: { program: a, command: b }, effect: deny }\n', /^2:17 it has both/],
     ['rules:\n  - { op: exec, match: { command: " " }, effect: deny }\n', /is empty/],
     [
+      'rules:\n  - { op: exec, match: { command: "a && b" }, effect: deny }\n',
+      /^2:26 "a && b" holds &, .*never match/,
+    ],
+    [
+      'rules:\n  - { op: exec, match: { command: "npm run t*" }, effect: allow }\n',
+      /^2:26 .*no \* alone at its end/,
+    ],
+    ['rules:\n  - { op: exec, match: { command: "bin/x *" }, effect: allow }\n', /^2:26 .*not absolute/],
+    ['internal_tools:\n  shell:\n    blocked_commands: [curl, "curl | sh"]\n', /^3:30 "curl \| sh" holds \|/],
+    ['internal_tools:\n  shell:\n    blocked_commands: ["echo \'x\'"]\n', /^3:24 .*holds '/],
+    ['internal_tools:\n  shell:\n    blocked_commands: ["/opt/*"]\n', /^3:24 .*path with a pattern/],
+    ['internal_tools:\n  shell:\n    allowed_commands: ["/opt/*"]\n', /^3:24 .*path with a pattern/],
+    ['internal_tools:\n  shell:\n    blocked_commands: ["./x{a,b}"]\n', /^3:24 .*brackets/],
+    [
       'rules:\n  - { op: net, match: { host: "https://a/b" }, effect: deny }\n',
       /^2:25 .*leave scheme and path out/,
     ],
@@ -177,6 +191,40 @@ describe('examples are the tests of a rule', () => {
     )
     expect((await temp.policyOf(null)).faults).toEqual([])
   })
+})
+
+test.each<[string, RegExp]>([
+  ['{ propertys: { a: { const: 1 } } }', /^2:\d+ "propertys" is no keyword of JSON Schema: "properties" is/],
+  [
+    '{ stage: production }',
+    /"stage" is no keyword of JSON Schema: what is asked of an argument stands below/,
+  ],
+  ['{ properties: { a: { cosnt: 1 } } }', /"cosnt" is no keyword/],
+  ['{ anyOf: [{ required: [a] }, { requires: [b] }] }', /"requires" is no keyword/],
+  ['{ $defs: { x: { tpye: string } } }', /"tpye" is no keyword/],
+  ['{ type: string }', /no arguments can meet it, so it can never match/],
+  ['{ not: {} }', /can never match/],
+  ['{ not: true }', /can never match/],
+  ['{ allOf: [{ required: [a] }, false] }', /can never match/],
+  ['{ anyOf: [false, { const: 1, type: string }] }', /can never match/],
+  ['{ oneOf: [{ enum: [null, [1]], type: [boolean, number] }] }', /can never match/],
+  ['{ required: [a], properties: { a: false } }', /can never match/],
+  ['{ required: [a], properties: { a: { const: x, type: integer } } }', /can never match/],
+])('H1: the condition %s is a fault where it stands', async (when, fault) => {
+  const text = `rules:\n  - { op: tool, match: { tool: x }, when: ${when}, effect: allow }\n`
+  expect(await faults(text)).toMatchObject([expect.stringMatching(fault)])
+})
+
+test.each([
+  '{ required: [a], properties: { a: { const: 1, type: number }, b: false } }',
+  '{ properties: { type: { enum: [x, 1.5, 2], type: [string, integer] }, const: { type: object } } }',
+  '{ const: { stage: 1 } }',
+  '{ dependentRequired: { stage: [b] }, additionalProperties: true }',
+  '{ not: { required: [a] }, anyOf: [false, true] }',
+])('H1: the condition %s is none', async (when) => {
+  expect(
+    await faults(`rules:\n  - { op: tool, match: { tool: x }, when: ${when}, effect: allow }\n`),
+  ).toEqual([])
 })
 
 test('PRM-12, H1: a file with a fault counts for nothing but the refusal, which names file, line and column', async () => {

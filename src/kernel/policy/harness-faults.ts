@@ -3,6 +3,7 @@ import { canonicalJson } from '../../shared/json.ts'
 import type { Harness, HarnessFault } from '../../spaces/harness.ts'
 import type { HarnessFile, WrittenRule } from '../../spaces/harness-file.ts'
 import { groupsOf } from './compile-harness.ts'
+import { conditionFaults } from './condition-faults.ts'
 import type { PathContext } from './expand-path.ts'
 import { expandPath, pathFault } from './expand-path.ts'
 import { nameFault } from './glob.ts'
@@ -13,7 +14,7 @@ import { readRate } from './rate-text.ts'
 import type { Layer } from './rule.ts'
 import type { Example } from './rule-example.ts'
 import { exampleOf } from './rule-example.ts'
-import { matchesOf, programFault, ruleFaults } from './written-rule.ts'
+import { commandFault, matchesOf, programFault, ruleFaults } from './written-rule.ts'
 
 type Fault = readonly [path: readonly PropertyKey[], reason: string]
 
@@ -66,7 +67,7 @@ function groupFaults(content: HarnessFile): readonly Fault[] {
     ...common(programs, shell, programFault),
     ...judge([...programs, 'allowed_commands'], shell?.allowed_commands, programFault),
     ...judge([...programs, 'blocked_commands'], shell?.blocked_commands, (text) =>
-      text.trim() === '' ? 'is empty' : null,
+      commandFault(text, 'deny'),
     ),
     ...common([...root('git'), 'git'], git, nameFault),
     ...judge([...root('git'), 'git', 'allowed'], git?.allowed, nameFault),
@@ -158,7 +159,8 @@ async function faultsOf(
   means: LayerMeans,
 ): Promise<readonly Fault[]> {
   const path = ['rules', index]
-  const wrong = ruleFaults(rule)
+  const conditions = rule.when === undefined ? [] : conditionFaults(rule.when)
+  const wrong = [...ruleFaults(rule), ...conditions.map((reason) => [['when'], reason] as const)]
   if (wrong.length > 0) return wrong.map(([inner, reason]) => [[...path, ...inner], reason])
   try {
     const rules = matchesOf(rule, context).map((match) => ({

@@ -3,8 +3,9 @@ import type { ArgvPolicies } from '../../chain/shell/argv-policy.ts'
 import { compilePattern, matchesArgv, wordsBehind, wrappersOf } from '../../chain/shell/argv-pattern.ts'
 import { familyOf } from '../../chain/shell/program-family.ts'
 import { serverName } from '../../shared/groups.ts'
-import type { Fits } from './glob.ts'
-import { compileNameGlob, compilePathGlob } from './glob.ts'
+import type { Fits } from '../../shared/name-glob.ts'
+import { compileNameGlob } from '../../shared/name-glob.ts'
+import { compilePathGlob } from './glob.ts'
 import type { Demand, Effect, Match, ToolMatch } from './rule.ts'
 
 type SpeaksOf = (demand: Demand) => boolean

@@ -8,6 +8,7 @@ import type { Element } from '../../spaces/directive/element.ts'
 import { listOf, wholeListOf } from '../../spaces/directive/element.ts'
 import type { Match, Operation } from './rule.ts'
 import { SAMPLE } from './rule.ts'
+import { commandFault } from './written-rule.ts'
 
 /** What one written form grants. */
 interface Grant {
@@ -63,6 +64,8 @@ export function programs(given: readonly string[] | null, { isDenial }: Meant): 
   if (given === null) return { unmapped: 'it names no commands' }
   const names = given.filter((text) => !/\s/.test(text))
   const commands = given.filter((text) => !names.includes(text))
+  const [fault] = isDenial ? commands.flatMap(deniedFault) : []
+  if (fault !== undefined) return { unmapped: fault }
   return {
     grants: [
       ...(names.length === 0 ? [] : [{ op: 'exec', match: { kind: 'program', names } } as const]),
@@ -74,7 +77,14 @@ export function programs(given: readonly string[] | null, { isDenial }: Meant): 
 
 export function commandPattern(pattern: string, { isDenial }: Meant): Granted {
   if (pattern.trim() === '') return { unmapped: 'it has no pattern' }
+  const [fault] = isDenial ? deniedFault(pattern) : []
+  if (fault !== undefined) return { unmapped: fault }
   return { grants: [{ op: 'exec', match: commandMatch(pattern, isDenial) }, SHELL] }
+}
+
+function deniedFault(text: string): readonly string[] {
+  const fault = commandFault(text, 'deny')
+  return fault === null ? [] : [`"${text}" ${fault}`]
 }
 
 /** What is granted is granted as it is written; what is denied is denied in any spelling, whatever follows. */

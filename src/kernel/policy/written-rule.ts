@@ -1,3 +1,5 @@
+import { basename } from 'node:path'
+import { isGlob } from '../../shared/glob.ts'
 import type { WrittenRule } from '../../spaces/harness-file.ts'
 import type { PathContext } from './expand-path.ts'
 import { expandPath, pathFault } from './expand-path.ts'
@@ -89,7 +91,7 @@ export function ruleFaults(rule: WrittenRule): readonly Fault[] {
       return [
         ...(isBoth ? [[['match'], 'it has both program and command: write two rules'] as const] : []),
         ...judge('program', program, programFault),
-        ...judge('command', command, (text) => (text.trim() === '' ? 'is empty' : null)),
+        ...judge('command', command, (text) => commandFault(text, rule.effect)),
       ]
     }
     case 'net':
@@ -125,5 +127,21 @@ export function programFault(name: string): string | null {
   if (/\s/.test(name)) return 'is more than the name of a program: write a rule with match.command'
   if (name.includes('/') && !name.startsWith('/'))
     return 'is a path that is not absolute, so it can never match'
+  if (name.includes('/') && isGlob(name)) return 'is a path with a pattern in it, so it can never match'
   return globFault(name)
+}
+
+/** A command is compared word by word with what is started: nothing that only a shell reads is among that. */
+export function commandFault(text: string, effect: Effect): string | null {
+  const [program = '', ...words] = text.trim().split(/\s+/)
+  if (program === '') return 'is empty'
+  const other = /[|;&<>`'"]|\$\(/.exec(text)?.[0]
+  if (other !== undefined)
+    return `holds ${other}, which only a shell reads, so it can never match: name one command, without quotes`
+  // What is refused is meant wherever the program lies.
+  if (effect !== 'allow') return isGlob(program) ? programFault(program) : globFault(basename(program))
+  const isStarInside = words.some((word, at) => isGlob(word) && !(word === '*' && at === words.length - 1))
+  return isStarInside
+    ? 'has a pattern that is no * alone at its end, so it can never match'
+    : programFault(program)
 }

@@ -25,8 +25,29 @@ export const RecordRow = z.object({
 })
 export type RecordRow = z.infer<typeof RecordRow>
 
+const spoilt = z.string().catch('?')
+
+/** What can still be read of a record, in whichever column somebody has spoilt it. */
+const ReadableRow = RecordRow.extend({
+  kind: RecordRow.shape.kind.catch('decision'),
+  call_id: spoilt,
+  session: spoilt,
+  parent_session: RecordRow.shape.parent_session.catch(null),
+  principal: spoilt,
+  operation: spoilt,
+  tool: spoilt,
+  status: spoilt,
+  wall: z.number().catch(0),
+  mono: RecordRow.shape.mono.catch(null),
+  salt: RecordRow.shape.salt.catch(null),
+  body: RecordRow.shape.body.catch(null),
+  body_hash: spoilt,
+  prev_hash: spoilt,
+  hash: spoilt,
+})
+
 export function toRecord(row: unknown): JournalRecord {
-  const { salt: _salt, body, body_hash: _bodyHash, prev_hash: prev, ...said } = readRow(RecordRow, row)
+  const { salt: _salt, body, body_hash: _bodyHash, prev_hash: prev, ...said } = readRow(ReadableRow, row)
   return { ...said, prev, body: body === null ? {} : bodyOf(body) }
 }
 

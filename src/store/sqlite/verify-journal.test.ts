@@ -26,6 +26,9 @@ test.each([
   ['a body', 'canary-of-call-two', 0],
   ['the id of a call, in its table or its index', 'call-number-two', 0],
   ['the id of a call, at the other place', 'call-number-two', 1],
+  ['what kind of record it is', 'decisioncall-number-two', 0],
+  // A text of 8 characters, then one of 15: of these two records the later lies before the other.
+  ['the type of that column', '\u001D+', 0],
 ])('AUD-01: one byte of %s changed in the file is found and named', async (_, text, at) => {
   const store = await place.open()
   for (const [call, canary] of [

@@ -3,7 +3,6 @@ import type { JournalFault, Verified } from '../journal.ts'
 import type { Connection } from './connection.ts'
 import { GENESIS, hashBody, hashOf } from './links.ts'
 import { RecordRow } from './record-row.ts'
-import { readRow } from './rows.ts'
 
 /** Walks the whole chain, and looks for what the walk cannot see: an index that tells another tale than its table. */
 export async function verifyJournal(connection: Connection): Promise<Verified> {
@@ -19,7 +18,9 @@ export async function verifyJournal(connection: Connection): Promise<Verified> {
     const after = from
     const page = await connection.read(() => selectPage.all(after))
     for (const row of page) {
-      const record = readRow(RecordRow, row)
+      const { data: record } = RecordRow.safeParse(row)
+      // Nothing of ours wrote a row of another shape.
+      if (record === undefined) return { records, brokenAt: records + 1, fault: 'changed', clockBack, erased }
       const fault = faultOf(record, records + 1, prev)
       if (fault !== null)
         return { records, brokenAt: Math.min(record.seq, records + 1), fault, clockBack, erased }
