@@ -170,7 +170,11 @@ export async function emptyFolders(git: ShadowGit): Promise<readonly string[]> {
   return lines
     .filter(
       (path) =>
-        path.endsWith('/') && path !== './' && path !== prefix && !isOfKiwi(path, prefix) && isText(path),
+        path.endsWith('/') &&
+        path !== './' &&
+        path !== prefix &&
+        !isFolderOfKiwi(path, prefix) &&
+        isText(path),
     )
     .map((path) => path.slice(0, -1))
     .filter((path) => statOf(join(workTree, path, '.git')) === null)
@@ -191,7 +195,7 @@ export async function withNested(git: ShadowGit, bare: readonly string[]): Promi
     if (all.size >= LIMITS.undoFiles) break
     for (const each of inside(folder)) {
       const isOwn = statOf(join(workTree, each, '.git')) !== null
-      if (!isOwn && !passedOver.has(`${each}/`) && !isOfKiwi(`${each}/`, prefix)) all.add(each)
+      if (!isOwn && !passedOver.has(`${each}/`) && !isFolderOfKiwi(`${each}/`, prefix)) all.add(each)
     }
   }
   return [...all]
@@ -207,3 +211,8 @@ function isOfKiwi(path: string, prefix: string): boolean {
 }
 
 const OWN = ['.ai/outputs/', '.ai/logs/']
+
+/** An empty one for policies is made before a program starts, so that it is not the program's to make. */
+function isFolderOfKiwi(path: string, prefix: string): boolean {
+  return isOfKiwi(path, prefix) || path === `${prefix}.ai/config/`
+}
