@@ -35,6 +35,8 @@ const Guard = z.strictObject({
 /** What holds for one subcommand, or for a program that has none. */
 const Terms = z.strictObject({
   refuse_options: Options,
+  /** By these it follows every link that it comes across: what it would read, nobody can tell. */
+  follow_options: Options,
   known_options: Options,
   value_options: Options,
   /** Arguments that are put behind the subcommand. */
