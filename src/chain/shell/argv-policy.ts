@@ -61,6 +61,9 @@ const Terms = z.strictObject({
       all_with: Options,
       /** The others are put where the last is: into it by their names, when it is a folder. */
       into: z.boolean().default(false),
+      /** What it is given it takes whole, with all that is in a folder: always, or with one of these options. */
+      whole: z.boolean().default(false),
+      whole_with: Options,
     })
     .nullable()
     .default(null),
