@@ -210,7 +210,7 @@ function isOfKiwi(path: string, prefix: string): boolean {
   return OWN.some((folder) => path.startsWith(prefix + folder))
 }
 
-const OWN = ['.ai/outputs/', '.ai/logs/']
+const OWN = ['.ai/outputs/', '.ai/logs/', '.ai/checkpoints/']
 
 /** An empty one for policies is made before a program starts, so that it is not the program's to make. */
 function isFolderOfKiwi(path: string, prefix: string): boolean {
