@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Reply } from '../src/shared/reply.ts'
@@ -66,6 +66,26 @@ cat ${user}/kiwi.json; echo done`)
     expect(
       [`${user}2`, join(temp.folder, 'other'), join(temp.config.cache, 'made')].filter(existsSync),
     ).toEqual([])
+  })
+
+  test('N6: nor does one appear where there is none yet, and an undo does not speak of it', async () => {
+    const config = join(temp.project, '.ai', 'config')
+    rmSync(config, { recursive: true })
+    const attempt = `const { mkdirSync, writeFileSync } = require('fs')
+writeFileSync('made', '')
+mkdirSync('.ai/config', { recursive: true })
+for (const name of ['agent_harness', 'mcp_registry'])
+  try { writeFileSync('.ai/config/' + name + '.yaml', ''); console.log('written') } catch (error) { console.log(error.code) }`
+    const reply = await temp.run('shell.run', { argv: ['node', '-e', attempt] })
+    expect(outputOf(reply)).toBe('EROFS\nEROFS')
+    expect(readdirSync(config)).toEqual([])
+    const undone = await temp.call('execute', {
+      item_type: 'tool',
+      action: 'undo',
+      item_id: textField(reply.data, 'undo_id'),
+    })
+    expect(undone).toMatchObject({ data: { totals: { remove: 1, conflict: 0 } } })
+    expect(existsSync(join(temp.project, 'made'))).toBe(false)
   })
 
   test.each(['part', '../other'])(

@@ -8,6 +8,7 @@ import type { Hold, HoldMeans } from './hold.ts'
 import { heldBy } from './hold.ts'
 import type { Plan } from './plan.ts'
 import { VOUCHED } from './trust.ts'
+import { statOf } from '../spaces/disk.ts'
 import { foldersTo } from '../spaces/harness.ts'
 
 /** Whether it may start code that nobody vouches for: that of its chain, or what its arguments and a project say. */
@@ -37,7 +38,7 @@ function ownConfinement(program: string, own: OwnPlaces, policies: readonly stri
   if (!existsSync(own.cache)) mkdirSync(own.cache, { recursive: true, mode: 0o700 })
   const [home, userSpace, cache] = [real(own.home), real(own.userSpace), real(own.cache)]
   const secret = own.secret.map(real)
-  const decided = policies.filter(existsSync)
+  const decided = policies.filter((folder) => isCoverable(folder, userSpace))
   const { folders, links } = givenBack(userSpace, secret)
   return {
     program,
@@ -61,6 +62,20 @@ function ownConfinement(program: string, own: OwnPlaces, policies: readonly stri
     ],
     needed: sorted([...folders, ...own.plain.map(real).filter(existsSync)]),
     links,
+  }
+}
+
+/** Where a project has a space and nothing is decided yet, whoever makes the folder would decide: Kiwi is the first. */
+function isCoverable(folder: string, userSpace: string): boolean {
+  if (existsSync(folder)) return true
+  const space = dirname(folder)
+  if (real(space) === userSpace || statOf(space)?.isDirectory() !== true) return false
+  try {
+    mkdirSync(folder)
+    return true
+  } catch {
+    // Where Kiwi cannot, what it starts cannot either.
+    return false
   }
 }
 

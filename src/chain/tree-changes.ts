@@ -7,7 +7,7 @@ import { nameOf, oddChanges } from '../spaces/oddity.ts'
 import type { Entry, KeptBytes, PathChange } from '../store/undo.ts'
 import type { ShadowGit } from './shadow-git.ts'
 import type { Known } from './tree-standing.ts'
-import { changedPaths, emptyFolders, foldersAbove, oddNow, withNested } from './tree-standing.ts'
+import { changedPaths, emptyFolders, foldersAbove, liesBelow, oddNow, withNested } from './tree-standing.ts'
 
 export interface TreeChanges {
   readonly changes: readonly PathChange[]
@@ -18,8 +18,8 @@ export interface TreeChanges {
 
 /** What is otherwise than it stood, with the bytes that stood there. `scratch` is an empty folder. */
 export async function changesSince(git: ShadowGit, before: Known, scratch: string): Promise<TreeChanges> {
-  const { workTree } = git.shadow
-  const { paths, folders } = await pathsInQuestion(git, before)
+  const { workTree, prefix } = git.shadow
+  const { paths, folders, replaced } = await pathsInQuestion(git, before)
   const odd = oddNow(git, folders)
   const isLost = await layOut(
     git,
@@ -32,9 +32,11 @@ export async function changesSince(git: ShadowGit, before: Known, scratch: strin
   let room = LIMITS.undoCallBytes
   for (const path of paths) {
     try {
-      const fault = unkeepable(join(workTree, path))
+      const isGone = liesBelow(path, replaced, prefix)
+      const fault = isGone ? null : unkeepable(join(workTree, path))
       // What cannot be kept is in the way of what stood there, which comes back once it is gone.
-      const after = fault === null ? entryAt(join(workTree, path), LIMITS.undoCallBytes).entry : ABSENT
+      const after =
+        fault === null && !isGone ? entryAt(join(workTree, path), LIMITS.undoCallBytes).entry : ABSENT
       if (fault !== null && !odd.has(nameOf(path))) skipped.push(`${nameOf(path)}: ${fault}`)
       const was = stood(path, before, scratch, room)
       if (isSame(was.entry, after)) continue
@@ -50,16 +52,26 @@ export async function changesSince(git: ShadowGit, before: Known, scratch: strin
   return { changes, bytes: Array.from(bytes, ([hash, each]) => ({ hash, bytes: each })), skipped }
 }
 
-/** Files that git finds changed, those with another mode, and every folder that is or was there. */
+/**
+ * Files that git finds changed, those with another mode, those of a folder that something else took the place of (through
+ * a link git would still see them), and every folder that is or was there.
+ */
 async function pathsInQuestion(
   git: ShadowGit,
   before: Known,
-): Promise<{ paths: readonly string[]; folders: ReadonlySet<string> }> {
+): Promise<{
+  paths: readonly string[]
+  folders: ReadonlySet<string>
+  replaced: ReadonlySet<string>
+}> {
   const { workTree, prefix } = git.shadow
   const [changed, untold] = await Promise.all([changedPaths(git), emptyFolders(git)])
   const bare = await withNested(git, untold)
   const paths = new Set([...changed].filter((path) => !path.endsWith('/')))
+  const isFolder = (path: string): boolean => statOf(join(workTree, path))?.isDirectory() === true
+  const replaced = new Set([...before.folders.keys()].filter((folder) => !isFolder(folder)))
   for (const [path, mode] of before.files) {
+    if (liesBelow(path, replaced, prefix)) paths.add(path)
     const stats = mode === null || paths.has(path) ? null : statOf(join(workTree, path))
     if (stats !== null && (stats.mode & 0o7777) !== mode) paths.add(path)
   }
@@ -67,7 +79,7 @@ async function pathsInQuestion(
   for (const path of [...paths, ...bare.map((folder) => `${folder}/.`)])
     for (const above of foldersAbove(path, prefix)) folders.add(above)
   for (const folder of folders) paths.add(folder)
-  return { paths: [...paths], folders }
+  return { paths: [...paths], folders, replaced }
 }
 
 /** Writes files out as the index has them. Says why some may be missing, or null. */

@@ -66,7 +66,8 @@ export async function settleIndex(git: ShadowGit, most: Bounds): Promise<Settled
 export async function knownTo(git: ShadowGit, odd: Oddities): Promise<Known> {
   const [{ all }, bare] = await Promise.all([listed(git), emptyFolders(git)])
   const files = new Map(Array.from(all, (path) => [path, null]))
-  return { files, folders: foldersOf(git, [...all, ...bare.map((folder) => `${folder}/.`)]), odd }
+  const folders = foldersOf(git, [...all, ...bare.map((folder) => `${folder}/.`)])
+  return { files, folders: new Map(Array.from(folders, ([path, mode]) => [path, mode ?? USUAL])), odd }
 }
 
 function standingNow(git: ShadowGit, paths: readonly string[], bare: readonly string[]): Known {
@@ -79,7 +80,14 @@ function standingNow(git: ShadowGit, paths: readonly string[], bare: readonly st
     there.push(stats.isDirectory() ? `${path}/.` : path)
     if (!stats.isDirectory()) files.set(path, stats.mode & 0o7777)
   }
-  const folders = foldersOf(git, there)
+  const found = foldersOf(git, there)
+  const replaced = new Set(Array.from(found).flatMap(([path, mode]) => (mode === null ? [path] : [])))
+  // Git knows of what lay in a folder, and finds it through the link that took its place.
+  if (replaced.size > 0)
+    for (const path of files.keys()) if (liesBelow(path, replaced, git.shadow.prefix)) files.delete(path)
+  const folders = new Map<string, number>()
+  for (const [path, mode] of found)
+    if (mode !== null && !liesBelow(path, replaced, git.shadow.prefix)) folders.set(path, mode)
   return { files, folders, odd: oddNow(git, folders.keys()) }
 }
 
@@ -88,14 +96,17 @@ export function oddNow({ shadow: { workTree, prefix } }: ShadowGit, folders: Ite
   return odditiesIn(workTree, [prefix.slice(0, -1), ...folders])
 }
 
-/** The folders that paths lie in, with the usual mode where one is gone. */
-function foldersOf({ shadow }: ShadowGit, paths: readonly string[]): ReadonlyMap<string, number> {
-  const folders = new Map<string, number>()
+/** A folder whose own mode is not known has this one. */
+const USUAL = 0o755
+
+/** The folders that paths lie in, with their modes: the usual one where it is gone, null where something else stands. */
+function foldersOf({ shadow }: ShadowGit, paths: readonly string[]): ReadonlyMap<string, number | null> {
+  const folders = new Map<string, number | null>()
   for (const path of paths) {
     for (const above of foldersAbove(path, shadow.prefix)) {
       if (folders.has(above)) break
       const stats = statOf(join(shadow.workTree, above))
-      folders.set(above, stats === null ? 0o755 : stats.mode & 0o7777)
+      folders.set(above, stats === null ? USUAL : stats.isDirectory() ? stats.mode & 0o7777 : null)
     }
   }
   return folders
@@ -107,6 +118,10 @@ export function foldersAbove(path: string, prefix: string): readonly string[] {
   for (let above = dirname(path); above !== '.' && `${above}/` !== prefix; above = dirname(above))
     folders.push(above)
   return folders
+}
+
+export function liesBelow(path: string, folders: ReadonlySet<string>, prefix: string): boolean {
+  return folders.size > 0 && foldersAbove(path, prefix).some((above) => folders.has(above))
 }
 
 /** Paths that the index has, and those that are otherwise than it has them or that it does not have. */
@@ -155,7 +170,11 @@ export async function emptyFolders(git: ShadowGit): Promise<readonly string[]> {
   return lines
     .filter(
       (path) =>
-        path.endsWith('/') && path !== './' && path !== prefix && !isOfKiwi(path, prefix) && isText(path),
+        path.endsWith('/') &&
+        path !== './' &&
+        path !== prefix &&
+        !isFolderOfKiwi(path, prefix) &&
+        isText(path),
     )
     .map((path) => path.slice(0, -1))
     .filter((path) => statOf(join(workTree, path, '.git')) === null)
@@ -176,7 +195,7 @@ export async function withNested(git: ShadowGit, bare: readonly string[]): Promi
     if (all.size >= LIMITS.undoFiles) break
     for (const each of inside(folder)) {
       const isOwn = statOf(join(workTree, each, '.git')) !== null
-      if (!isOwn && !passedOver.has(`${each}/`) && !isOfKiwi(`${each}/`, prefix)) all.add(each)
+      if (!isOwn && !passedOver.has(`${each}/`) && !isFolderOfKiwi(`${each}/`, prefix)) all.add(each)
     }
   }
   return [...all]
@@ -191,4 +210,9 @@ function isOfKiwi(path: string, prefix: string): boolean {
   return OWN.some((folder) => path.startsWith(prefix + folder))
 }
 
-const OWN = ['.ai/outputs/', '.ai/logs/']
+const OWN = ['.ai/outputs/', '.ai/logs/', '.ai/checkpoints/']
+
+/** An empty one for policies is made before a program starts, so that it is not the program's to make. */
+function isFolderOfKiwi(path: string, prefix: string): boolean {
+  return isOfKiwi(path, prefix) || path === `${prefix}.ai/config/`
+}

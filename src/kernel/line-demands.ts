@@ -18,7 +18,7 @@ export function lineDemands({ commands, folder }: LineDraft, own: OwnPaths): rea
     ...(script === null ? [] : [rawDemand(script)]),
   ])
   const paths = commands.flatMap((command) =>
-    command.paths.map(({ use, path }): Demand => ({ op: use, path, isChosen: true })),
+    command.paths.map(({ use, ...path }): Demand => ({ op: use, ...path, isChosen: true })),
   )
   const where: readonly Demand[] = folder.isGiven
     ? [{ op: 'read', path: realPathOfNearest(folder.path), isChosen: true }]

@@ -1,10 +1,11 @@
 import type { Dirent } from 'node:fs'
-import { lstatSync, readdirSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { KiwiError, messageOf } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import { compileTemplate, renderText } from '../shared/template.ts'
+import { statOf } from '../spaces/disk.ts'
 import { parameterNames } from '../spaces/input-schema.ts'
 import type { Manifest } from '../spaces/manifest.ts'
 import type { Work } from './call.ts'
@@ -169,7 +170,7 @@ function entriesOf(folder: string): readonly Dirent[] {
 }
 
 function isFolder(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+  return statOf(path)?.isDirectory() === true
 }
 
 interface Shown {

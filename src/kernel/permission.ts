@@ -10,6 +10,7 @@ import type { Policy } from './policy/policy.ts'
 import { policyFaultText } from './policy/policy-fault.ts'
 import type { Verdict } from './policy/rule.ts'
 import { resourceOf } from './policy/rule.ts'
+import { withWhole } from './whole-demands.ts'
 
 /** Every layer must agree. A dry run ends here, with what would have been decided. */
 export const permission: Stage = (call, next, { policyOf }) => {
@@ -20,10 +21,18 @@ export const permission: Stage = (call, next, { policyOf }) => {
   return policy instanceof Promise ? policy.then(judge) : judge(policy)
 }
 
-async function judged(call: Call, work: Work, known: Policy, next: () => Promise<Outcome>): Promise<Outcome> {
+async function judged(
+  call: Call,
+  workedOut: Work,
+  known: Policy,
+  next: () => Promise<Outcome>,
+): Promise<Outcome> {
   const policy = withRun(known, call)
   call.policy = policy
-  assertReadable(policy, work)
+  assertReadable(policy, workedOut)
+  const whole = withWhole(workedOut, policy.layers)
+  const work = whole instanceof Promise ? await whole : whole
+  call.work = work
   const verdict = ofNoReturn(decide(policy.layers, work.demands, parametersOf(call, work)), work, policy)
   call.verdict = verdict
   if (call.isDryRun) return rehearsal(work, verdict)

@@ -85,8 +85,10 @@ export function planUndo(steps: readonly UndoStep[], isPerson: boolean): UndoPla
 export const MEANWHILE = 'it was changed while the call ran, by it or by somebody else'
 
 function lookAt(path: string): Entry | { readonly reason: string } {
+  const above = dirname(path)
   try {
-    return entryAt(path).entry
+    // What a link leads to lies elsewhere, though it may look the same.
+    return (realPathOf(above) ?? above) === above ? entryAt(path).entry : ABSENT
   } catch (error) {
     return { reason: messageOf(error) }
   }

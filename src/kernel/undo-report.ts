@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
-import { lstatSync } from 'node:fs'
 import { z } from 'zod'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
+import { statOf } from '../spaces/disk.ts'
 import type { Checkpoint, Entry } from '../store/undo.ts'
 import type { Caller, Work } from './call.ts'
 import type { Means } from './means.ts'
@@ -107,7 +107,7 @@ function totalsOf(lines: readonly UndoLine[], left: readonly LeftPath[]): JsonOb
 }
 
 function lineOf(line: UndoLine): JsonValue {
-  const changed = lstatSync(line.path, { throwIfNoEntry: false })?.mtime
+  const changed = statOf(line.path)?.mtime
   return {
     path: line.path,
     action: actionOf(line),

@@ -131,6 +131,13 @@ const OTHERS: Readonly<Record<string, (text: string) => string>> = {
     JSON.stringify(text)
       .slice(1, -1)
       .replaceAll(/[<>&']/g, (sign) => `\\u00${sign.charCodeAt(0).toString(16)}`),
+  'URL-encoded twice': (text) => encodeURIComponent(encodeURIComponent(text)),
+  'URL-encoded three times': (text) => encodeURIComponent(encodeURIComponent(encodeURIComponent(text))),
+  'HTML in HTML': (text) =>
+    [1, 2].reduce(
+      (shown) => shown.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&#34;'),
+      text,
+    ),
   'URL-encoded in JSON': (text) => JSON.stringify(encodeURIComponent(text)).slice(1, -1),
   HTML: (text) =>
     text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;'),

@@ -68,6 +68,9 @@ const NAMED: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'g
 const SHORT: Readonly<Record<string, string>> = { '\n': 'n', '\r': 'r', '\t': 't', '\b': 'b', '\f': 'f' }
 /** Escaping twice doubles them twice. */
 const MOST_BACKSLASHES = 8
+/** What was encoded is encoded again where it is part of another address or page. */
+const PERCENT = '%(?:25){0,3}'
+const AND = '&(?:amp;){0,3}'
 
 function piecePattern(piece: string): string {
   if (/^[\w.-]$/.test(piece)) return literal(piece)
@@ -82,11 +85,11 @@ function piecePattern(piece: string): string {
   const code = piece.codePointAt(0) ?? 0
   // As it is comes last: `&amp;` begins with it, too.
   const ways = [
-    anyCase(Buffer.from(piece).toString('hex').replaceAll(/../g, '%$&')),
+    anyCase(Buffer.from(piece).toString('hex').replaceAll(/../g, `${PERCENT}$&`)),
     units.map((unit) => `${before}u${anyCase(unit)}`).join(''),
-    `&#0*${code};`,
-    `&#[xX]0*${anyCase(code.toString(16))};`,
-    ...(named === undefined ? [] : [`&${named};`]),
+    `${AND}#0*${code};`,
+    `${AND}#[xX]0*${anyCase(code.toString(16))};`,
+    ...(named === undefined ? [] : [`${AND}${named};`]),
     ...(short === undefined ? [] : [`${before}${short}`]),
     ...(piece === ' ' ? ['\\+'] : []),
     raw,

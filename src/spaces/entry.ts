@@ -88,10 +88,16 @@ export function seeEntries(paths: readonly string[], { bytes: mostBytes, files }
   const kept = new Map<string, Uint8Array>()
   let room = mostBytes
   const odd = new Map<string, Oddity>()
-  const open = [...paths]
+  const links = new Set<string>()
+  // What lies above comes first: it says whether a path below it is one.
+  const open = paths.toSorted((a, b) => b.length - a.length)
   for (let path = open.pop(); path !== undefined; path = open.pop()) {
     if (entries.has(path)) continue
     if (entries.size >= files) throw new Error(`it may change more than ${files} files`)
+    if (liesBelow(path, links)) {
+      entries.set(path, ABSENT)
+      continue
+    }
     const fault = unkeepable(path)
     const oddity = fault === null ? null : oddityAt(path, fault)
     if (oddity !== null) {
@@ -100,6 +106,7 @@ export function seeEntries(paths: readonly string[], { bytes: mostBytes, files }
     }
     const { entry, bytes } = entryAt(path, room)
     entries.set(path, entry)
+    if (entry.kind === 'link') links.add(path)
     if (entry.kind === 'file' && bytes !== null && !kept.has(entry.hash)) {
       kept.set(entry.hash, bytes)
       room -= bytes.byteLength
@@ -116,6 +123,14 @@ export function seeEntries(paths: readonly string[], { bytes: mostBytes, files }
     if (entry.kind === 'absent' && statOf(above) === null) open.push(above)
   }
   return { entries, bytes: Array.from(kept, ([hash, bytes]) => ({ hash, bytes })), odd }
+}
+
+/** Below a link is nothing: what it leads to lies elsewhere. */
+function liesBelow(path: string, links: ReadonlySet<string>): boolean {
+  if (links.size === 0) return false
+  for (let above = dirname(path); above !== dirname(above); above = dirname(above))
+    if (links.has(above)) return true
+  return false
 }
 
 /** Nothing is there, or the folder above is no longer one. */

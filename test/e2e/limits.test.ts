@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { FIXTURES } from '../fixtures/probe.ts'
+import { shiftingServer, writeServers } from '../fixtures/shifting-server.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
 import { openTempKiwi } from '../temp-kiwi.ts'
 
@@ -19,17 +20,20 @@ beforeAll(async () => {
   // An hour, so that no slow machine outlasts it.
   writeFileSync(
     join(temp.config.userSpace, 'config', 'agent_harness.yaml'),
-    'mode: direct\nrequire_signature: false\ninternal_tools:\n  shell: { rate_limit: 40/hour }\n',
+    'mode: direct\nrequire_signature: false\ninternal_tools:\n  shell: { rate_limit: 40/hour }\n' +
+      '  mcps: { acme: { rate_limit: 40/hour } }\n',
   )
+  const tools = [{ name: 'echo', description: 'Says it again', inputSchema: { type: 'object' } }]
+  writeServers(temp, 'user', { acme: shiftingServer(temp, 'acme', { tools }).entry })
 })
 afterAll(() => temp.close())
 
 /** Four Kiwis that are told to begin at once. */
-async function four(calls: number): Promise<readonly z.infer<typeof End>[]> {
+async function four(calls: number, tool: string): Promise<readonly z.infer<typeof End>[]> {
   const env = { PATH: process.env['PATH'] ?? '', HOME: temp.folder, KIWI_USER_SPACE: temp.config.userSpace }
   const script = join(FIXTURES, 'kiwi-that-calls.mjs')
   const kiwis = ['a', 'b', 'c', 'd'].map((name) =>
-    spawn(process.execPath, [script, BUNDLE, temp.project, name, String(calls)], {
+    spawn(process.execPath, [script, BUNDLE, temp.project, name, String(calls), tool], {
       env,
       stdio: ['pipe', 'pipe', 'inherit'],
     }),
@@ -40,12 +44,17 @@ async function four(calls: number): Promise<readonly z.infer<typeof End>[]> {
   return said.map((line) => End.parse(JSON.parse(line)))
 }
 
-test('H8: four Kiwis on one store let exactly 40 of 80 calls through, and the others hear when to come again', async () => {
-  const said = await four(20)
-  const ends = said.flatMap(({ ends: own }) => own)
-  expect(ends.filter((end) => end === 'success')).toHaveLength(40)
-  expect(ends.filter((end) => end === 'RATE_LIMITED')).toHaveLength(40)
-  const waits = said.flatMap(({ waits: own }) => own)
-  expect(waits).toHaveLength(40)
-  expect(waits.every((seconds) => Number.isInteger(seconds) && seconds >= 1 && seconds <= 3600)).toBe(true)
-}, 120_000)
+// Each of them asks the server what it has before its first call: that is none of the forty.
+test.each(['shell.run', 'acme.echo'])(
+  'H8: four Kiwis on one store let exactly 40 of 80 calls of %s through, and the others hear when to come again',
+  async (tool) => {
+    const said = await four(20, tool)
+    const ends = said.flatMap(({ ends: own }) => own)
+    expect(ends.filter((end) => end === 'success')).toHaveLength(40)
+    expect(ends.filter((end) => end === 'RATE_LIMITED')).toHaveLength(40)
+    const waits = said.flatMap(({ waits: own }) => own)
+    expect(waits).toHaveLength(40)
+    expect(waits.every((seconds) => Number.isInteger(seconds) && seconds >= 1 && seconds <= 3600)).toBe(true)
+  },
+  120_000,
+)

@@ -63,6 +63,12 @@ describe('H3: read', () => {
     expect(await use('read', { path: 'src/a.txt/x' })).toMatchObject(
       refused('TOOL_FAILED', 'Cannot read "src/a.txt/x": a part of the path is no folder'),
     )
+    expect(await use('delete', { path: 'src/a.txt/x' })).toMatchObject(
+      refused('TOOL_FAILED', 'Cannot delete "src/a.txt/x": a part of the path is no folder'),
+    )
+    expect(await use('move', { path: 'src/a.txt/x', to: 'x' })).toMatchObject(
+      refused('TOOL_FAILED', 'Cannot move "src/a.txt/x": a part of the path is no folder'),
+    )
   })
 
   test('H3: a link inside of the project is followed', async () => {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openArgvPolicies } from '../../src/chain/shell/argv-policies.ts'
@@ -7,7 +7,7 @@ import type { TempKiwi } from '../temp-kiwi.ts'
 import { openTempKiwi } from '../temp-kiwi.ts'
 
 const PROGRAMS =
-  'tee, ln, sort, dd, diff, cmp, chmod, truncate, install, rmdir, tr, cut, basename, expr, cat, od, comm'
+  'tee, ln, sort, dd, diff, cmp, chmod, truncate, install, rmdir, tr, cut, basename, expr, cat, od, comm, grep, find, cp'
 
 let temp: TempKiwi
 beforeEach(async () => {
@@ -46,6 +46,31 @@ describe('H5, FS-09: what a program is given is judged by where it leads', () =>
     expect(existsSync(join(temp.folder, 'made'))).toBe(false)
     expect(readFileSync(join(temp.folder, 'outside.txt'), 'utf8')).toBe('as it was\n')
   })
+
+  test.each([
+    'grep -R was .',
+    'grep -inR was inner',
+    'grep --dereference-recursive was inner',
+    'find -L inner -type f',
+    'find inner -follow',
+    'cp -rL inner copy',
+    'diff -r inner other',
+  ])(
+    'H5, FS-03: what follows links in a folder is refused, since nobody can tell where to: %s',
+    async (command) => {
+      for (const folder of ['inner', 'other']) mkdirSync(join(temp.project, folder))
+      symlinkSync(temp.folder, join(temp.project, 'inner', 'link'))
+      const { error } = await shell(command)
+      expect(error).toMatchObject({
+        code: 'PERMISSION_DENIED',
+        message: expect.stringContaining('follows links out of what it is given'),
+        details: { rule: 'project/shell.allowed_commands' },
+      })
+      const plain = await shell('grep -r was inner')
+      expect(JSON.stringify(plain)).not.toContain('as it was')
+      expect(await shell('cp -r inner copy')).toMatchObject({ status: 'success' })
+    },
+  )
 
   test.each([
     'dd if=../outside.txt of=copy',

@@ -167,6 +167,52 @@ describe('programs', () => {
     expect(listField(back.data, 'not_covered')).toContain('what .gitignore names')
   })
 
+  test.each([
+    'rm a.txt && mkdir a.txt && touch a.txt/x',
+    'mv keep kept && ln -s kept keep',
+    'mv keep kept && ln -s kept keep && chmod 700 kept kept/c.txt',
+    'mv keep/deep moved && ln -s ../moved keep/deep',
+    'rm link && cp -r keep link',
+    'rm -r keep && cp a.txt keep',
+    'rm link && mv keep link && ln -s link keep',
+  ])('H4: what became something of another kind comes back, and that again: %s', async (command) => {
+    for (const isRepository of [true, false]) {
+      const project = isRepository ? 'in-git' : 'plain'
+      putFile(at(`${project}/a.txt`), 'first')
+      putFile(at(`${project}/keep/c.txt`), 'c')
+      putFile(at(`${project}/keep/deep/d.txt`), 'd')
+      symlinkSync('keep', at(`${project}/link`))
+      if (isRepository)
+        for (const args of [
+          ['init', '-q'],
+          ['add', '-A'],
+        ])
+          execFileSync('git', args, { cwd: at(project) })
+      const call = (action: string, id: string, parameters?: object): Promise<Reply> =>
+        temp.call('execute', {
+          item_type: 'tool',
+          action,
+          item_id: id,
+          ...(parameters === undefined ? {} : { parameters }),
+          project_path: at(project),
+        })
+      const before = state()
+      const first = undoId(await call('run', 'shell.run', { command }))
+      const after = state()
+      const other = await call('undo', undoId(await call('run', 'shell.run', { command: 'touch other' })))
+      expect(other).toMatchObject({ data: { totals: { remove: 1, restore: 0, bring_back: 0, conflict: 0 } } })
+      expect(state()).toEqual(after)
+      const back = await call('undo', first)
+      expect(back).toMatchObject({ error: null, data: { totals: { conflict: 0 } } })
+      expect(state()).toEqual(before)
+      expect(await call('undo', undoId(back))).toMatchObject({
+        error: null,
+        data: { totals: { conflict: 0 } },
+      })
+      expect(state()).toEqual(after)
+    }
+  })
+
   test('H4: a command that only reads is not covered, and costs nothing', async () => {
     execFileSync('git', ['init', '-q'], { cwd: temp.project })
     expect(await use('shell.run', { command: 'git status' })).toMatchObject({ status: 'success' })

@@ -9,11 +9,14 @@ export interface ArgvPath {
   readonly isOperand: boolean
   /** What is put there: into it, if it is a folder. */
   readonly sources: readonly string[]
+  /** With all that is in it. */
+  readonly isWhole: boolean
 }
 
 export function pathsIn(terms: Terms, words: readonly string[]): readonly ArgvPath[] {
   const { paths, path_options: options } = terms
-  const operands = paths === null ? [] : pathOperands(paths, words)
+  const isWhole = paths !== null && (paths.whole || givesOneOf(paths.whole_with, words))
+  const operands = paths === null ? [] : operandsOrHere(paths, words, isWhole)
   const last = operands.length - 1
   const values = Object.entries(options).flatMap(([option, use]) =>
     words.flatMap((word, at) =>
@@ -21,20 +24,41 @@ export function pathsIn(terms: Terms, words: readonly string[]): readonly ArgvPa
         use,
         path,
         isOperand: false,
+        isWhole: false,
         sources: use === 'write' && paths?.into === true ? operands : [],
       })),
     ),
   )
   if (paths === null) return values
+  const ending = paths.last ?? paths.use
+  // Where an option names the folder that all is put into, the last is one of the others, as far as anybody can tell.
+  const isNamed = values.some(({ use }) => use === 'write')
   return [
     ...values,
-    ...operands.map((path, at) => ({
-      use: at === last ? (paths.last ?? paths.use) : paths.use,
-      path,
-      isOperand: true,
-      sources: paths.into && at === last ? operands.slice(0, -1) : [],
-    })),
+    ...operands.flatMap((path, at) => {
+      const isTarget = paths.into && at === last && !isNamed
+      const either = paths.into && isNamed ? [...new Set([paths.use, ending])] : [ending]
+      const uses = at < last ? [paths.use] : either
+      return uses.map((use) => ({
+        use,
+        path,
+        isOperand: true,
+        // What is put into a folder touches nothing else there.
+        isWhole: isWhole && !isTarget,
+        sources: paths.into && at === last ? operands.slice(0, -1) : [],
+      }))
+    }),
   ]
+}
+
+/** Who goes through folders and is given none begins where it is started. */
+function operandsOrHere(
+  paths: NonNullable<Terms['paths']>,
+  words: readonly string[],
+  isWhole: boolean,
+): readonly string[] {
+  const operands = pathOperands(paths, words)
+  return isWhole && operands.length === 0 && paths.use === 'read' ? ['.'] : operands
 }
 
 /**
@@ -45,12 +69,16 @@ function pathOperands(
   { from, all_with: allWith }: NonNullable<Terms['paths']>,
   words: readonly string[],
 ): readonly string[] {
-  const plain = { known: [], valued: [] }
-  const isAll = allWith.some((option) => words.some((word) => givesOption(word, option, plain)))
+  const isAll = givesOneOf(allWith, words)
   const end = words.indexOf('--')
   const isOperand = (word: string, at: number): boolean =>
     word === '-' || !word.startsWith('-') || (end >= 0 && at > end)
   return words.filter(isOperand).slice(isAll ? 0 : from)
+}
+
+function givesOneOf(options: readonly string[], words: readonly string[]): boolean {
+  const plain = { known: [], valued: [] }
+  return options.some((option) => words.some((word) => givesOption(word, option, plain)))
 }
 
 /** What stands by itself; what is known to be the value of an option is left out. */

@@ -35,6 +35,8 @@ const Guard = z.strictObject({
 /** What holds for one subcommand, or for a program that has none. */
 const Terms = z.strictObject({
   refuse_options: Options,
+  /** By these it follows every link that it comes across: what it would read, nobody can tell. */
+  follow_options: Options,
   known_options: Options,
   value_options: Options,
   /** Arguments that are put behind the subcommand. */
@@ -59,6 +61,9 @@ const Terms = z.strictObject({
       all_with: Options,
       /** The others are put where the last is: into it by their names, when it is a folder. */
       into: z.boolean().default(false),
+      /** What it is given it takes whole, with all that is in a folder: always, or with one of these options. */
+      whole: z.boolean().default(false),
+      whole_with: Options,
     })
     .nullable()
     .default(null),

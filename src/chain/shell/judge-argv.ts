@@ -78,11 +78,9 @@ function judgeBy(
   const unknown =
     subcommand !== null && own === null ? `its subcommand "${subcommand}" is not one of the known` : null
   const reason = refusal ?? unknown
+  const followed = followingOption(terms, rest)
   return {
-    fault:
-      reason === null
-        ? null
-        : { reason: `${program}: ${reason}`, remedy: remedyOf(policy, unknown !== null) },
+    fault: faultOf(policy, program, reason ?? followed, unknown !== null),
     runsCode: terms.some(({ runs_code }) => runs_code),
     isReadOnly: reason === null && terms.some(({ read_only }) => read_only),
     args: [
@@ -99,6 +97,15 @@ function judgeBy(
       args: [...policy.prefix, ...leading, ...args],
     })),
   }
+}
+
+function faultOf(
+  policy: ArgvPolicy,
+  program: string,
+  reason: string | null,
+  isUnknown: boolean,
+): JudgedArgv['fault'] {
+  return reason === null ? null : { reason: `${program}: ${reason}`, remedy: remedyOf(policy, isUnknown) }
 }
 
 function guardsOf(terms: readonly Terms[], operands: readonly string[]): JudgedArgv['guards'] {
@@ -145,13 +152,36 @@ export function leadOf(
 }
 
 function refusedOption(terms: readonly Terms[], words: readonly string[]): string | null {
+  const found = optionIn(
+    terms.flatMap(({ refuse_options }) => refuse_options),
+    terms,
+    words,
+  )
+  return found === null ? null : `its option ${found.option} is not taken (in "${found.word}")`
+}
+
+function followingOption(terms: readonly Terms[], words: readonly string[]): string | null {
+  const found = optionIn(
+    terms.flatMap(({ follow_options }) => follow_options),
+    terms,
+    words,
+  )
+  return found === null ? null : `its option ${found.option} follows links out of what it is given`
+}
+
+/** The first of these options that is given, and the word that gives it. */
+function optionIn(
+  options: readonly string[],
+  terms: readonly Terms[],
+  words: readonly string[],
+): { readonly option: string; readonly word: string } | null {
   const spelling = {
     known: terms.flatMap(({ known_options }) => known_options),
     valued: terms.flatMap(({ value_options }) => value_options),
   }
-  for (const option of terms.flatMap(({ refuse_options }) => refuse_options)) {
+  for (const option of options) {
     const word = words.find((given) => givesOption(given, option, spelling))
-    if (word !== undefined) return `its option ${option} is not taken (in "${word}")`
+    if (word !== undefined) return { option, word }
   }
   return null
 }

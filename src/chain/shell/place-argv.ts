@@ -18,6 +18,8 @@ export interface PlacedPath {
   readonly use: 'read' | 'write'
   /** As the system names it. */
   readonly path: string
+  /** With all that is in it. */
+  readonly isWhole?: true
 }
 
 export function placeArgv(judged: JudgedArgv, folder: string, projectPath: string | null): PlacedArgv {
@@ -45,9 +47,13 @@ export function placeArgv(judged: JudgedArgv, folder: string, projectPath: strin
  * elsewhere, git looks at files, tracked or not.
  */
 function pathsBeside(top: string | null, paths: readonly ArgvPath[], folder: string): readonly PlacedPath[] {
-  const all = paths.filter(({ path }) => path !== '-').flatMap((path) => spread(path, folder))
-  const isCovered = top !== null && all.every(({ path, isOperand }) => !isOperand || isAtOrBelow(path, top))
-  return all.filter(({ isOperand }) => !isOperand || !isCovered).map(({ use, path }) => ({ use, path }))
+  const all = paths
+    .filter(({ path }) => path !== '-')
+    .map((each) => ({ isOperand: each.isOperand, placed: spread(each, folder) }))
+  const isInside = (placed: readonly PlacedPath[]): boolean =>
+    top !== null && placed.every(({ path }) => isAtOrBelow(path, top))
+  const isCovered = all.every(({ isOperand, placed }) => !isOperand || isInside(placed))
+  return all.flatMap(({ isOperand, placed }) => (isOperand && isCovered ? [] : placed))
 }
 
 function unprotected(folder: string): NonNullable<JudgedArgv['fault']> {
@@ -61,16 +67,16 @@ function unprotected(folder: string): NonNullable<JudgedArgv['fault']> {
 const MOST_BELOW = 2000
 
 /** All that a path stands for, with links followed. */
-function spread(
-  { use, path, isOperand, sources }: ArgvPath,
-  folder: string,
-): readonly (PlacedPath & { readonly isOperand: boolean })[] {
+function spread({ use, path, sources, isWhole }: ArgvPath, folder: string): readonly PlacedPath[] {
   const real = leadPath(folder, path)
   const put = sources.flatMap((source) => {
     const target = statBehind(real)?.isDirectory() === true ? join(real, basename(source)) : real
     return [target, ...namesBelow(leadPath(folder, source)).map((name) => join(target, name))]
   })
-  return [real, ...put].map((one) => ({ use, path: leadPath(folder, one), isOperand }))
+  return [
+    { use, path: real, ...(isWhole ? { isWhole } : {}) },
+    ...put.map((one) => ({ use, path: leadPath(folder, one) })),
+  ]
 }
 
 /** The names of all that is in a folder, from there. */

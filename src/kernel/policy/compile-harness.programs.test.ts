@@ -107,6 +107,9 @@ describe('H5: a program that another one starts', () => {
     ['timeout', '5', '/usr/bin/make'],
     ['nice', '-n', '5', 'make'],
     ['xargs', 'make'],
+    ['flock', 'lock', 'make'],
+    ['unshare', '-r', 'make'],
+    ['tmux', 'new', '-d', 'make all'],
     ['find', '.', '-exec', 'make', '{}', '+'],
     ['sh', '-c', 'cd a && make'],
   ] as const

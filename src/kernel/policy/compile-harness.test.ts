@@ -168,6 +168,56 @@ describe('H1: every key of the seeds changes a verdict', () => {
       'project/mcps.github/rate_limit 9 principal',
       'project/mcps.github/rate_limits/merge_* 2 principal',
     ])
+    // What a server has is asked by Kiwi itself.
+    expect(
+      speaking({
+        op: 'tool',
+        id: 'mcp_github',
+        action: 'list',
+        of: { server: 'github', tool: 'tools/list' },
+      }),
+    ).toEqual([])
+  })
+
+  test('H1, R41: servers and git may stand at the top, within internal_tools, or in both: both apply', async () => {
+    temp.write(
+      'project',
+      `internal_tools:
+  mcps:
+    supabase: { rate_limit: 100/minute }
+    github: { require_approval: [merge], approval_timeout: 60, rate_limits: { list: 1/hour } }
+  git: { allowed: [status], require_approval: [status] }
+mcps:
+  github: { require_approval: [merge, create], approval_timeout: 3600, rate_limit: 5/hour, rate_limits: { list: 1/hour } }
+  toString: { enabled: true }
+  slack: { enabled: false }
+git: { rate_limit: 9/hour }
+`,
+    )
+    const { rateLimits, approvalTimeoutMs, faults } = await temp.policy()
+    expect(faults).toEqual([])
+    for (const [demand, effect] of [
+      [of('supabase', 'x'), 'allow'],
+      [of('toString', 'x'), 'allow'],
+      [of('github', 'list'), 'allow'],
+      [of('github', 'merge'), 'ask'],
+      [of('github', 'create'), 'ask'],
+      [of('slack', 'x'), 'deny'],
+      [of('linear', 'x'), 'deny'],
+      [of('git', 'status'), 'ask'],
+      [of('git', 'push'), 'deny'],
+    ] as const)
+      expect([demand, (await temp.judge(demand)).effect]).toEqual([demand, effect])
+    expect(approvalTimeoutMs(of('github', 'merge'))).toBe(60_000)
+    expect(rateLimits.map(({ id, count }) => `${id} ${count}`).toSorted()).toEqual([
+      'project/git/rate_limit 9',
+      'project/mcps.github/rate_limit 5',
+      'project/mcps.github/rate_limits/list 1',
+      'project/mcps.supabase/rate_limit 100',
+    ])
+    temp.write('project', 'git: { allowed: [log] }\ninternal_tools: { git: { rate_limit: 1/hour } }\n')
+    expect(await temp.judge(of('git', 'log'))).toMatchObject({ effect: 'allow' })
+    expect(await temp.judge(of('git', 'status'))).toMatchObject({ effect: 'deny' })
   })
 
   test('a refusal says who keeps the file and what to write there', async () => {

@@ -5,6 +5,7 @@ import type { HarnessFile, WrittenRule } from '../../spaces/harness-file.ts'
 import type { PathContext } from './expand-path.ts'
 import { expandPath } from './expand-path.ts'
 import { toolOf } from './groups.ts'
+import { groupsOf } from './harness-groups.ts'
 import { KEEPERS } from './missing-grant.ts'
 import type { Effect, LayerData, Match, Operation, Rule } from './rule.ts'
 import { OPERATIONS, SAMPLE } from './rule.ts'
@@ -19,15 +20,6 @@ export interface HarnessContext extends PathContext {
 interface Circumstances extends HarnessContext {
   /** Whether every child is confined at least to its files, by whichever file says so. */
   readonly isConfined: boolean
-}
-
-/** Groups as they stand in a file, in whichever of the two places. */
-export function groupsOf({ internal_tools, mcps, git }: HarnessFile): HarnessFile['internal_tools'] {
-  return {
-    ...internal_tools,
-    mcps: internal_tools.mcps ?? mcps,
-    git: internal_tools.git ?? git,
-  }
 }
 
 /**

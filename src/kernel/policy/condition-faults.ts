@@ -7,6 +7,8 @@ import { nearest } from '../../shared/nearest.ts'
 export function conditionFaults(when: JsonObject): readonly string[] {
   const [unknown] = unknownIn(when)
   if (unknown !== undefined) return [`"${unknown}" is no keyword of JSON Schema${meant(unknown)}`]
+  const idle = Object.keys(when).find((key) => OF_VALUES.has(key))
+  if (idle !== undefined) return [`"${idle}" says nothing of all arguments together${BELOW}`]
   return isImpossible({ type: 'object', ...when }) || !takes(when, 'object')
     ? ['no arguments can meet it, so it can never match']
     : []
@@ -27,10 +29,17 @@ function unknownIn(node: unknown): readonly string[] {
 
 function meant(key: string): string {
   const [best] = nearest(key, [...KEYWORDS])
-  return best === undefined
-    ? ': what is asked of an argument stands below "properties"'
-    : `: "${best}" is probably meant`
+  return best === undefined ? BELOW : `: "${best}" is probably meant`
 }
+
+const BELOW = ': what is asked of an argument stands below "properties"'
+
+/** Of texts, numbers and lists: all arguments together are none of these, so that every call would meet it. */
+const OF_VALUES: ReadonlySet<string> = new Set(
+  `minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern format items prefixItems
+  additionalItems minItems maxItems uniqueItems contains minContains maxContains unevaluatedItems contentEncoding
+  contentMediaType contentSchema`.split(/\s+/),
+)
 
 const KEYWORDS: ReadonlySet<string> = new Set(
   `type enum const properties required items allOf anyOf oneOf not if then else minimum maximum exclusiveMinimum

@@ -54,7 +54,23 @@ describe('H1: what could never match, or says two things at once, is refused wit
     ['mcps:\n  a.b: {}\n', /^2:3 .*holds a dot/],
     ['mcps:\n  "g*": {}\n', /^2:3 .*is a pattern/],
     ['mcps:\n  kiwi: {}\n', /^2:3 .*reserved/],
-    ['mcps: {}\ninternal_tools: { mcps: {} }\n', /^1:1 "mcps" stands here and in internal_tools/],
+    [
+      'mcps: { a: { rate_limit: 1/hour } }\ninternal_tools: { mcps: { a: { rate_limit: 2/hour } } }\n',
+      /^1:14 "rate_limit" stands here and in internal_tools, with another value: keep one/,
+    ],
+    [
+      'mcps: { a: { rate_limits: { x: 1/hour } } }\ninternal_tools: { mcps: { a: { rate_limits: { x: 2/hour } } } }\n',
+      /^1:29 "x" stands here and in internal_tools/,
+    ],
+    [
+      'git: { allowed: [log] }\ninternal_tools: { git: { allowed: [log, diff] } }\n',
+      /^1:8 "allowed" stands here/,
+    ],
+    ['mcps: { a: {} }\ninternal_tools: { mcps: { "b*": {} } }\n', /^2:27 "b\*" is a pattern/],
+    [
+      'git: { enabled: false }\ninternal_tools: { git: { allowed: [log] } }\n',
+      /^2:26 "allowed" lists what "enabled: false" takes away/,
+    ],
     ['git: { require_approval: [push, "pu sh"] }\n', /^1:\d+ "pu sh" holds " ", which no name has/],
     ['mcps: { "a b": { enabled: false } }\n', /can never match/],
     ['mcps: { a: { require_approval: ["x:y"] } }\n', /holds ":"/],
@@ -202,6 +218,11 @@ test.each<[string, RegExp]>([
   ['{ properties: { a: { cosnt: 1 } } }', /"cosnt" is no keyword/],
   ['{ anyOf: [{ required: [a] }, { requires: [b] }] }', /"requires" is no keyword/],
   ['{ $defs: { x: { tpye: string } } }', /"tpye" is no keyword/],
+  [
+    '{ minimum: 3 }',
+    /"minimum" says nothing of all arguments together: what is asked of an argument stands below "properties"/,
+  ],
+  ['{ required: [a], pattern: "^staging" }', /"pattern" says nothing of all arguments together/],
   ['{ type: string }', /no arguments can meet it, so it can never match/],
   ['{ not: {} }', /can never match/],
   ['{ not: true }', /can never match/],

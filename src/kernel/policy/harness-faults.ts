@@ -2,12 +2,12 @@ import { messageOf } from '../../shared/errors.ts'
 import { canonicalJson } from '../../shared/json.ts'
 import type { Harness, HarnessFault } from '../../spaces/harness.ts'
 import type { HarnessFile, WrittenRule } from '../../spaces/harness-file.ts'
-import { groupsOf } from './compile-harness.ts'
 import { conditionFaults } from './condition-faults.ts'
 import type { PathContext } from './expand-path.ts'
 import { expandPath, pathFault } from './expand-path.ts'
 import { nameFault } from './glob.ts'
 import { fileOperationFault, mcpFault } from './groups.ts'
+import { groupsOf, saidOtherwise } from './harness-groups.ts'
 import type { LayerMeans } from './layer.ts'
 import { compileLayer } from './layer.ts'
 import { readRate } from './rate-text.ts'
@@ -35,49 +35,57 @@ export async function harnessFaults(
   return found.map(([path, reason]) => ({ ...at(path), reason }))
 }
 
-function placeFaults({ internal_tools, mcps, git }: HarnessFile): readonly Fault[] {
-  const twice = Object.entries({ mcps, git }).filter(
-    ([key, value]) =>
-      value !== undefined &&
-      Object.entries(internal_tools).some(([name, its]) => name === key && its !== undefined),
-  )
-  return twice.map(([key]) => [[key], `"${key}" stands here and in internal_tools: keep one`])
+function placeFaults(content: HarnessFile): readonly Fault[] {
+  return saidOtherwise(content).map((path) => [
+    path,
+    `"${path.at(-1)}" stands here and in internal_tools, with another value: keep one`,
+  ])
 }
 
-/** Below internal_tools, where a group stands there; else at the top. */
-function groupFaults(content: HarnessFile): readonly Fault[] {
-  const { filesystem, shell, git, mcps } = groupsOf(content)
-  const root = (key: 'git' | 'mcps'): readonly string[] =>
-    content.internal_tools[key] === undefined ? [] : ['internal_tools']
-  const common = (path: readonly string[], group: Group | undefined, faultOf: FaultOf): readonly Fault[] => [
+/** Of servers and git, in both places where they may stand. */
+function groupFaults({ internal_tools, mcps, git }: HarnessFile): readonly Fault[] {
+  const { filesystem, shell } = internal_tools
+  const files = ['internal_tools', 'filesystem']
+  const programs = ['internal_tools', 'shell']
+  return [
+    ...commonFaults(files, filesystem, fileOperationFault),
+    ...judge([...files, 'allowed_paths'], filesystem?.allowed_paths, pathFault),
+    ...judge([...files, 'read_only_paths'], filesystem?.read_only_paths, pathFault),
+    ...commonFaults(programs, shell, programFault),
+    ...judge([...programs, 'allowed_commands'], shell?.allowed_commands, programFault),
+    ...judge([...programs, 'blocked_commands'], shell?.blocked_commands, (text) =>
+      commandFault(text, 'deny'),
+    ),
+    ...gitFaults(['internal_tools', 'git'], internal_tools.git),
+    ...gitFaults(['git'], git),
+    ...serverFaults(['internal_tools', 'mcps'], internal_tools.mcps),
+    ...serverFaults(['mcps'], mcps),
+  ]
+}
+
+function gitFaults(path: readonly string[], git: HarnessFile['git']): readonly Fault[] {
+  return [...commonFaults(path, git, nameFault), ...judge([...path, 'allowed'], git?.allowed, nameFault)]
+}
+
+function serverFaults(path: readonly string[], servers: HarnessFile['mcps'] = {}): readonly Fault[] {
+  return Object.entries(servers).flatMap(([name, group]): readonly Fault[] => {
+    const place = [...path, name]
+    const fault = mcpFault(name)
+    return [
+      ...(fault === null ? [] : [[place, `"${name}" ${fault}`] as const]),
+      ...commonFaults(place, group, nameFault),
+    ]
+  })
+}
+
+function commonFaults(path: readonly string[], group: Group | undefined, faultOf: FaultOf): readonly Fault[] {
+  return [
     ...judge([...path, 'require_approval'], group?.require_approval, faultOf),
     ...rateFaults([...path, 'rate_limit'], group?.rate_limit),
     ...Object.entries(group?.rate_limits ?? {}).flatMap(([name, text]): readonly Fault[] => {
       const place = [...path, 'rate_limits', name]
       const fault = faultOf(name)
       return [...(fault === null ? [] : [[place, `"${name}" ${fault}`] as const]), ...rateFaults(place, text)]
-    }),
-  ]
-  const files = ['internal_tools', 'filesystem']
-  const programs = ['internal_tools', 'shell']
-  return [
-    ...common(files, filesystem, fileOperationFault),
-    ...judge([...files, 'allowed_paths'], filesystem?.allowed_paths, pathFault),
-    ...judge([...files, 'read_only_paths'], filesystem?.read_only_paths, pathFault),
-    ...common(programs, shell, programFault),
-    ...judge([...programs, 'allowed_commands'], shell?.allowed_commands, programFault),
-    ...judge([...programs, 'blocked_commands'], shell?.blocked_commands, (text) =>
-      commandFault(text, 'deny'),
-    ),
-    ...common([...root('git'), 'git'], git, nameFault),
-    ...judge([...root('git'), 'git', 'allowed'], git?.allowed, nameFault),
-    ...Object.entries(mcps ?? {}).flatMap(([name, group]): readonly Fault[] => {
-      const path = [...root('mcps'), 'mcps', name]
-      const fault = mcpFault(name)
-      return [
-        ...(fault === null ? [] : [[path, `"${name}" ${fault}`] as const]),
-        ...common(path, group, nameFault),
-      ]
     }),
   ]
 }
@@ -105,7 +113,7 @@ interface Group {
 /** The same thing allowed and denied in one file is a mistake, whichever was meant. */
 function contradictions(content: HarnessFile, context: PathContext): readonly Fault[] {
   const { filesystem, shell, git } = groupsOf(content)
-  const gitPath = content.git === undefined ? ['internal_tools', 'git'] : ['git']
+  const gitPath = content.git?.allowed === undefined ? ['internal_tools', 'git'] : ['git']
   const lists = [
     [['internal_tools', 'filesystem', 'allowed_paths'], filesystem?.enabled, filesystem?.allowed_paths],
     [['internal_tools', 'shell', 'allowed_commands'], shell?.enabled, shell?.allowed_commands],

@@ -1,8 +1,8 @@
 import { canonicalJson } from '../../shared/json.ts'
 import type { Harness } from '../../spaces/harness.ts'
-import { groupsOf } from './compile-harness.ts'
 import type { PathContext } from './expand-path.ts'
 import { expandPath } from './expand-path.ts'
+import { groupsOf } from './harness-groups.ts'
 
 /** One file allows by name what another one denies: the stricter holds, and somebody may wonder. */
 export interface PolicyConflict {
@@ -51,8 +51,11 @@ function sayingsOf(harness: Harness, context: PathContext): readonly Saying[] {
     values: readonly string[] = [],
     one: (value: string, at: number) => Saying,
   ): readonly Saying[] => values.map(one)
-  const root = (group: 'git' | 'mcps'): Place =>
-    content[group] === undefined ? ['internal_tools', group] : [group]
+  const root = (group: 'git' | 'mcps', name?: string): Place => {
+    const top: object | undefined = content[group]
+    const isAtTop = top !== undefined && (name === undefined || Object.hasOwn(top, name))
+    return [...(isAtTop ? [] : ['internal_tools']), group, ...(name === undefined ? [] : [name])]
+  }
   const files = ['internal_tools', 'filesystem']
   const programs = ['internal_tools', 'shell']
   const pathKey = (text: string): string => `write ${canonicalJson(expandPath(text, context) ?? text)}`
@@ -71,7 +74,7 @@ function sayingsOf(harness: Harness, context: PathContext): readonly Saying[] {
     ),
     ...(git === undefined ? [] : [say('the tools of git', git.enabled, root('git'))]),
     ...Object.entries(mcps ?? {}).map(([name, { enabled }]) =>
-      say(`the server "${name}"`, enabled, [...root('mcps'), name]),
+      say(`the server "${name}"`, enabled, root('mcps', name)),
     ),
     ...content.rules.flatMap(({ op, match, when, effect }, n): readonly Saying[] => {
       if (effect === 'ask') return []

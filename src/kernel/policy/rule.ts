@@ -33,6 +33,8 @@ export type Demand =
       readonly op: 'read' | 'write'
       readonly path: string
       readonly isChosen?: boolean
+      /** With all that is in it. */
+      readonly isWhole?: true
       /** The file of an item: whoever is granted the action on items is granted it. */
       readonly isItem?: boolean
     }

@@ -2,7 +2,8 @@ import { dirname } from 'node:path'
 import type { ArgvPolicies } from '../../chain/shell/argv-policy.ts'
 import { serverName } from '../../shared/groups.ts'
 import type { Harness } from '../../spaces/harness.ts'
-import { groupsOf, memberMatches } from './compile-harness.ts'
+import { memberMatches } from './compile-harness.ts'
+import { groupsOf } from './harness-groups.ts'
 import { compileMatch } from './match.ts'
 import type { Notice, Policy, RateLimit } from './policy.ts'
 import { floorOf } from './sandbox-floor.ts'
@@ -84,10 +85,17 @@ function rateLimitsOf({ place, path, content }: Read, policies: ArgvPolicies): r
   })
 }
 
-/** A limit is meant like a refusal: of a program also where another one starts it. */
+/**
+ * A limit is meant like a refusal: of a program also where another one starts it. What a server is asked for its list is no
+ * call of an agent: every process does so by itself.
+ */
 function speaker(matches: readonly Match[], policies: ArgvPolicies): RateLimit['speaksOf'] {
   const speaking = matches.map((match) => compileMatch(match, policies, 'deny'))
-  return (demand) => speaking.some((speaksOf) => speaksOf(demand))
+  return (demand) => !isListing(demand) && speaking.some((speaksOf) => speaksOf(demand))
+}
+
+function isListing(demand: Demand): boolean {
+  return demand.op === 'tool' && demand.action === 'list'
 }
 
 function groupFor(

@@ -7,7 +7,7 @@ import { KiwiError } from '../../shared/errors.ts'
  * in the cause: it may quote our SQL. What is no fault of SQLite is handed back as it is.
  */
 export function toStoreError(error: unknown, file: string): unknown {
-  const errcode = error instanceof Error && 'errcode' in error ? Number(error.errcode) : 0
+  const errcode = errcodeOf(error)
   if (errcode === 0) return error
   const { code, reason, hint } = explain(errcode, file)
   return new KiwiError(code, `Cannot use the store "${file}": ${reason}`, {
@@ -15,6 +15,11 @@ export function toStoreError(error: unknown, file: string): unknown {
     details: { file, errcode },
     cause: error,
   })
+}
+
+function errcodeOf(error: unknown): number {
+  if (!(error instanceof Error)) return 0
+  return 'errcode' in error ? Number(error.errcode) : (UNNUMBERED[error.message] ?? 0)
 }
 
 /** Another connection holds the lock: worth another try. */
@@ -53,6 +58,18 @@ const CONSTRAINT = 19
 const NOTADB = 26
 const PRIMARY_KEY = 1555
 const UNIQUE = [2067, PRIMARY_KEY]
+
+/** Where many rows are read, the package leaves the number out: these are the texts that SQLite has for them. */
+const UNNUMBERED: Readonly<Record<string, number>> = {
+  'database is locked': BUSY,
+  'database table is locked': LOCKED,
+  'attempt to write a readonly database': READONLY,
+  'disk I/O error': IOERR,
+  'database disk image is malformed': CORRUPT,
+  'database or disk is full': FULL,
+  'unable to open database file': CANTOPEN,
+  'file is not a database': NOTADB,
+}
 
 /** The low byte is the kind; the bytes above it only refine it. */
 function primaryCode(error: unknown): number {

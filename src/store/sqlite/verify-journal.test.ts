@@ -45,6 +45,34 @@ test.each([
   expect(await journal.read({ limit: 10 })).toHaveLength(3)
 })
 
+test('AUD-01: a record that the database itself can no longer read is named, whatever byte of its head was changed', async () => {
+  const store = await place.open()
+  for (const call of ['call-number-one', 'call-number-two', 'call-number-three'])
+    await store.journal.append([sampleRecord(call)], 'normal')
+  await store.close()
+  const bytes = readFileSync(place.path)
+  const end = bytes.indexOf('decisioncall-number-two')
+  let unreadable = 0
+  for (let at = end - HEAD_BYTES; at < end; at++) {
+    const changed = Buffer.from(bytes)
+    changed[at] = (changed[at] ?? 0) ^ 1
+    writeFileSync(place.path, changed)
+    const again = await place.open()
+    const { journal } = again
+    expect([at, await journal.verify()]).toMatchObject([at, { brokenAt: 2, fault: 'changed' }])
+    // Who wants to see it is told why it is not shown.
+    await journal.read({ limit: 10 }).catch((error: unknown) => {
+      expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE', message: expect.stringContaining('damaged') })
+      unreadable++
+    })
+    await again.close()
+  }
+  expect(unreadable).toBeGreaterThan(0)
+})
+
+/** How long the columns of a record are, before the first of them. */
+const HEAD_BYTES = 20
+
 test('H7: a store from before the steady clock keeps its records, and its chain goes on', async () => {
   const raw = await place.raw()
   for (const sql of MIGRATIONS.slice(0, 5)) raw.exec(sql)

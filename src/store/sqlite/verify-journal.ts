@@ -1,12 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { JournalFault, Verified } from '../journal.ts'
 import type { Connection } from './connection.ts'
+import { isDamaged } from './failure.ts'
 import { GENESIS, hashBody, hashOf } from './links.ts'
 import { RecordRow } from './record-row.ts'
 
 /** Walks the whole chain, and looks for what the walk cannot see: an index that tells another tale than its table. */
 export async function verifyJournal(connection: Connection): Promise<Verified> {
-  const selectPage = connection.prepare(`SELECT * FROM journal WHERE seq > ? ORDER BY seq LIMIT ${PAGE}`)
+  const selectPage = connection.prepare('SELECT * FROM journal WHERE seq > ? ORDER BY seq LIMIT ?')
+  let size = PAGE
   let records = 0
   let prev = GENESIS
   // Also of what was put in before the first.
@@ -15,8 +17,14 @@ export async function verifyJournal(connection: Connection): Promise<Verified> {
   const clockBack: { seq: number; ms: number }[] = []
   const erased: { seq: number; call_id: string }[] = []
   for (;;) {
-    const after = from
-    const page = await connection.read(() => selectPage.all(after))
+    const [after, most] = [from, size]
+    const page = await unlessDamaged(() => connection.read(() => selectPage.all(after, most)))
+    if (page === null) {
+      if (size === 1) return { records, brokenAt: records + 1, fault: 'changed', clockBack, erased }
+      // One of them cannot be read: which one is found by reading them one by one.
+      size = 1
+      continue
+    }
     for (const row of page) {
       const { data: record } = RecordRow.safeParse(row)
       // Nothing of ours wrote a row of another shape.
@@ -32,7 +40,7 @@ export async function verifyJournal(connection: Connection): Promise<Verified> {
         clockBack.push({ seq: record.seq, ms: wall - record.wall })
       wall = record.wall
     }
-    if (page.length < PAGE) break
+    if (page.length < size) break
     // A long chain must not keep everybody else waiting.
     await nextTurn()
   }
@@ -40,6 +48,16 @@ export async function verifyJournal(connection: Connection): Promise<Verified> {
   return misplaced === null
     ? { records, brokenAt: null, fault: null, clockBack, erased }
     : { records, brokenAt: misplaced, fault: 'changed', clockBack, erased }
+}
+
+/** Null where what is to be read is no longer as the database wrote it. */
+async function unlessDamaged<T>(read: () => Promise<T>): Promise<T | null> {
+  try {
+    return await read()
+  } catch (error) {
+    if (isDamaged(error)) return null
+    throw error
+  }
 }
 
 const PAGE = 1000
