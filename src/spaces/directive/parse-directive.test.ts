@@ -190,6 +190,14 @@ describe('D1, D2: what would not be what it seems to be is said', () => {
       ['<step> has no attribute "conditon": without effect: "condition" is probably meant'],
     ],
     [
+      'a part of a step that is misspelt',
+      '<process><step><aktion>a</aktion><toolcall tool="t"><param name="p">v</param></toolcall><note>kept</note></step></process>',
+      [
+        '<aktion/> is read as text: <action> is probably meant',
+        '<toolcall tool="t">... is read as text: <tool_call> is probably meant',
+      ],
+    ],
+    [
       'a placeholder in a condition',
       '<process><step condition="{x} is set">a</step></process>',
       ['{x} is no input of it: it stays as it is written'],
