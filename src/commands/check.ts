@@ -7,6 +7,7 @@ import { ERRORS } from '../shared/errors.ts'
 import { parseItemRef } from '../shared/ids.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { nameIn } from '../spaces/directive/dialect.ts'
+import { NOTHING_TO_FOLLOW, isEmpty } from '../spaces/directive/model.ts'
 import { repairText } from '../spaces/directive/repair-text.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
@@ -107,7 +108,6 @@ function reportOf(item: Item, file: string | null, checked: CheckedDirective) {
   const required = new Set(
     directive.wanted.servers.filter((server) => server.required).map(({ name }) => name),
   )
-  const isEmpty = directive.steps.length === 0 && directive.body === ''
   const missing = unknownServers.filter((server) => required.has(server))
   return {
     name: directive.name,
@@ -128,12 +128,12 @@ function reportOf(item: Item, file: string | null, checked: CheckedDirective) {
     unnamed,
     calls,
     ignored: granted.reports,
-    findings: isEmpty ? [...directive.findings, EMPTY] : directive.findings,
+    findings: isEmpty(directive) ? [...directive.findings, EMPTY] : directive.findings,
     warnings: item.warnings,
   }
 }
 
-const EMPTY = { line: 1, column: 1, message: 'it has neither steps nor a text: there is nothing to follow' }
+const EMPTY = { line: 1, column: 1, message: NOTHING_TO_FOLLOW }
 
 type Report = ReturnType<typeof reportOf>
 
