@@ -198,6 +198,14 @@ describe('D1, D2: what would not be what it seems to be is said', () => {
       ],
     ],
     [
+      'a tool that is misspelt, or none',
+      '<tools><scripts name="a"/><browser/><shell commands="git"/><shell commands="git,npm"/></tools>',
+      [
+        '<scripts name="a"/> is no tool that can be wanted: left out: <script> is probably meant',
+        '<browser/> is no tool that can be wanted: left out',
+      ],
+    ],
+    [
       'a placeholder in a condition',
       '<process><step condition="{x} is set">a</step></process>',
       ['{x} is no input of it: it stays as it is written'],
