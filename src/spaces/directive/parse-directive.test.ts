@@ -15,7 +15,14 @@ describe('the text of a directive', () => {
       /document type/,
       1,
     ],
-    ['PAR-04: an entity bomb', xml('<!DOCTYPE z [<!ENTITY a "&b;">]>&a;'), /./, 2],
+    [
+      'PAR-04: an entity bomb on the line of the directive',
+      '\n<!DOCTYPE x [<!ENTITY a "b"><!ENTITY c "&a;&a;">]><directive name="a">&c;</directive>',
+      /it has a document type/,
+      2,
+    ],
+    ['PAR-04: an entity bomb', xml('<!DOCTYPE z [<!ENTITY a "&b;">]>&a;'), /it has a document type/, 2],
+    ['a bare sign below a comment about one', xml('<!-- no <!DOCTYPE z> -->\na & b'), /a bare "&"/, 3],
     [
       'PAR-05: permissions twice',
       xml('<permissions/>\n<metadata><permissions/></metadata>'),
