@@ -7,12 +7,14 @@ import { ERRORS } from '../shared/errors.ts'
 import { parseItemRef } from '../shared/ids.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { nameIn } from '../spaces/directive/dialect.ts'
+import { NOTHING_TO_FOLLOW, isEmpty } from '../spaces/directive/model.ts'
 import { repairText } from '../spaces/directive/repair-text.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { notFound } from '../spaces/not-found.ts'
 import { decodeText, readRegularFile } from '../spaces/read-file.ts'
 import { readWritten } from '../spaces/read-item.ts'
+import { stripSignatures } from '../spaces/signature-line.ts'
 import type { Terminal } from './terminal.ts'
 import { openTerminal, printable, table } from './terminal.ts'
 import type { CommonOptions } from './with-kiwi.ts'
@@ -97,14 +99,15 @@ async function fix(path: string | null, terminal: Terminal): Promise<void> {
   writeFileSync(beside, text, { mode: statSync(path).mode % 0o1000 })
   renameSync(beside, path)
   terminal.note(`Wrote ${path}: ${lines.length === 1 ? 'line' : 'lines'} ${lines.join(', ')}`)
+  if (stripSignatures(before, path) !== before)
+    terminal.note(`Its signature was for what it was: kiwi sign ${stemOf(path)}`)
 }
 
 function reportOf(item: Item, file: string | null, checked: CheckedDirective) {
-  const { directive, granted, excess, idle, unmatched, unknownServers, calls } = checked
+  const { directive, granted, excess, idle, unmatched, unnamed, unknownServers, calls } = checked
   const required = new Set(
     directive.wanted.servers.filter((server) => server.required).map(({ name }) => name),
   )
-  const isEmpty = directive.steps.length === 0 && directive.body === ''
   const missing = unknownServers.filter((server) => required.has(server))
   return {
     name: directive.name,
@@ -122,14 +125,15 @@ function reportOf(item: Item, file: string | null, checked: CheckedDirective) {
     excess,
     idle,
     unmatched,
+    unnamed,
     calls,
     ignored: granted.reports,
-    findings: isEmpty ? [...directive.findings, EMPTY] : directive.findings,
+    findings: isEmpty(directive) ? [...directive.findings, EMPTY] : directive.findings,
     warnings: item.warnings,
   }
 }
 
-const EMPTY = { line: 1, column: 1, message: 'it has neither steps nor a text: there is nothing to follow' }
+const EMPTY = { line: 1, column: 1, message: NOTHING_TO_FOLLOW }
 
 type Report = ReturnType<typeof reportOf>
 
@@ -163,6 +167,7 @@ function faultsOf({
   excess,
   idle,
   unmatched,
+  unnamed,
   unknown_servers,
   calls,
   warnings,
@@ -183,6 +188,7 @@ function faultsOf({
       ({ name, required }) =>
         `: there is no server "${name}"${required ? ', which it requires' : ''}: kiwi add ${name}`,
     ),
+    ...unnamed.map((text) => `: ${text}`),
     ...unmatched
       .filter((text) => !unknown_servers.some(({ name }) => text.endsWith(`kiwi add ${name}`)))
       .map((text) => `: ${text}`),

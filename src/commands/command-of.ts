@@ -1,7 +1,12 @@
 import { z } from 'zod'
 import type { Fix } from '../shared/errors.ts'
 
-const Search = z.strictObject({ query: z.string(), item_type: z.string().optional() })
+const Search = z.strictObject({
+  query: z.string(),
+  item_type: z.string().optional(),
+  source: z.string().optional(),
+  tool_type: z.string().optional(),
+})
 const Load = z.strictObject({
   item_id: z.string(),
   item_type: z.string().default('tool'),
@@ -25,7 +30,9 @@ export function commandOf({ call, arguments: given }: Fix): string | null {
   if (call === 'search') {
     const search = Search.safeParse(given)
     if (!search.success) return null
-    return line('search', search.data.query, option('--type', search.data.item_type))
+    const { query, item_type: type, source, tool_type: kind } = search.data
+    const words = [kind === undefined ? '' : `type:${kind}`, query].filter((word) => word !== '')
+    return line('search', words.join(' '), [...option('--type', type), ...option('--source', source)])
   }
   if (call === 'load') {
     const load = Load.safeParse(given)
@@ -46,7 +53,7 @@ export function commandOf({ call, arguments: given }: Fix): string | null {
 }
 
 function line(command: string, id: string, options: readonly string[]): string {
-  return ['kiwi', command, quoted(id), ...options].join(' ')
+  return ['kiwi', command, ...(id === '' ? [] : [quoted(id)]), ...options].join(' ')
 }
 
 function typeOption(type: string): readonly string[] {

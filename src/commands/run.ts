@@ -2,12 +2,13 @@ import { z } from 'zod'
 import { readItemType } from '../meta/arguments.ts'
 import { findItem } from '../meta/find-item.ts'
 import { parseItemRef } from '../shared/ids.ts'
+import type { Reply } from '../shared/reply.ts'
 import { withInputs } from '../spaces/directive/with-inputs.ts'
 import { inputSchema } from '../spaces/input-schema.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import { needsSchema, readParameters } from './parameters.ts'
 import { openProgressLine } from './progress-line.ts'
-import { Ready, showRun } from './shown-run.ts'
+import { showRun, wholeRun } from './shown-run.ts'
 import { openTerminal, printReply, printableText } from './terminal.ts'
 import type { CommonOptions, Session } from './with-kiwi.ts'
 import { withKiwi } from './with-kiwi.ts'
@@ -45,24 +46,28 @@ export function runCommand(id: string, pairs: readonly string[], options: RunOpt
       progress.report,
     )
     progress.clear()
+    const ready = reply.status === 'ready' && options.json !== true ? await wholeRun(reply.data, call) : null
     const code = printReply(reply, options.json === true, (data, terminal) => {
       if (reply.status === 'dry_run') return terminal.out(printableText(JSON.stringify(data, null, 2)))
-      if (reply.status === 'ready') return showRun(Ready.parse(data), terminal)
+      if (ready !== null) return showRun(ready, terminal)
       const { output, stderr, undo_id: undoId } = Result.parse(data)
       if (stderr !== undefined) terminal.note(stderr.trimEnd())
       terminal.out(shown(output))
       if (undoId !== undefined) terminal.note(`Take it back: kiwi undo ${undoId}`)
     })
-    if (options.json !== true && reply.error !== null && reply.data !== null) {
-      const { output, stderr } = Result.parse(reply.data)
-      if (output !== undefined && output !== null && output !== '') openTerminal().out(shown(output))
-      // That it took too long is said already.
-      const said =
-        reply.error.code === 'TIMEOUT' ? stderr?.replace(/Process timed out after [\d.]+ s$/, '') : stderr
-      if (said !== undefined && said.trim() !== '') openTerminal().note(said.trimEnd())
-    }
+    if (options.json !== true) showPart(reply)
     return code
   })
+}
+
+/** What was finished before it failed. */
+function showPart({ error, data }: Reply): void {
+  if (error === null || data === null) return
+  const { output, stderr } = Result.parse(data)
+  if (output !== undefined && output !== null && output !== '') openTerminal().out(shown(output))
+  // That it took too long is said already.
+  const said = error.code === 'TIMEOUT' ? stderr?.replace(/Process timed out after [\d.]+ s$/, '') : stderr
+  if (said !== undefined && said.trim() !== '') openTerminal().note(said.trimEnd())
 }
 
 function shown(output: unknown): string {

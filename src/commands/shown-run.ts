@@ -1,6 +1,8 @@
 import { z } from 'zod'
+import { LIMITS } from '../shared/limits.ts'
 import type { Terminal } from './terminal.ts'
 import { printable, printableText } from './terminal.ts'
+import type { Session } from './with-kiwi.ts'
 
 const Step = z.looseObject({
   name: z.string().nullish(),
@@ -16,7 +18,30 @@ export const Ready = z.looseObject({
   tool_context: z.record(z.string(), z.looseObject({ error: z.string().nullish() })).nullish(),
   permissions: z.looseObject({ granted: z.array(z.string()), ignored: z.array(z.string()) }).nullish(),
   warnings: z.array(z.string()).nullish(),
+  /** How the whole is read, where it is too large for one answer. */
+  rest: z.looseObject({ arguments: z.record(z.string(), z.unknown()) }).nullish(),
 })
+const Page = z.looseObject({ text: z.string(), next_offset: z.number().nullable() })
+
+/** What was too large for one answer, put together again: an agent pages, a person reads. */
+export async function wholeRun(data: unknown, call: Session['call']): Promise<z.infer<typeof Ready>> {
+  const ready = Ready.parse(data)
+  const { directive, rest } = ready
+  if (isHere(directive) || !isHere(rest)) return ready
+  const pages: string[] = []
+  for (let offset: number | null = 0; offset !== null;) {
+    const reply = await call('load', { ...rest.arguments, offset, limit: LIMITS.resultBytes })
+    const page = Page.safeParse(reply.data)
+    if (!page.success) return ready
+    pages.push(page.data.text)
+    offset = page.data.next_offset
+  }
+  return { ...ready, directive: Ready.parse(JSON.parse(pages.join(''))).directive }
+}
+
+function isHere<T>(value: T | null | undefined): value is T {
+  return value !== null && value !== undefined
+}
 
 /** What to follow goes where a pipe takes it; the run it is followed in stands beside. */
 export function showRun(
@@ -29,6 +54,7 @@ export function showRun(
   if (granted.length === 0) terminal.note('  it may do nothing: its permissions grant nothing')
   for (const line of [...ignored, ...(warnings ?? [])]) terminal.note(`note: ${printable(line)}`)
   for (const line of unusable(context ?? {}, warnings ?? [])) terminal.note(`note: ${printable(line)}`)
+  if (!isHere(directive)) terminal.note('note: it is too large to be shown here: --json says how it is read')
   const { process: steps, text } = directive ?? {}
   terminal.out(
     printableText([...(steps ?? []).map(stepText), ...(isText(text) ? ['', text] : [])].join('\n')),

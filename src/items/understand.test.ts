@@ -71,8 +71,9 @@ describe('S8: what an action means', () => {
   })
 
   test('D9: a directive is run, and a run is finished by its id alone', async () => {
-    const given = { kind: 'directive', action: 'finish', itemId: '01RUN' } as const
-    expect(await understand(order(given))).toEqual({ kind: 'finish', runId: '01RUN', directive: null })
+    const run = '01M7PEGPAZFS1E8A1F4G52T5A2'
+    const given = { kind: 'directive', action: 'finish', itemId: run } as const
+    expect(await understand(order(given))).toEqual({ kind: 'finish', runId: run, directive: null })
     await expect(understand(order({ ...given, parameters: { a: 1 } }))).rejects.toThrow('takes run_id alone')
     await expect(understand(order({ ...given, parameters: { run_id: 1 } }))).rejects.toThrow('run_id alone')
     await expect(understand(order({ ...given, action: 'undo', parameters: { a: 1 } }))).rejects.toThrow()
@@ -89,6 +90,12 @@ describe('S8: what an action means', () => {
     // A run that was begun in another is ended by its own id.
     expect(await finish(run, { runId: other })).toEqual({ ...ended, directive: null })
     expect(await finish(run, { parameters: { run_id: run } })).toEqual({ ...ended, directive: null })
+    // None is named: it is the one that the session is in, if it is in any.
+    expect(await finish('deploy', {})).toEqual({ ...ended, runId: null })
+    const neither = { kind: 'finish', runId: null, directive: null }
+    expect(await understand(order({ kind: 'directive', action: 'finish', itemId: undefined }))).toEqual(
+      neither,
+    )
   })
 
   test('L5: sign means one item, or all that fit a pattern', async () => {

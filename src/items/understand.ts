@@ -32,9 +32,9 @@ export function understand(order: Order): Maybe<Wish> {
   const action = readAction(kind, order.action)
   if (action === 'create')
     return readNewItem(kind, itemId, parameters).then((created) => ({ kind: 'create', ...created }))
+  if (action === 'finish') return readFinish(order)
   if (itemId === undefined) throw wrong(`Cannot ${action}: "item_id" is missing`, ['item_id'], [])
   if (action === 'undo') return readUndo(itemId, parameters)
-  if (action === 'finish') return readFinish(itemId, order)
   const itemType = kind === 'thread' ? 'tool' : kind
   if (action === 'sign') {
     const target = isGlob(itemId) ? { pattern: itemId } : parseItemRef(itemId, version)
@@ -99,16 +99,17 @@ function readUndo(id: string, parameters: JsonObject): Wish {
   return { kind: 'undo', id }
 }
 
-/** The id is that of the run; or it is the directive's, and the run is named beside it. */
-function readFinish(id: string, { parameters, runId }: Order): Wish {
+/** The id is that of the run; or it is the directive's, and the run is named beside it, or is the one the session is in. */
+function readFinish({ itemId, parameters, runId }: Order): Wish {
   const { run_id: named, ...unknown } = parameters
   const [strange] = Object.keys(unknown)
   if (strange !== undefined || (named !== undefined && typeof named !== 'string'))
-    throw wrong(`Cannot finish "${id}": it takes run_id alone`, [], [strange ?? 'run_id'])
-  if (named === undefined && (timeOfId(id) !== null || runId === undefined))
-    return { kind: 'finish', runId: id, directive: null }
-  const run = named ?? runId ?? id
-  return { kind: 'finish', runId: run, directive: run === id ? null : parseItemRef(id).name }
+    throw wrong(`Cannot finish "${itemId ?? ''}": it takes run_id alone`, [], [strange ?? 'run_id'])
+  if (named === undefined && itemId !== undefined && timeOfId(itemId) !== null)
+    return { kind: 'finish', runId: itemId, directive: null }
+  const run = named ?? runId ?? null
+  const isDirective = itemId !== undefined && itemId !== run
+  return { kind: 'finish', runId: run, directive: isDirective ? parseItemRef(itemId).name : null }
 }
 
 const SignParameters = z.strictObject({

@@ -57,7 +57,8 @@ export type Wish =
     }
   /** The end of a run. */
   /** `directive` is whose run it is said to be; null where nothing is said. */
-  | { readonly kind: 'finish'; readonly runId: string; readonly directive: string | null }
+  /** Without a run it is the one that the call is of. */
+  | { readonly kind: 'finish'; readonly runId: string | null; readonly directive: string | null }
   | { readonly kind: 'create'; readonly item: NewItem; readonly location: Location }
   | {
       readonly kind: 'update'

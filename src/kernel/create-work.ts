@@ -17,7 +17,7 @@ import { inlineServer } from './inline-server.ts'
 import { itemWrites } from './item-writes.ts'
 import type { Means } from './means.ts'
 import { assertUnpublished } from './next-version.ts'
-import { newPlace } from './place.ts'
+import { isMendable, newPlace } from './place.ts'
 import { ruleCheck } from './rule-check.ts'
 import { linksOf } from './run-work.ts'
 import { writeSigned } from './write-signed.ts'
@@ -146,7 +146,10 @@ async function assertFree(
   const hint = 'Change it with update, choose another id, or delete it first'
   const broken = await lookup.broken({ name: id, category: null, version: null }, itemType, location)
   if (broken !== null)
-    throw new KiwiError('CONFLICT', takenBy(id, broken.path), { hint, details: { ...broken } })
+    throw new KiwiError('CONFLICT', takenBy(id, broken.path), {
+      hint: `It cannot be read: ${isMendable(broken.path) ? 'send its whole text with update' : 'delete it first'}, or choose another id`,
+      details: { ...broken },
+    })
   const there = await lookup.standing(id, itemType, location)
   if (there === null) return
   const standing = { item_type: itemTypeOf(there.manifest.tool_type), item_id: id, source: location }

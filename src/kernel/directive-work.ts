@@ -82,13 +82,15 @@ function beginning(name: string, version: string, { inputs, permissions }: Hande
   return { directive: { name, version, inputs }, permissions }
 }
 
-/** Ends a run with all that were begun in it: whoever began it says when. */
+/** Ends a run with all that were begun in it: whoever began it says when. Where none is named, it is the one the call is of. */
 export async function finishWork(
   { runId, directive: said }: Extract<Wish, { kind: 'finish' }>,
   ticket: Ticket,
   { runs }: Means,
 ): Promise<Work> {
-  const run = await runs.ending(runId, ticket.caller)
+  const named = runId ?? ticket.runId
+  if (named === undefined) throw noRun(said)
+  const run = await runs.ending(named, ticket.caller)
   if (said !== null && run.directive !== said) throw ofAnother(run, said)
   const { id, directive } = run
   const shown: JsonObject = { run_id: id, directive }
@@ -109,6 +111,14 @@ export async function finishWork(
       return { data: { output: `The run "${id}" is over`, ...shown }, warnings: [] }
     },
   }
+}
+
+/** A directive may have many runs, and only a session that stays inside of one means that one. */
+function noRun(said: string | null): KiwiError {
+  return new KiwiError('INVALID_PARAMETERS', `Cannot finish "${said ?? ''}": it is not said which run`, {
+    hint: 'Give the run_id that the run was begun with, as item_id; one that is lost ends by itself, after a day without a call',
+    details: { missing: ['run_id'], invalid: [] },
+  })
 }
 
 function ofAnother({ id, directive }: Run, said: string): KiwiError {

@@ -36,7 +36,7 @@ async function judged(
   const verdict = ofNoReturn(decide(policy.layers, work.demands, parametersOf(call, work)), work, policy)
   call.verdict = verdict
   if (call.isDryRun) return rehearsal(work, verdict)
-  if (verdict.effect === 'deny') throw denied(verdict, work)
+  if (verdict.effect === 'deny') throw inRunOf(call, denied(verdict, work))
   return next()
 }
 
@@ -121,6 +121,11 @@ export function denied(verdict: Verdict, work: Work): KiwiError {
       details: { layer, rule, op: demand.op, resource, required: redact(required) },
     },
   )
+}
+
+/** Who is refused for a run that the call did not name, and may have forgotten, is told of which. */
+function inRunOf({ run }: Call, refused: KiwiError): KiwiError {
+  return run === null ? refused : refused.withDetails({ run_id: run.id })
 }
 
 /** What nobody vouches for is refused for the program it starts: to grant that would grant far more than to vouch for it. */

@@ -87,3 +87,8 @@ export async function standingItem(find: () => Promise<Item>, lookup: Lookup): P
     details: { path: item.path },
   })
 }
+
+/** Whether a file that cannot be read is mended by a whole text: it is nothing but that. Of a folder, as a skill is, what else is in it would have to be told. */
+export function isMendable(path: string): boolean {
+  return path.endsWith('.md') && basename(path) !== 'SKILL.md'
+}

@@ -1,5 +1,6 @@
 import { gt } from 'semver'
 import { walk } from '../chain/walk.ts'
+import type { ErrorCode } from '../shared/errors.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { isObject } from '../shared/json.ts'
@@ -23,6 +24,7 @@ import type { Location, Ticket, Wish, Work } from './call.ts'
 import { writtenData } from './create-work.ts'
 import { itemWrites } from './item-writes.ts'
 import type { Means } from './means.ts'
+import { mendWork } from './mend-work.ts'
 import { assertUnpublished, declaredVersion, versionAfter } from './next-version.ts'
 import type { Standing } from './place.ts'
 import { samePlace, standingItem } from './place.ts'
@@ -32,13 +34,38 @@ import { mayVouch } from './vouch.ts'
 import { writeSigned } from './write-signed.ts'
 
 /** An item to be changed where it lies; in the registry, by a version after it. */
-export async function updateWork(
-  wish: Extract<Wish, { kind: 'update' }>,
-  lookup: Lookup,
-  ticket: Ticket,
-  means: Means,
+export async function updateWork(wish: Update, lookup: Lookup, ticket: Ticket, means: Means): Promise<Work> {
+  let standing: Standing
+  try {
+    standing = await changeable('update', wish, lookup, ticket)
+  } catch (error) {
+    const mended = isUnreadable(error) ? await mendWork(wish, lookup, ticket, means) : null
+    if (mended === null) throw error
+    return mended
+  }
+  return changeWork(standing, wish, { lookup, ticket, means })
+}
+
+type Update = Extract<Wish, { kind: 'update' }>
+
+/** Its file is there, and is the fault. */
+function isUnreadable(error: unknown): boolean {
+  return error instanceof KiwiError && UNREADABLE.some((code) => code === error.code)
+}
+
+const UNREADABLE: readonly ErrorCode[] = ['PARSE_ERROR', 'MESSAGE_TOO_LARGE', 'TOO_DEEP', 'INVALID_MANIFEST']
+
+interface Circumstances {
+  readonly lookup: Lookup
+  readonly ticket: Ticket
+  readonly means: Means
+}
+
+async function changeWork(
+  standing: Standing,
+  wish: Update,
+  { lookup, ticket, means }: Circumstances,
 ): Promise<Work> {
-  const standing = await changeable('update', wish, lookup, ticket)
   const { item: before } = standing
   assertExpected(before, wish.expectedHash)
   const by = ticket.caller.kind
@@ -127,7 +154,7 @@ async function executorsOf(item: Item, lookup: Lookup): Promise<readonly string[
 /** The item that is meant, where it can be changed. What is shipped stays. */
 export async function changeable(
   action: string,
-  { ref, itemType, location }: Pick<Extract<Wish, { kind: 'update' }>, 'ref' | 'itemType' | 'location'>,
+  { ref, itemType, location }: Pick<Update, 'ref' | 'itemType' | 'location'>,
   lookup: Lookup,
   ticket: Ticket,
 ): Promise<Standing> {

@@ -53,6 +53,11 @@ const MANIFEST_KEYS = new Set([
   'locked',
 ])
 
+/** As its author wrote it: to YAML 1.0 is the number 1. */
+function writtenVersion(text: string, line: number): string | undefined {
+  return /\bversion["']?\s*[:=]\s*["']?([^\s"',}<>]+)/.exec(text.split('\n', line).at(-1) ?? '')?.[1]
+}
+
 /** The manifest of a directive, in whichever dialect it is written. */
 export async function readDirectiveManifest(
   text: string,
@@ -66,9 +71,14 @@ export async function readDirectiveManifest(
   const own = Object.fromEntries(keys.filter(([key]) => !MANIFEST_KEYS.has(key)))
   const { name, version, description, category, inputs } = directive
   if (typeof (given['version'] ?? '') !== 'string' || !isVersion(version))
-    throw parseFault(path, `the version ${version} is none`, versionAt, {
-      hint: 'Write a version of three numbers, such as 1.0.0',
-    })
+    throw parseFault(
+      path,
+      `the version ${writtenVersion(text, versionAt.line) ?? version} is none`,
+      versionAt,
+      {
+        hint: 'Write a version of three numbers, such as 1.0.0',
+      },
+    )
   return {
     tool_id: name,
     ...keyOf('version', version === '0.0.0' ? undefined : version),

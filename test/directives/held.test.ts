@@ -130,6 +130,33 @@ describe('a session that has begun a run', () => {
     expect((await execute(given)).error).toMatchObject({ details: { is_over: true } })
   })
 
+  test('D9, S8: who has lost the run_id is told it by a refusal, and ends the run it is in by naming none', async () => {
+    const id = await begin('proxy')
+    expect((await temp.run('hello_node')).error).toMatchObject({ details: { run_id: id } })
+    expect((await execute(directive('git_checkpoint', 'finish'))).error).toMatchObject({
+      message: `Cannot finish "git_checkpoint": the run "${id}" is of "greet"`,
+      fix: { arguments: { action: 'finish', item_id: id } },
+    })
+    expect((await execute(directive('greet', 'finish'))).data).toMatchObject({ run_id: id })
+    const second = textField((await execute(directive('greet', 'run'))).data, 'run_id')
+    const ended = await execute({ item_type: 'directive', action: 'finish' })
+    expect(ended.data).toMatchObject({ run_id: second, directive: 'greet' })
+    expect((await temp.run('hello_node')).status).toBe('success')
+  })
+
+  test('D9, S8: where no session is held, a run is ended by its id alone', async () => {
+    const id = await begin('direct')
+    for (const args of [directive('greet', 'finish'), { item_type: 'directive', action: 'finish' }])
+      expect((await execute(args)).error).toMatchObject({
+        code: 'INVALID_PARAMETERS',
+        message: expect.stringContaining('it is not said which run'),
+        hint: expect.stringContaining('run_id'),
+        details: { missing: ['run_id'] },
+      })
+    const named = { item_type: 'directive', action: 'finish', run_id: id }
+    expect((await execute(named)).data).toMatchObject({ run_id: id })
+  })
+
   test('D9: other sessions, and those that several clients share, stay free', async () => {
     await begin('proxy')
     const args = { item_type: 'tool', action: 'run', item_id: 'hello_node' }

@@ -88,6 +88,24 @@ describe('D8: what is wanted narrows what is granted', () => {
     expect((await use('filesystem.read', reply, { path: put('src/lib/a.ts') })).status).toBe('success')
   })
 
+  test('D8, D13: of paths that overlap, what they have in common is shown, and is what can be read', async () => {
+    writeDirective(
+      temp,
+      'd',
+      permissions('<read resource="filesystem" path="**/*.ts"/>') +
+        tools('<filesystem><read paths="src/**"/></filesystem>'),
+    )
+    const reply = await begin(temp, 'd')
+    expect(context(reply, 'filesystem')).toMatchObject({
+      available: true,
+      constraints: { read_paths: ['src/**/*.ts'], write_paths: [] },
+    })
+    expect(listField(reply.data, 'permissions', 'granted')[0]).toMatch(/^allow read \/.*\/src\/\*\*\/\*\.ts$/)
+    expect((await use('filesystem.read', reply, { path: put('src/a.ts') })).status).toBe('success')
+    for (const path of ['src/a.md', 'a.ts'])
+      expect((await use('filesystem.read', reply, { path: put(path) })).error?.code).toBe('PERMISSION_DENIED')
+  })
+
   test('D8: of programs those stay that are both wanted and granted', async () => {
     writeDirective(
       temp,

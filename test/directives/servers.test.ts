@@ -99,6 +99,29 @@ describe('servers that a directive wants', () => {
     })
   })
 
+  test('D3: what keeps one that is required away says what to do about it', async () => {
+    const script = 'console.error("no license here"); process.exit(1)'
+    writeServers(temp, 'project', { strange: { command: process.execPath, args: ['-e', script] } })
+    writeServers(temp, 'user', { broken: { command: process.execPath, args: ['-e', script] } })
+    writeDirective(temp, 'new', '<tools><mcp name="strange" required="true"/></tools>')
+    writeDirective(temp, 'old', '<tools><mcp name="broken" required="true"/></tools>')
+    writeDirective(temp, 'none', '<tools><mcp name="linear" required="true"/></tools>')
+    const lesser = (name: string): string => `take required="true" from <mcp name="${name}"> of the directive`
+    expect((await begin(temp, 'new')).error).toMatchObject({
+      message: expect.stringContaining('nobody has looked at it'),
+      hint: expect.stringMatching(/kiwi trust strange.*no run was begun$/),
+      retryable: false,
+    })
+    expect((await begin(temp, 'old')).error).toMatchObject({
+      hint: expect.stringMatching(/kiwi doctor broken says what it needs; or take/),
+      details: { server: 'broken', directive: 'old', stderr: 'no license here' },
+    })
+    expect((await begin(temp, 'none')).error).toMatchObject({
+      hint: `Ask the person to add it with kiwi add linear; or ${lesser('linear')}; no run was begun`,
+      retryable: false,
+    })
+  })
+
   test('D4, D10: only listed tools that are granted are there, and only they can be called', async () => {
     const granted = '<execute resource="mcp" name="supabase" tools="apply_migration,execute_sql"/>'
     writeDirective(

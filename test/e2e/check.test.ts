@@ -141,6 +141,29 @@ test('D1: what cannot be read is refused with a repair, which --fix writes', asy
   expect((await kiwi(place, ['check', 'nowhere'])).code).toBe(3)
 })
 
+test('D1, L4: of one that was signed --fix says that it is to be signed again, which then runs', async () => {
+  const path = join(folder, 'signed.md')
+  const line = `<!-- kiwi-mcp:validated:2026-01-28T12:34:56Z:${'0'.repeat(64)} -->`
+  const text =
+    '<directive name="signed" version="1.0.0"><metadata><description>d</description></metadata>\n<process>a & b</process>\n</directive>\n'
+  writeFileSync(path, `${line}\n${text}`)
+  expect((await kiwi(place, ['check', '--fix', 'signed'])).stderr).toContain(
+    'Its signature was for what it was: kiwi sign signed\n',
+  )
+  expect((await kiwi(place, ['sign', 'signed'])).code).toBe(0)
+  expect((await kiwi(place, ['run', 'signed'])).stdout).toBe('1.\n   a & b\n')
+})
+
+test('D5: check says which names for servers cannot be given', async () => {
+  const path = join(folder, 'names.md')
+  const rows = '<mcp name="a" alias="git"/><mcp name="b" alias="x y"/><mcp name="c" alias="a"/>'
+  writeFileSync(path, `<directive name="names" version="1.0.0"><tools>${rows}</tools></directive>\n`)
+  const { stdout } = await kiwi(place, ['check', 'names'])
+  expect(stdout).toContain(`${path}: alias="git" of "a" is ignored: the name is reserved\n`)
+  expect(stdout).toContain(`${path}: alias="x y" of "b" is ignored: use letters, digits, "_" and "-"\n`)
+  expect(stdout).toContain(`${path}: alias="a" of "c" is ignored: a server is called so\n`)
+})
+
 test('D1: --fix leaves the mode of the file as it is', async () => {
   const path = join(folder, 'private.md')
   const text = '<directive name="private" version="1.0.0">\n<process>a & b</process>\n</directive>\n'

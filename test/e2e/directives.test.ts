@@ -36,6 +36,18 @@ test('D3: a person who begins a run is told which servers it has to do without',
   })
 })
 
+test('D13: a directive that is too large for one answer is shown whole to a person', async () => {
+  const steps = Array.from({ length: 3000 }, (_, at) => `<step name="s${at}">Straße ${at}</step>`)
+  writeFileSync(
+    join(place.env['KIWI_USER_SPACE'] ?? '', 'directives', 'long.md'),
+    `<directive name="long" version="1.0.0">\n<metadata><description>long</description></metadata>\n<process>${steps.join('\n')}</process>\n</directive>\n`,
+  )
+  const { code, stdout } = await kiwi(place, ['run', 'long'])
+  expect(code).toBe(0)
+  expect(stdout.split('\n')).toHaveLength(2 * steps.length + 1)
+  expect(stdout).toMatch(/^1\. s0\n {3}Straße 0\n[^]*\n3000\. s2999\n {3}Straße 2999\n$/)
+})
+
 test('D13, H11: a run that was begun from the command line is ended there', async () => {
   const run = await begin('note')
   expect(await kiwi(place, ['finish', run])).toMatchObject({ code: 0, stdout: `The run ${run} is over\n` })

@@ -44,9 +44,9 @@ describe.each(ERAS)('X11: for a client of the %s era', (era) => {
       description: 'Greets people',
       arguments: [
         { name: 'who', description: 'Whom to greet', required: true },
-        { name: 'tone', required: false },
-        { name: 'times', required: false },
-        { name: 'loud', required: false },
+        { name: 'tone', description: 'one of formal, friendly, frosty', required: false },
+        { name: 'times', description: 'a whole number', required: false },
+        { name: 'loud', description: 'true or false', required: false },
       ],
     })
     expect(prompts.map(({ name }) => name)).toEqual(expect.arrayContaining(['home/tidy', 'office/tidy']))
@@ -84,6 +84,7 @@ describe.each(ERAS)('X11: for a client of the %s era', (era) => {
       message: expect.stringMatching(/"who" is missing/),
       data: {
         code: 'MISSING_INPUTS',
+        hint: expect.stringMatching(/argument of the prompt, and lists and objects as JSON/),
         details: {
           missing: ['who'],
           invalid: [

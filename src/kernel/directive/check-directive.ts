@@ -30,6 +30,8 @@ export interface CheckedDirective {
   readonly idle: readonly string[]
   /** Granted, and of nothing that is there. */
   readonly unmatched: readonly string[]
+  /** Names it gives to servers, and cannot. */
+  readonly unnamed: readonly string[]
   /** Servers it names that nobody has configured. */
   readonly unknownServers: readonly string[]
   /** Calls of its steps, and tools it names, that it could not use. */
@@ -51,12 +53,13 @@ export async function checkDirective(item: Item, means: CheckMeans): Promise<Che
   const named = wanted.servers.map((server) => serverName(server.name))
   const context = { directive: name, dialect, projectPath: lookup.projectPath, home }
   const servers = new Set([...known, ...named])
-  const { directive: settled } = await settleAliases(directive, lookup)
+  const { directive: settled, warnings: unnamed } = await settleAliases(directive, lookup)
   const granted = compilePermissions(permissions ?? undefined, { ...context, servers })
   const layer = narrowingOf(settled, context)
   return {
     directive,
     granted,
+    unnamed,
     excess: excessOf(wanted, granted.permissions, context),
     calls: await checkCalls(settled, { lookup, refusalOf: refusals(settled, granted.permissions, layer) }),
     unmatched: await unmatchedGrants(granted.permissions, lookup),
@@ -100,7 +103,7 @@ export async function assertDirective(
   means: CheckMeans,
 ): Promise<readonly string[]> {
   if (item.manifest.tool_type !== 'directive') return []
-  const { excess, directive, calls, unmatched } = await checkDirective(item, means)
+  const { excess, directive, calls, unmatched, unnamed } = await checkDirective(item, means)
   // What a skill asks for was written for another client: it is proposed to a person, and held against nobody.
   if (directive.dialect === 'skill') return []
   if (excess.length > 0) {
@@ -128,6 +131,7 @@ export async function assertDirective(
   // What is not there now may be there where it is run.
   return [
     ...directive.findings.map(({ line, column, message }) => `${line}:${column}: ${message}`),
+    ...unnamed,
     ...calls.map(({ said }) => said),
     ...unmatched,
   ]

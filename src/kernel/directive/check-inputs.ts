@@ -11,14 +11,14 @@ interface Checked {
 }
 
 /** What a directive is begun with. All that is missing or wrong is named at once, each with what it is for. */
-export function checkInputs({ name, inputs }: Directive, given: JsonObject): Checked {
+export function checkInputs({ name, inputs }: Directive, given: JsonObject, how = UNDER_PARAMETERS): Checked {
   const values = inputs.map((input) => [input, valueOf(input, given)] as const)
   const missing = values.filter(([input, value]) => input.required && value === undefined)
   const invalid = values.flatMap(([input, value]) => {
     const reason = value === undefined ? null : faultOf(input, value)
     return reason === null ? [] : [{ name: input.name, reason }]
   })
-  if (missing.length > 0 || invalid.length > 0) throw inputsRefused(name, missing.map(toInput), invalid)
+  if (missing.length > 0 || invalid.length > 0) throw inputsRefused(name, missing.map(toInput), invalid, how)
   const declared = new Set(inputs.map((input) => input.name))
   return {
     inputs: Object.fromEntries(
@@ -29,6 +29,8 @@ export function checkInputs({ name, inputs }: Directive, given: JsonObject): Che
       .map((key) => `"${key.slice(0, 64)}" is no input of "${name}": it is not filled in anywhere`),
   }
 }
+
+const UNDER_PARAMETERS = 'Give each of them under parameters and send the call again; nothing was begun'
 
 function toInput([input]: readonly [DirectiveInput, unknown]): DirectiveInput {
   return input
@@ -53,6 +55,7 @@ export function inputsRefused(
   directive: string,
   missing: readonly DirectiveInput[],
   invalid: readonly { readonly name: string; readonly reason: string }[],
+  how = UNDER_PARAMETERS,
 ): KiwiError {
   const faults = [
     ...missing.map(
@@ -62,7 +65,7 @@ export function inputsRefused(
   ]
   const code = missing.length > 0 ? 'MISSING_INPUTS' : 'INVALID_PARAMETERS'
   return new KiwiError(code, `Cannot run "${directive}": ${faults.join('; ')}`, {
-    hint: 'Give each of them under parameters and send the call again; nothing was begun',
+    hint: how,
     fix: { call: 'load', arguments: { item_type: 'directive', item_id: directive } },
     details: {
       missing: missing.map(({ name }) => name),

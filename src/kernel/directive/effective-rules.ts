@@ -1,7 +1,8 @@
 import { decide } from '../policy/decide.ts'
 import type { Demand, Effect, Layer, Rule, Verdict } from '../policy/rule.ts'
+import { narrowPaths, shownPaths } from './shown-paths.ts'
 
-/** What is left of the rules of a directive when every layer has spoken: programs and tools that are named one by one. */
+/** What is left of the rules of a directive when every layer has spoken: programs and tools that are named one by one, and paths it says it will use. */
 export function effectiveRules(rules: readonly Rule[], layers: readonly Layer[]): readonly Rule[] {
   return rules.flatMap((rule): readonly Rule[] => {
     const { op, effect, match } = rule
@@ -24,6 +25,7 @@ export function effectiveRules(rules: readonly Rule[], layers: readonly Layer[])
         effect: part.effect,
         match: { ...match, names: part.names },
       }))
+    if (op === 'read' || op === 'write') return withinWanted(rule, op, layers)
     if (op !== 'tool' || match.kind !== 'tool' || match.actions !== undefined) return [rule]
     const { server } = match
     if (typeof server !== 'string' || isPattern(server)) return [rule]
@@ -41,6 +43,17 @@ export function effectiveRules(rules: readonly Rule[], layers: readonly Layer[])
       match: { ...match, tools: part.names },
     }))
   })
+}
+
+/** Paths that are granted, as far as the directive says that it will use them. */
+function withinWanted(rule: Rule, op: 'read' | 'write', layers: readonly Layer[]): readonly Rule[] {
+  if (rule.match.kind !== 'path') return [rule]
+  const granted = shownPaths([rule], op)
+  const left = layers
+    .filter(({ source }) => source.kind === 'tools')
+    .reduce((paths, { rules }) => narrowPaths(paths, shownPaths(rules, op)), granted)
+  if (left === granted || left.join() === granted.join()) return [rule]
+  return left.length === 0 ? [] : [{ ...rule, match: { kind: 'path', root: '/', globs: left } }]
 }
 
 /** The tools of a server that a directive says it will use, where it grants all of them; null for any. */

@@ -1,6 +1,7 @@
 import { serverName } from '../../shared/groups.ts'
 import type { JsonObject } from '../../shared/json.ts'
 import type { Directive } from '../../spaces/directive/model.ts'
+import { NOTHING_TO_FOLLOW, isEmpty } from '../../spaces/directive/model.ts'
 import { isNarrowing } from '../../spaces/directive/wanted.ts'
 import type { Item } from '../../spaces/item.ts'
 import type { Lookup } from '../../spaces/lookup.ts'
@@ -66,7 +67,10 @@ export async function prepareDirective(read: Directive, occasion: Occasion): Pro
   const layers = [...policy.layers, ...run.layers]
   const judge = itemJudge({ ...policy, layers })
   const granted = run.rules
-  const found = directive.findings.map(({ line, message }) => `line ${line}: ${message}`)
+  const found = [
+    ...directive.findings.map(({ line, message }) => `line ${line}: ${message}`),
+    ...(isEmpty(directive) ? [NOTHING_TO_FOLLOW] : []),
+  ]
   return {
     run,
     scene: {

@@ -151,6 +151,7 @@ function unknown(name: string): KiwiError {
   return new KiwiError('NOT_FOUND', `no server "${name}" was added here`)
 }
 
+/** What keeps the server away says what to do about it: to trust it, to log in, to give it a secret. */
 function missing(name: string, error: unknown, { directive }: Scene, isKnown: boolean): KiwiError {
   const lesser =
     directive.dialect === 'xml'
@@ -159,15 +160,18 @@ function missing(name: string, error: unknown, { directive }: Scene, isKnown: bo
   const fix: Fix = isKnown
     ? { call: 'load', arguments: { item_type: 'mcp', item_id: name } }
     : { call: 'search', arguments: { query: 'mcp:*' } }
+  const known = isKnown && error instanceof KiwiError ? error : null
+  const remedy = isKnown
+    ? (known?.hint ?? 'Mend the server')
+    : `Ask the person to add it with kiwi add ${name}`
   return new KiwiError(
     'UPSTREAM_UNAVAILABLE',
     `Cannot run "${directive.name}": Required MCP '${name}' not available: ${messageOf(error)}`,
     {
-      hint: isKnown
-        ? `Mend the server, or ${lesser}; no run was begun`
-        : `Ask the person to add it with kiwi add ${name}, or ${lesser}; no run was begun`,
+      hint: `${remedy}; or ${lesser}; no run was begun`,
       fix,
-      details: { server: name, directive: directive.name, reason: messageOf(error) },
+      retryable: known?.retryable ?? isKnown,
+      details: { ...known?.details, server: name, directive: directive.name, reason: messageOf(error) },
       cause: error,
     },
   )

@@ -19,7 +19,10 @@ export async function settleAliases(directive: Directive, lookup: Lookup): Promi
     const { name, alias } = server
     const fault = alias === null ? null : await faultOf(alias, aliases, directive, lookup)
     if (alias !== null && fault === null) aliases.set(alias, serverName(name))
-    if (fault !== null) warnings.push(`alias="${alias}" of "${name}" is ignored: ${fault}`)
+    if (fault !== null) {
+      const given = directive.dialect === 'xml' ? `alias="${alias}"` : `"alias: ${alias}"`
+      warnings.push(`${given} of "${name}" is ignored: ${fault}`)
+    }
     settled.push(fault === null ? server : { ...server, alias: null })
   }
   return {

@@ -3,6 +3,7 @@ import { compilePathGlob } from '../policy/glob.ts'
 import { realPathOfNearest } from '../policy/expand-path.ts'
 import { isAtOrBelow } from '../policy/match.ts'
 import type { Rule } from '../policy/rule.ts'
+import { meetPaths } from './meet-paths.ts'
 
 /** The paths that rules speak of, as globs from the root on. */
 export function shownPaths(rules: readonly Rule[], op: 'read' | 'write'): readonly string[] {
@@ -24,9 +25,20 @@ export function fromProject(globs: readonly string[], projectPath: string | null
 /** What is both wanted and granted, for people and models: what decides is that both layers must agree. */
 export function narrowPaths(wanted: readonly string[], granted: readonly string[]): readonly string[] {
   const both = wanted.flatMap((glob) =>
-    granted.some((other) => covers(other, glob)) ? [glob] : granted.filter((other) => covers(glob, other)),
+    granted.some((other) => covers(other, glob))
+      ? [glob]
+      : granted.flatMap((other) => (covers(glob, other) ? [other] : widest(meetPaths(glob, other)))),
   )
   return [...new Set(both)]
+}
+
+/** Without those that others of them hold. */
+function widest(globs: readonly string[]): readonly string[] {
+  return globs.filter((glob, at) =>
+    globs.every(
+      (other, before) => before === at || !covers(other, glob) || (covers(glob, other) && at < before),
+    ),
+  )
 }
 
 /** Whether every path of one glob is one of another, tried with paths that no author would write. */

@@ -5,7 +5,7 @@ import { listOf, shown } from '../../spaces/directive/element.ts'
 import type { Granted, RowContext } from './permission-rows.ts'
 import { assertDenials, notDenied } from './denials.ts'
 import { meant } from '../../spaces/directive/note.ts'
-import { strangerAmong, strangerIn, unknownResource } from './known-attributes.ts'
+import { noResource, strangerAmong, strangerIn, unknownResource } from './known-attributes.ts'
 import {
   commandPattern,
   files,
@@ -134,7 +134,7 @@ function grantedBy(element: Element, context: RowContext): readonly Granted[] {
   const empty = emptyIn(element)
   if (empty !== null) return [empty]
   const resources = listOf(element, 'resource')
-  if (resources !== null && ['read', 'write', 'execute'].includes(name))
+  if (resources !== null && RIGHTS.includes(name))
     return resources.map(
       (resource) =>
         unknownResource(resource, context) ??
@@ -144,8 +144,12 @@ function grantedBy(element: Element, context: RowContext): readonly Granted[] {
   const rows = BLOCKS.get(name)
   if (rows !== undefined) return orUnmapped(rows(element, context))
   const isTyped = TYPED.has(name) && Object.keys(attributes).length === 0
-  return isTyped ? typedRows(element, context) : [unknownForm(element)]
+  if (isTyped) return typedRows(element, context)
+  return [RIGHTS.includes(name) ? noResource(element) : unknownForm(element)]
 }
+
+/** Forms that say of which resource. */
+const RIGHTS = ['read', 'write', 'execute']
 
 function unknownForm({ name, isData }: Element): Granted {
   const forms = ['read', 'write', ...BLOCKS.keys(), ...TYPED].filter((form) => form !== name)

@@ -85,6 +85,15 @@ describe('D9: what grants nothing says what was probably meant', () => {
       '<execute resource="shel" commands="git"/>',
       'there is no such resource or server: "shell" is probably meant',
     ],
+    ['<read path="src/**"/>', 'it names no resource: resource="filesystem" is probably meant'],
+    ['<execute commands="git"/>', 'it names no resource: resource="shell" is probably meant'],
+    ['<execute name="supabase" tools="a"/>', 'it names no resource: resource="mcp" is probably meant'],
+    ['<execute tool_id="a"/>', 'it names no resource: resource="tool" is probably meant'],
+    ['<write reason="none"/>', 'it names no resource'],
+    [
+      '<read>src/**</read>',
+      'it names no resource: <read resource="filesystem" path="src/**"/> is probably meant',
+    ],
     ['<execute resource="mcp" name="supabase,a.b"/>', 'its name holds a dot, which no server has'],
   ])('D9: %s', async (text, why) => {
     const { permissions, reports } = await compile(text)
@@ -118,6 +127,14 @@ describe('D9: what grants nothing says what was probably meant', () => {
     } as const
     expect(compilePermissions(block, context).reports).toEqual([
       expect.stringContaining('the form is not known: "read" is probably meant'),
+    ])
+    const bare = { ...form, name: 'read', text: 'src/**' }
+    const keyed = { ...form, name: 'write', attributes: { path: 'a' } }
+    expect(compilePermissions({ ...block, children: [bare, keyed] }, context).reports).toEqual([
+      expect.stringContaining(
+        'no resource: - read: {resource: filesystem, path: "src/**"} is probably meant',
+      ),
+      expect.stringContaining('no resource: "resource: filesystem" is probably meant'),
     ])
     expect(compilePermissions({ ...block, children: [], text: 'all' }, context).reports).toEqual([
       'line 2: the text "all" in "permissions" grants nothing',

@@ -1,4 +1,6 @@
+import { lineIn } from '../../spaces/directive/dialect.ts'
 import type { Element } from '../../spaces/directive/element.ts'
+import { dialectOf } from '../../spaces/directive/element.ts'
 import { meant } from '../../spaces/directive/note.ts'
 import type { Granted, RowContext } from './permission-rows.ts'
 import { isServer } from './permission-rows.ts'
@@ -39,6 +41,29 @@ export function unknownResource(resource: string, context: Pick<RowContext, 'ser
   const probably = meant(resource, BY_RESOURCE.keys(), (name) => `"${name}"`)
   return { unmapped: `there is no such resource or server${probably}` }
 }
+
+/** Why nothing is granted by a form that does not say of what. */
+export function noResource(element: Element): Granted {
+  const { name, attributes, text, isData } = element
+  const [, resource] = TOLD_BY.find(([keys]) => keys.some((key) => key in attributes)) ?? []
+  const isBare = Object.keys(attributes).length === 0 && text !== ''
+  const probably = isBare
+    ? `: ${lineIn(dialectOf(element), name, { resource: 'filesystem', path: text })} is probably meant`
+    : resource === undefined
+      ? ''
+      : `: ${isData === true ? `"resource: ${resource}"` : `resource="${resource}"`} is probably meant`
+  return { unmapped: `it names no resource${probably}` }
+}
+
+/** What somebody was thinking of who wrote these. */
+const TOLD_BY: readonly (readonly [readonly string[], string])[] = [
+  [FILES, 'filesystem'],
+  [words('commands command'), 'shell'],
+  [words('tools name'), 'mcp'],
+  [words('id tool_id tool_type'), 'tool'],
+  [HOSTS, 'http'],
+  [['var'], 'env'],
+]
 
 /** Why nothing is granted by a form with an attribute that means nothing: without it, it would often mean all. */
 export function strangerIn(element: Element, resource: string): Granted | null {

@@ -5,7 +5,7 @@ import type { Lookup } from '../../spaces/lookup.ts'
 import type { MetaCall } from '../context.ts'
 import { beginning, directiveWords } from './directive-words.ts'
 import { findShown, whyWithheld } from './find-shown.ts'
-import { readInputs } from './inputs.ts'
+import { readInputs, wordsOfType } from './inputs.ts'
 import type { Listed } from './list-items.ts'
 import { listItems } from './list-items.ts'
 import { readWhole } from './read-whole.ts'
@@ -35,10 +35,14 @@ async function promptOf({ item, id }: Listed, lookup: Lookup): Promise<JsonObjec
   }
 }
 
-function argumentOf({ name, description, required }: DirectiveInput): JsonObject {
+/** Arguments are texts, so what else they have to be is said with what they are for. */
+function argumentOf(input: DirectiveInput): JsonObject {
+  const { name, description, required } = input
+  const type = wordsOfType(input)
+  const words = description === '' || type === '' ? `${description}${type}` : `${description} (${type})`
   return {
     name,
-    ...(description === '' ? {} : { description: description.slice(0, DESCRIPTION_CHARACTERS) }),
+    ...(words === '' ? {} : { description: words.slice(0, DESCRIPTION_CHARACTERS) }),
     required,
   }
 }

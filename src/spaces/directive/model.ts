@@ -87,3 +87,10 @@ export interface Finding {
   /** The placeholder that it is about: a directive it is built on may have the input. */
   readonly unfilled?: string
 }
+
+/** Whether whoever is handed it has nothing to do. */
+export function isEmpty({ steps, body }: Directive): boolean {
+  return steps.length === 0 && body.trim() === ''
+}
+
+export const NOTHING_TO_FOLLOW = 'it has neither steps nor a text: there is nothing to follow'

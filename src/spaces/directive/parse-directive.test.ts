@@ -15,7 +15,14 @@ describe('the text of a directive', () => {
       /document type/,
       1,
     ],
-    ['PAR-04: an entity bomb', xml('<!DOCTYPE z [<!ENTITY a "&b;">]>&a;'), /./, 2],
+    [
+      'PAR-04: an entity bomb on the line of the directive',
+      '\n<!DOCTYPE x [<!ENTITY a "b"><!ENTITY c "&a;&a;">]><directive name="a">&c;</directive>',
+      /it has a document type/,
+      2,
+    ],
+    ['PAR-04: an entity bomb', xml('<!DOCTYPE z [<!ENTITY a "&b;">]>&a;'), /it has a document type/, 2],
+    ['a bare sign below a comment about one', xml('<!-- no <!DOCTYPE z> -->\na & b'), /a bare "&"/, 3],
     [
       'PAR-05: permissions twice',
       xml('<permissions/>\n<metadata><permissions/></metadata>'),
@@ -188,6 +195,22 @@ describe('D1, D2: what would not be what it seems to be is said', () => {
       'an attribute of a step',
       '<process><step conditon="x">a</step></process>',
       ['<step> has no attribute "conditon": without effect: "condition" is probably meant'],
+    ],
+    [
+      'a part of a step that is misspelt',
+      '<process><step><aktion>a</aktion><toolcall tool="t"><param name="p">v</param></toolcall><note>kept</note></step></process>',
+      [
+        '<aktion/> is read as text: <action> is probably meant',
+        '<toolcall tool="t">... is read as text: <tool_call> is probably meant',
+      ],
+    ],
+    [
+      'a tool that is misspelt, or none',
+      '<tools><scripts name="a"/><browser/><shell commands="git"/><shell commands="git,npm"/></tools>',
+      [
+        '<scripts name="a"/> is no tool that can be wanted: left out: <script> is probably meant',
+        '<browser/> is no tool that can be wanted: left out',
+      ],
     ],
     [
       'a placeholder in a condition',

@@ -147,7 +147,8 @@ function nameAt(text: string, at: number): string | undefined {
 }
 
 function assertPlain(text: string, start: number, from: number, where: string): void {
-  const declared = text.slice(start, from).search(/<!(?:DOCTYPE|ENTITY)/i)
+  // One on the line of the element is found in its place.
+  const declared = text.slice(start, from + '<!DOCTYPE'.length).search(/<!(?:DOCTYPE|ENTITY)/i)
   if (declared >= 0)
     throw parseFault(where, 'it has a document type', positionsIn(text)(start + declared), {
       hint: 'Remove it: a directive has no document type',

@@ -43,6 +43,8 @@ export async function readXml(text: string, where: string, from = 0): Promise<Re
     // What stands below its end is none of it.
     if (found.length > 0) return
     const failed = Math.max(parser.position - 1, from)
+    const typed = typeBefore(masked, from, failed)
+    if (typed !== null) throw explained(TYPED, typed)
     const repair = proposeRepair({ text, masked, from, failed })
     if (repair === null) throw explained(reason, failed, place)
     const position = positionOf(repair.offset)
@@ -55,14 +57,8 @@ export async function readXml(text: string, where: string, from = 0): Promise<Re
       cause: new BareSigns(() => repairedLines({ text, masked, from })),
     })
   }
-  parser.on('error', (error) =>
-    refuse(
-      messageOf(error)
-        .replace(/^\d+:\d+: /, '')
-        .replace(/\.$/, ''),
-    ),
-  )
-  parser.on('doctype', () => refuse('it has a document type'))
+  parser.on('error', (error) => refuse(messageOf(error).replaceAll(/^\d+:\d+: |\.$/g, '')))
+  parser.on('doctype', () => refuse(TYPED))
   parser.on('opentagstart', ({ name }) => {
     if (found.length > 0) return
     const place = positionOf(masked.lastIndexOf('<', parser.position - 1))
@@ -102,6 +98,15 @@ export async function readXml(text: string, where: string, from = 0): Promise<Re
   const [whole] = found
   if (whole === undefined) throw parseFault(where, 'there is no element', positionOf(from), { hint: HINT })
   return whole
+}
+
+const TYPED = 'it has a document type'
+
+/** Where a document type begins that reading came upon, outside of comments and quotations: to mend its entities would not help. */
+function typeBefore(masked: string, from: number, failed: number): number | null {
+  const parts = /<!--[^]*?(?:-->|$)|<!\[CDATA\[[^]*?(?:\]\]>|$)|<!doctype/gi
+  const found = [...masked.slice(from, failed + 1).matchAll(parts)].find(([part]) => /^<!d/i.test(part))
+  return found === undefined ? null : from + found.index
 }
 
 /** Of the closing tag that begins here. */

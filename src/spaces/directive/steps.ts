@@ -65,6 +65,7 @@ function stepOf(element: Element, note: Note): Step {
   const further = children.filter(
     (child) => !['description', 'action'].includes(child.name) && !isCall(child),
   )
+  for (const child of further) noteMisspelt(child, note)
   const parts = [
     ...(element.text === '' ? [] : [dedented(element.text)]),
     ...actions.map(textWithin),
@@ -79,6 +80,24 @@ function stepOf(element: Element, note: Note): Step {
     calls: callsIn(element, note),
   }
 }
+
+/** What is nearly the name of a part of a step was hardly written as text. */
+function noteMisspelt(child: Element, note: Note): void {
+  const probably = meant(child.name, PARTS, (name) => `<${name}>`)
+  if (probably !== '') note(child, `${shown(child)} is read as text${probably}`)
+}
+
+const PARTS = [
+  'description',
+  'action',
+  'tool_call',
+  'tool_calls',
+  'call',
+  'execute',
+  'search',
+  'load',
+  'sign',
+]
 
 function quoted(name: string): string {
   return `"${name}"`

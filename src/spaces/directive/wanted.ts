@@ -27,7 +27,10 @@ export function readWanted(sections: readonly Element[], where: string, note: No
   const mcps = new Set(sections.filter(({ name }) => name === 'mcps').flatMap(({ children }) => children))
   const named = (name: string): readonly Element[] => entries.filter((entry) => entry.name === name)
   for (const entry of entries)
-    if (!KNOWN.has(entry.name)) note(entry, `${shown(entry)} is no tool that can be wanted: left out`)
+    if (!KNOWN.has(entry.name)) {
+      const probably = meant(entry.name, KNOWN, (name) => nameIn(dialectOf(entry), name))
+      note(entry, `${shown(entry)} is no tool that can be wanted: left out${probably}`)
+    }
   for (const entry of entries) if (KNOWN.has(entry.name) && entry.name !== 'mcp') noteStrangers(entry, note)
   const files = named('filesystem')
   const shells = named('shell')
@@ -53,7 +56,7 @@ export function readWanted(sections: readonly Element[], where: string, note: No
       return name === '' ? [] : [name]
     }),
     filesystem: files.length === 0 ? null : { read: pathsOf(files, 'read'), write: pathsOf(files, 'write') },
-    shell: shells.length === 0 ? null : shells.flatMap(commandsOf),
+    shell: shells.length === 0 ? null : [...new Set(shells.flatMap(commandsOf))],
     kiwi:
       kiwis.length === 0
         ? null
