@@ -31,6 +31,18 @@ describe('arguments', () => {
     expect(readArguments('help', undefined)).toEqual({})
   })
 
+  test('S14: what need not be given and is empty is not given; what must be given, or is unknown, is still said', () => {
+    const blank = { item_type: '', source: null, limit: null, tags: null, project_path: '' }
+    expect(readArguments('search', { query: '', ...blank })).toEqual(readArguments('search', { query: '' }))
+    expect(
+      readArguments('execute', { item_type: 'tool', action: 'run', parameters: null, run_id: '' }),
+    ).toEqual(readArguments('execute', { item_type: 'tool', action: 'run' }))
+    expect(refusal(() => readArguments('load', { item_type: 'tool', item_id: '' })).message).toContain(
+      '"item_id"',
+    )
+    expect(refusal(() => readArguments('help', { page: null })).code).toBe('UNKNOWN_ARGUMENT')
+  })
+
   test('S1: every unknown argument is refused by name, with those there are', () => {
     expect(refusal(() => readArguments('search', { query: 'x', filters: {}, page: 2 }))).toMatchObject({
       code: 'UNKNOWN_ARGUMENT',

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { KiwiError } from '../shared/errors.ts'
 import { IN_WORDS, fieldFaults } from '../shared/field-faults.ts'
 import type { JsonObject } from '../shared/json.ts'
-import { assertPlain } from '../shared/json.ts'
+import { assertPlain, isObject } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
 import type { ItemType } from '../shared/tool-type.ts'
 import { ITEM_TYPES, TOOL_TYPES } from '../shared/tool-type.ts'
@@ -87,11 +87,29 @@ export function readArguments<T extends MetaTool>(tool: T, given: unknown): Argu
     )
   }
   const schema = ARGUMENTS[tool]
-  const parsed = schema.safeParse(given ?? {})
+  const asked = withoutBlanks(tool, given ?? {})
+  const parsed = schema.safeParse(asked)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema of this very tool parsed it
   if (parsed.success) return parsed.data as Arguments<T>
   // Only now: with words of its own a schema reads ten times as slowly.
-  throw wrongArguments(tool, schema.safeParse(given ?? {}, IN_WORDS).error?.issues ?? [])
+  throw wrongArguments(tool, schema.safeParse(asked, IN_WORDS).error?.issues ?? [])
+}
+
+/** What need not be given, by the names of each tool. */
+const OPTIONAL = new Map(
+  Object.entries(ARGUMENTS).map(([tool, { shape }]) => [
+    tool,
+    new Set(Object.entries(shape).flatMap(([name, schema]) => (schema.isOptional() ? [name] : []))),
+  ]),
+)
+
+/** Models that fill in every argument leave those they do not mean empty. */
+function withoutBlanks(tool: MetaTool, given: unknown): unknown {
+  const optional = OPTIONAL.get(tool)
+  const isBlank = (name: string, value: unknown): boolean =>
+    (value === null || value === '') && optional?.has(name) === true
+  if (!isObject(given) || !Object.entries(given).some(([name, value]) => isBlank(name, value))) return given
+  return Object.fromEntries(Object.entries(given).filter(([name, value]) => !isBlank(name, value)))
 }
 
 function wrongArguments(tool: MetaTool, issues: readonly z.core.$ZodIssue[]): KiwiError {

@@ -131,7 +131,11 @@ describe('help', () => {
     expect((await temp.call('help', { topic: ' Search ' })).data).toMatchObject({ topic: 'search' })
   })
 
-  test.each(['', '   ', '"*" OR NEAR(', '—', 'x'.repeat(4000), 'qqqzzz', 'xyzzy', 'how do I bake bread'])(
+  test('S10: an empty topic is none: the overview comes', async () => {
+    expect((await temp.call('help', { topic: '' })).data).toMatchObject({ topic: 'overview' })
+  })
+
+  test.each(['   ', '"*" OR NEAR(', '—', 'x'.repeat(4000), 'qqqzzz', 'xyzzy', 'how do I bake bread'])(
     'S10: a topic that means nothing lists the known ones (%#)',
     async (topic) => {
       expect((await temp.call('help', { topic })).error).toMatchObject({
