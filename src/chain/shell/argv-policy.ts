@@ -89,8 +89,8 @@ const Shape = Terms.extend({
   wraps: z.boolean().default(false),
   /** It reads scripts: after one of these options, or from its input; not where one of the others comes first. */
   script: z.strictObject({ options: Options, not_with: Options }).nullable().default(null),
-  /** Spellings of one option. */
-  synonyms: z.record(z.string(), z.array(Option).min(2)).default({}),
+  /** Spellings of one option; `+*` is a word that begins with a plus. */
+  synonyms: z.record(z.string(), z.array(z.union([Option, z.literal('+*')])).min(2)).default({}),
   examples: z.strictObject({
     match: z.array(z.array(z.string()).min(1)).min(1),
     not_match: z.array(z.array(z.string()).min(1)),
