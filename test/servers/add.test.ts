@@ -131,6 +131,7 @@ describe('M1: a person adds a server', () => {
     ],
     ['ftp', { url: 'ftp://x' }, 'its "url" is no address that can be used'],
     ['a word', { url: 'notaurl' }, 'its "url" is no address that can be used'],
+    ['another type', { type: 'http', url: 'wss://x.example' }, 'its "url" is one of a websocket'],
     ['a header of ours', { url: 'https://x.example', headers: { Host: 'y' } }, 'Host'],
   ])('M1, N1: an address with %s is refused before anything is written', async (_, entry, message) => {
     const { error } = await add('web', entry)

@@ -100,6 +100,11 @@ describe('M1: servers of a file', () => {
     expect(plain).toMatchObject({ metadata: { sandbox: { write: ['/a'] }, config: { args: [] } } })
   })
 
+  test('M2: an address of a websocket needs no type', async () => {
+    project('mcps:\n  live: {url: "wss://x.example/mcp"}\n')
+    expect((await server('live')).data).toMatchObject({ metadata: { config: { transport: 'websocket' } } })
+  })
+
   test('M1: a fault is told with its place, and the others still count', async () => {
     const path = project('mcps:\n  good: {command: node}\n  bad: {comand: node}\n  empty: {}\n')
     const { metadata } = await temp.search('anything')

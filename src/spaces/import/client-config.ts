@@ -34,6 +34,7 @@ export interface ClientServer {
 const NAMES: ReadonlySet<string> = new Set([
   '.mcp.json',
   'mcp.json',
+  'mcp-config.json',
   'claude_desktop_config.json',
   '.claude.json',
   'opencode.json',
@@ -154,7 +155,9 @@ function offIn(path: string, client: Client, beside: JsonObject, { home, project
 /** The folder that a config is for. */
 function folderOf(path: string): string {
   const folder = dirname(path)
-  return /^\.(?:cursor|vscode|codex|gemini)$/.test(basename(folder)) ? dirname(folder) : folder
+  return /^\.(?:cursor|vscode|codex|gemini|opencode|copilot)$/.test(basename(folder))
+    ? dirname(folder)
+    : folder
 }
 
 type Found = Pick<Root, 'servers' | 'client' | 'dialect'>
@@ -172,7 +175,21 @@ function rootIn({ mcpServers, servers, mcp_servers: codex, mcp }: JsonObject, pa
   const isNested = isJsonObject(nested) && nested['type'] === undefined && nested['command'] === undefined
   if (basename(path) === 'settings.json')
     return isNested ? { servers: nested, client: 'usual', dialect: 'usual' } : null
-  return { servers: isNested ? nested : mcp, client: 'opencode', dialect: 'usual' }
+  const own = isNested ? withTimes(nested, mcp['timeout']) : mcp
+  return { servers: own, client: 'opencode', dialect: 'usual' }
+}
+
+/** What one client says once counts for every server that does not say otherwise. */
+function withTimes(servers: JsonObject, times: JsonValue | undefined): JsonObject {
+  if (!isJsonObject(times)) return servers
+  const { catalog: _catalog, ...common } = times
+  return Object.fromEntries(
+    Object.entries(servers).map(([name, server]) => {
+      if (!isJsonObject(server)) return [name, server]
+      const own = server['timeout']
+      return [name, { ...server, timeout: { ...common, ...(isJsonObject(own) ? own : {}) } }]
+    }),
+  )
 }
 
 interface Read extends Omit<Root, 'servers'> {
