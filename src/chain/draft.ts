@@ -25,6 +25,7 @@ import { draftLine } from './shell/draft-line.ts'
 import { fillArguments } from '../spaces/definitions/overrides.ts'
 import { parameterNames } from '../spaces/input-schema.ts'
 import type { Item } from '../spaces/item.ts'
+import { switchOnHint } from '../spaces/switch-on.ts'
 import { literalHost } from './url-template.ts'
 import { openVariables } from './variables.ts'
 
@@ -156,17 +157,12 @@ function assertRunnable(plan: Plan, { isServerMeant }: Request): void {
   if (server?.manifest.enabled === false) throw switchedOff(item.id, server)
 }
 
-function switchedOff(id: string, { id: server, space }: Item): KiwiError {
-  const name = server.replace(/^mcp_/, '')
-  const how =
-    space === 'builtin' || space === 'registry'
-      ? `Ask the person to run: kiwi add ${name}`
-      : `Ask the person to take "enabled: false" out of "${server}" in the ${space} space`
-  return new KiwiError('UPSTREAM_UNAVAILABLE', `Cannot run "${id}": the server "${server}" is switched off`, {
-    hint: how,
-    retryable: false,
-    details: { server, space },
-  })
+function switchedOff(id: string, server: Item): KiwiError {
+  return new KiwiError(
+    'UPSTREAM_UNAVAILABLE',
+    `Cannot run "${id}": the server "${server.id}" is switched off`,
+    { hint: switchOnHint(server), retryable: false, details: { server: server.id, space: server.space } },
+  )
 }
 
 function notRunnable({ item, items: [, server] }: Plan): KiwiError {
