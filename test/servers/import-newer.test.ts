@@ -1,3 +1,4 @@
+import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { TempServers } from '../fixtures/temp-servers.ts'
@@ -76,6 +77,23 @@ describe('M1: configs as newer versions of clients write them', () => {
     expect(data).toMatchObject({
       servers: [{ notes: ['{file:~/.key} is nothing that Kiwi knows: kept as text'] }],
     })
+  })
+
+  test('M1: a config that is a link to where a person keeps it is read, one that leads out of a project is not', async () => {
+    const { folder, project } = bed.temp
+    const kept = bed.put('dotfiles/cursor.json', { mcpServers: { mine: { command: './a', cwd: 'b' } } })
+    mkdirSync(join(folder, '.cursor'))
+    symlinkSync(kept, join(folder, '.cursor/mcp.json'))
+    symlinkSync(kept, join(project, '.mcp.json'))
+    const { data } = await bed.take()
+    expect(data).toMatchObject({
+      servers: [{ name: 'mine', state: 'imported', from: join(folder, '.cursor/mcp.json') }],
+      not_imported: [{ path: join(project, '.mcp.json'), reason: expect.stringContaining('leads out') }],
+    })
+    // Paths in it start from where the client finds it.
+    expect(await bed.servers()).toMatchObject({ mine: { cwd: join(folder, 'b') } })
+    symlinkSync(join(folder, 'nowhere'), join(folder, 'gone.json'))
+    expect((await bed.take([join(folder, 'gone.json')])).error?.message).toContain('gone.json')
   })
 
   test('M1: a config is known by the folder that it is for', async () => {
