@@ -24,8 +24,7 @@ import type { LineDraft } from './shell/draft-line.ts'
 import { draftLine } from './shell/draft-line.ts'
 import { fillArguments } from '../spaces/definitions/overrides.ts'
 import { parameterNames } from '../spaces/input-schema.ts'
-import type { Item } from '../spaces/item.ts'
-import { switchOnHint } from '../spaces/switch-on.ts'
+import { switchedOff } from '../spaces/switch-on.ts'
 import { literalHost } from './url-template.ts'
 import { openVariables } from './variables.ts'
 
@@ -154,15 +153,8 @@ function assertRunnable(plan: Plan, { isServerMeant }: Request): void {
   if (effect.kind !== 'mcp') return
   if (effect.toolName === null && isServerMeant !== true) throw notRunnable(plan)
   const server = effect.toolName === null ? item : items[1]
-  if (server?.manifest.enabled === false) throw switchedOff(item.id, server)
-}
-
-function switchedOff(id: string, server: Item): KiwiError {
-  return new KiwiError(
-    'UPSTREAM_UNAVAILABLE',
-    `Cannot run "${id}": the server "${server.id}" is switched off`,
-    { hint: switchOnHint(server), retryable: false, details: { server: server.id, space: server.space } },
-  )
+  if (server?.manifest.enabled === false)
+    throw switchedOff(`Cannot run "${item.id}": the server "${server.id}"`, server)
 }
 
 function notRunnable({ item, items: [, server] }: Plan): KiwiError {

@@ -11,7 +11,7 @@ import type { Server } from './listed.ts'
 import type { Lookup } from './lookup.ts'
 import type { Meant } from './meant.ts'
 import { meantBy } from './meant.ts'
-import { switchOnHint } from './switch-on.ts'
+import { switchedOff } from './switch-on.ts'
 
 type Asked = Pick<
   Lookup,
@@ -38,7 +38,9 @@ async function missingTool(ref: ItemRef, lookup: Asked): Promise<KiwiError> {
   const server = await lookup.serverFor(ref.name)
   if (server === null) {
     const off = await serverThatIsOff(ref, lookup)
-    return off === null ? withMeant(absent(ref, 'tool', lookup), ref, lookup) : switchedOff(ref, off)
+    return off === null
+      ? withMeant(absent(ref, 'tool', lookup), ref, lookup)
+      : switchedOff(`Cannot use "${ref.name}": the server "${serverName(off.id)}"`, off)
   }
   const fault = await lookup.toolFault(server, toolIn(ref)).catch(() => null)
   return fault === null ? withMeant(toolNotFound(ref, server), ref, lookup) : toolUnusable(ref, server, fault)
@@ -69,19 +71,6 @@ async function serverThatIsOff({ name }: ItemRef, lookup: Pick<Lookup, 'find'>):
   if (!said.success) return null
   const found = await lookup.find({ name: said.data, category: null, version: null }, 'mcp').catch(() => null)
   return found?.manifest.enabled === false ? found : null
-}
-
-function switchedOff(ref: ItemRef, server: Item): KiwiError {
-  const name = serverName(server.id)
-  return new KiwiError(
-    'UPSTREAM_UNAVAILABLE',
-    `Cannot use "${ref.name}": the server "${name}" is switched off`,
-    {
-      hint: switchOnHint(server),
-      retryable: false,
-      details: { server: server.id, space: server.space },
-    },
-  )
 }
 
 function otherSpace(ref: ItemRef, itemType: ItemType, source: SpaceName, there: Item): KiwiError {

@@ -174,6 +174,20 @@ describe('M1: servers at the command line', { timeout: PATIENCE }, () => {
     expect(said).toContain('Cannot pass on to "git": ')
   })
 
+  test('X2, M8: one that is switched off is not shown whole, and how it is switched on is said', async () => {
+    await run('add', 'memory', '--', 'node', MEMORY)
+    writeFileSync(join(place.folder, 'user/config/mcp_registry.yaml'), `${file()}    enabled: false\n`)
+    const { code, stderr } = await kiwi(place, ['stdio', '--passthrough', 'memory'])
+    expect([code === 0, stderr]).toEqual([
+      false,
+      expect.stringContaining('Cannot pass on to "memory": it is switched off'),
+    ])
+    expect(stderr).toContain('kiwi add memory')
+    expect(await run('run', 'memory.read_graph')).toContain('the server "memory" is switched off')
+    expect(await run('add', 'memory')).toContain('Changed "memory"')
+    expect(await run('run', 'memory.read_graph')).toContain('entities')
+  })
+
   test('M8: doctor says what a server needs, and the command for it', async () => {
     await run('add', 'supabase')
     await run('add', 'gone', '--', 'no-such-program-here')
