@@ -38,8 +38,9 @@ async function missingTool(ref: ItemRef, lookup: Asked): Promise<KiwiError> {
   const server = await lookup.serverFor(ref.name)
   if (server === null) {
     const off = await serverThatIsOff(ref, lookup)
-    return off === null
-      ? withMeant(absent(ref, 'tool', lookup), ref, lookup)
+    if (off === null) return withMeant(absent(ref, 'tool', lookup), ref, lookup)
+    return off.space === 'builtin'
+      ? neverAdded(ref, off)
       : switchedOff(`Cannot use "${ref.name}": the server "${serverName(off.id)}"`, off)
   }
   const fault = await lookup.toolFault(server, toolIn(ref)).catch(() => null)
@@ -71,6 +72,16 @@ async function serverThatIsOff({ name }: ItemRef, lookup: Pick<Lookup, 'find'>):
   if (!said.success) return null
   const found = await lookup.find({ name: said.data, category: null, version: null }, 'mcp').catch(() => null)
   return found?.manifest.enabled === false ? found : null
+}
+
+function neverAdded(ref: ItemRef, { id }: Item): KiwiError {
+  const { message, details } = notFound(ref, 'tool')
+  const name = serverName(id)
+  return new KiwiError('NOT_FOUND', `${message}: the server "${name}" is shipped, and nobody has added it`, {
+    hint: `Ask the person to run: kiwi add ${name.replace(/^mcp_/, '')}`,
+    fix: { call: 'load', arguments: { item_type: 'mcp', item_id: name } },
+    details: { ...details, server: name },
+  })
 }
 
 function otherSpace(ref: ItemRef, itemType: ItemType, source: SpaceName, there: Item): KiwiError {

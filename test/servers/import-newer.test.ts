@@ -96,6 +96,30 @@ describe('M1: configs as newer versions of clients write them', () => {
     expect((await bed.take([join(folder, 'gone.json')])).error?.message).toContain('gone.json')
   })
 
+  test('M1: what only has kiwi in its name, its address or its arguments is no Kiwi', async () => {
+    const node = (...args: readonly string[]): unknown => ({ command: 'node', args })
+    const mcpServers = {
+      kiwi: { url: 'https://mcp.kiwi.example' },
+      files: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '/home/ada/kiwi'] },
+      birds: node('/opt/birds/dist/cli.js', 'kiwi'),
+    }
+    const { data } = await bed.take([bed.put('.mcp.json', { mcpServers })])
+    expect(data).toMatchObject({
+      servers: Object.keys(mcpServers).map((name) => ({ name, state: 'imported', reason: null })),
+    })
+    for (const [name, entry] of Object.entries({
+      kiwi: { url: 'http://127.0.0.1:7717/mcp' },
+      'kiwi-mcp': node('/src/of-mine/dist/cli.js'),
+      a: { command: '/usr/local/bin/kiwi' },
+      b: node('/usr/local/bin/kiwi', 'stdio'),
+      c: { command: 'npx', args: ['-y', 'kiwi-mcp@1.2.0'] },
+      d: node('/x/kiwi-mcp/dist/cli.js'),
+    })) {
+      const reply = await bed.take([bed.put('.mcp.json', { mcpServers: { [name]: entry } })])
+      expect(reply.data).toMatchObject({ servers: [{ name, reason: 'it is Kiwi itself' }] })
+    }
+  })
+
   test('M1: a config is known by the folder that it is for', async () => {
     await bed.take([
       bed.put('work/.opencode/opencode.json', { mcp: { a: { type: 'local', command: ['./a'] } } }),

@@ -42,7 +42,9 @@ test.each([
 test('M8: a tool of a server that is shipped and was never added says how it is added', async () => {
   for (const error of await errors('supabase.list_projects')) {
     expect(error).toMatchObject({
-      message: 'Cannot use "supabase.list_projects": the server "supabase" is switched off',
+      code: 'NOT_FOUND',
+      message:
+        'Cannot find tool "supabase.list_projects": the server "supabase" is shipped, and nobody has added it',
       hint: 'Ask the person to run: kiwi add supabase',
     })
   }

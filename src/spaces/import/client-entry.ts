@@ -233,10 +233,17 @@ function restOf(given: JsonObject, client: Client): Made {
   }
 }
 
-/** Whether a server is Kiwi itself. */
-export function isKiwi(name: string, { command, args = [] }: ServerEntry): boolean {
-  const words = [command ?? '', ...args]
-  const starts = words.some((word) => /(?:^|[/\\])(?:kiwi|kiwi-mcp)(?:@[\w.^~-]+)?$/.test(word))
-  const runs = words.some((word) => /kiwi-mcp[/\\]dist[/\\](?:cli|kiwi)\.[cm]?js$/.test(word))
-  return starts || runs || name === 'kiwi' || name === 'kiwi-mcp'
+/** Whether a server is Kiwi itself: by what is started, or by its name where that may start anything. A folder may be called kiwi as well. */
+export function isKiwi(name: string, { command = '', args = [], url }: ServerEntry): boolean {
+  const isNamed = name === 'kiwi' || name === 'kiwi-mcp'
+  if (url !== undefined) return isNamed && HERE.test(url)
+  if (PROGRAM.test(command) || args.some((word) => PACKAGE.test(word) || SCRIPT.test(word))) return true
+  return isNamed && args.some((word) => word === 'kiwi' || BUNDLE.test(word))
 }
+
+const PROGRAM = /(?:^|[/\\])kiwi(?:-mcp)?(?:\.cmd|\.exe)?$/
+const PACKAGE = /^kiwi-mcp(?:@[\w.^~-]+)?$/
+const SCRIPT = /(?:kiwi-mcp[/\\]dist[/\\](?:cli|kiwi)\.[cm]?js|[/\\]bin[/\\]kiwi(?:-mcp)?)$/
+/** Wherever it was built. */
+const BUNDLE = /(?:^|[/\\])dist[/\\](?:cli|kiwi)\.[cm]?js$/
+const HERE = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?:[:/]|$)/i
