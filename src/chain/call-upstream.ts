@@ -20,6 +20,8 @@ import type { Failing } from './upstream-failure.ts'
 import { upstreamFailure } from './upstream-failure.ts'
 import type { UpstreamTalk } from './upstream-talk.ts'
 import { openTalk } from './upstream-talk.ts'
+import type { TaskMeans } from './upstream-tasks.ts'
+import { runsTasks, whenDone, withTasks } from './upstream-tasks.ts'
 
 /** A request to a server, as it goes out. */
 export interface RelayedRequest {
@@ -35,26 +37,78 @@ interface Called extends Pick<UpstreamTalk, 'inVain' | 'warnings'> {
 /** Calls the tool of a draft, in as many rounds as it takes. */
 export async function callTool(
   draft: Draft,
-  { toolName, served }: UpstreamDraft,
+  effect: UpstreamDraft,
   means: PerformMeans,
   watch: Watch,
 ): Promise<Called> {
+  const { toolName, served } = effect
   if (toolName === null) throw new TypeError('a server was to be called as if it were a tool')
   const { paths, seen, signal } = watch
-  const talk = openTalk(watch, draft.redact)
+  const talk = openTalk(watch, draft.redact, withTasks)
   const meta: Record<string, JsonValue> = { ...talk.meta }
   if (paths !== undefined) meta['kiwi/paths'] = Object.fromEntries(paths)
   if (paths !== undefined && seen !== undefined) meta['kiwi/seen'] = Object.fromEntries(seen)
-  const call = { name: toolName, arguments: draft.parameters }
+  const plain = { name: toolName, arguments: draft.parameters }
+  const isOlder = effect.isTask && (await isOlderTask(draft, effect, means, watch))
+  const call = isOlder ? { ...plain, task: { ttl: effect.timeoutMs } } : plain
   const params = Object.keys(meta).length === 0 ? call : { _meta: meta, ...call }
   const send = (sent: JsonObject): Promise<JsonObject> =>
     speak(draft, { method: 'tools/call', params: sent, talk: talk.options }, means, watch)
   const { ask } = talk
   const from = served.item.id
-  const result = await askedInRounds({ from, ask, signal, params, send }).catch(async (error: unknown) => {
+  const finish = (result: JsonObject): Promise<JsonObject> | null =>
+    whenDone(result, isOlder, () => taskMeans(draft, { effect, isOlder, talk }, means, watch))
+  const rounds = { from, ask, signal, params, send, finish }
+  const result = await askedInRounds(rounds).catch(async (error: unknown) => {
     throw await addressRequired(error, { from, ask, signal, tool: draft.plan.item.id })
   })
   return { result, inVain: talk.inVain, warnings: talk.warnings }
+}
+
+/** Whether a tool that is nothing but a task has to be asked for as one: servers of the newer era make one by themselves. */
+async function isOlderTask(
+  draft: Draft,
+  effect: UpstreamDraft,
+  means: PerformMeans,
+  watch: Watch,
+): Promise<boolean> {
+  const tool = draft.plan.item.id
+  const { era, capabilities } = await cleanly(draft, { effect, tool }, means, () =>
+    means.upstreams.describe(upstreamOf(effect, means, watch), watch.signal),
+  )
+  return era === 'legacy' && runsTasks(capabilities)
+}
+
+interface Tasked {
+  readonly effect: UpstreamDraft
+  readonly isOlder: boolean
+  readonly talk: UpstreamTalk
+}
+
+function taskMeans(
+  draft: Draft,
+  { effect, isOlder, talk }: Tasked,
+  means: PerformMeans,
+  watch: Watch,
+): TaskMeans {
+  const { signal, ...unwatched } = watch
+  const ask = (method: string, params: JsonObject, by: Watch): Promise<JsonObject> =>
+    speak(draft, { method, params, talk: talk.options }, means, by)
+  return {
+    from: effect.served.item.id,
+    timeoutMs: effect.timeoutMs,
+    isRepeatable: draft.plan.isRepeatable,
+    isOlder,
+    ask: talk.ask,
+    signal,
+    progress: talk.options.progress,
+    send: (method, params) => ask(method, params, watch),
+    hold: () => means.upstreams.hold(upstreamOf(effect, means, watch)),
+    told: (error) =>
+      upstreamFailure(error, { effect, tool: draft.plan.item.id }, saidBy(effect, means), draft.redact),
+    // Whoever cancelled the call did not cancel this.
+    cancel: (params) => void ask('tasks/cancel', params, unwatched).catch(() => {}),
+  }
 }
 
 /** Sends one request to the server of a draft; the result as it came, even where that is what the server wants to know. */
@@ -212,6 +266,10 @@ async function cleanly<T extends object>(
     return redacted(await say(), redact)
   } catch (error) {
     if (!(error instanceof KiwiError)) throw error
-    throw upstreamFailure(error, failing, means.said.get(failing.effect.key)?.() ?? '', redact)
+    throw upstreamFailure(error, failing, saidBy(failing.effect, means), redact)
   }
+}
+
+function saidBy({ key }: UpstreamDraft, { said }: PerformMeans): string {
+  return said.get(key)?.() ?? ''
 }

@@ -31,6 +31,8 @@ export interface UpstreamDraft {
   readonly kind: 'mcp'
   /** Null for the server itself. */
   readonly toolName: string | null
+  /** See `Effect`. */
+  readonly isTask: boolean
   readonly timeoutMs: number
   readonly startupMs: number
   readonly keepAliveMs: number

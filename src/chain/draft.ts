@@ -24,7 +24,7 @@ import type { LineDraft } from './shell/draft-line.ts'
 import { draftLine } from './shell/draft-line.ts'
 import { fillArguments } from '../spaces/definitions/overrides.ts'
 import { parameterNames } from '../spaces/input-schema.ts'
-import type { Item } from '../spaces/item.ts'
+import { switchedOff } from '../spaces/switch-on.ts'
 import { literalHost } from './url-template.ts'
 import { openVariables } from './variables.ts'
 
@@ -153,20 +153,8 @@ function assertRunnable(plan: Plan, { isServerMeant }: Request): void {
   if (effect.kind !== 'mcp') return
   if (effect.toolName === null && isServerMeant !== true) throw notRunnable(plan)
   const server = effect.toolName === null ? item : items[1]
-  if (server?.manifest.enabled === false) throw switchedOff(item.id, server)
-}
-
-function switchedOff(id: string, { id: server, space }: Item): KiwiError {
-  const name = server.replace(/^mcp_/, '')
-  const how =
-    space === 'builtin' || space === 'registry'
-      ? `Ask the person to run: kiwi add ${name}`
-      : `Ask the person to take "enabled: false" out of "${server}" in the ${space} space`
-  return new KiwiError('UPSTREAM_UNAVAILABLE', `Cannot run "${id}": the server "${server}" is switched off`, {
-    hint: how,
-    retryable: false,
-    details: { server, space },
-  })
+  if (server?.manifest.enabled === false)
+    throw switchedOff(`Cannot run "${item.id}": the server "${server.id}"`, server)
 }
 
 function notRunnable({ item, items: [, server] }: Plan): KiwiError {

@@ -12,6 +12,8 @@ interface Rounds {
   readonly send: (params: JsonObject) => Promise<JsonObject>
   readonly ask: Ask
   readonly signal?: AbortSignal | undefined
+  /** Waits for what the upstream goes on with after it has answered; null for what is done. */
+  readonly finish?: ((result: JsonObject) => Promise<JsonObject> | null) | undefined
 }
 
 const MOST_ROUNDS = 8
@@ -20,7 +22,14 @@ const MOST_INPUTS = 16
 const PAUSE_MS = 250
 
 /** An upstream of the newer era answers with what it wants to know; with that the same request is sent again. */
-export async function askedInRounds({ from, params, send, ask, signal }: Rounds): Promise<JsonObject> {
+export async function askedInRounds({
+  from,
+  params,
+  send,
+  ask,
+  signal,
+  finish,
+}: Rounds): Promise<JsonObject> {
   let result = await send(params)
   for (let round = 1; result['resultType'] === 'input_required'; round++) {
     if (round > MOST_ROUNDS) throw endless(from)
@@ -38,11 +47,11 @@ export async function askedInRounds({ from, params, send, ask, signal }: Rounds)
       ...(typeof requestState === 'string' ? { requestState } : {}),
     })
   }
-  return result
+  return finish?.(result) ?? result
 }
 
 /** A form that cannot be shown is one that nobody filled in. What has no such answer ends the call. */
-async function answerTo(
+export async function answerTo(
   request: JsonValue,
   from: string,
   ask: Ask,

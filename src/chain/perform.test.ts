@@ -236,6 +236,7 @@ describe('P2: what kept a program from starting has a code of its own', () => {
         request: unused,
         describe: unused,
         listing: unused,
+        hold: unused,
         notify: unused,
         onNotice: unused,
         release: unused,

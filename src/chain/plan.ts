@@ -39,6 +39,8 @@ export type Effect =
       readonly kind: 'mcp'
       readonly server: ServerTemplate
       readonly toolName: string | null
+      /** The tool is nothing but a task: its server goes on with a call after it has answered. */
+      readonly isTask: boolean
       readonly startupMs: number
       readonly timeoutMs: number
       readonly keepAliveMs: number

@@ -54,21 +54,25 @@ interface Served {
 
 export function compileServer({ leaf, server, config, end }: Served): Effect {
   const template = templateOf(server, config, end)
-  const { mcp_tool_name: name, timeout } = leaf.manifest.config
+  const { mcp_tool_name: name, mcp_task: task, timeout } = leaf.manifest.config
   const own = typeof name === 'string' ? name : leaf.id.slice(leaf.id.indexOf('.') + 1)
   return {
     kind: 'mcp',
     server: template,
     toolName: leaf === server ? null : own,
+    isTask: task === 'required',
     startupMs: numberOf(config, 'startup_timeout') * 1000,
     timeoutMs: timeoutMsOf(leaf === server || timeout === undefined ? config : { ...config, timeout }),
-    keepAliveMs: numberOf(config, 'keep_alive') * 1000,
+    keepAliveMs: Math.max(numberOf(config, 'keep_alive') * 1000, SHORTEST_KEPT_MS),
     waitsMs: waitsOf(config),
     isPerSession: config['state'] === 'session',
     identity: launchIdentity(server),
     sent: readOverrides(server.id, server.manifest.config).sent(own),
   }
 }
+
+/** What is asked before a call, and the call, are to be said to one and the same start of it. */
+const SHORTEST_KEPT_MS = 1000
 
 /** Before the second and the third try of a call; undefined where the config says nothing of it. */
 function waitsOf({ reconnect, reconnect_delay: seconds }: JsonObject): readonly number[] | undefined {

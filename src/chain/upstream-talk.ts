@@ -24,7 +24,12 @@ const MOST_QUESTIONS = 32
 const LOG_LEVEL = 'io.modelcontextprotocol/logLevel'
 
 /** Everything it says has live secrets taken out, as its results have. */
-export function openTalk({ ask, tell, capabilities = {}, logLevel }: Watch, redact: Redact): UpstreamTalk {
+export function openTalk(
+  { ask, tell, capabilities = {}, logLevel }: Watch,
+  redact: Redact,
+  /** What else whoever waits for the answer can do. */
+  more: (capabilities: JsonObject) => JsonObject = (declared) => declared,
+): UpstreamTalk {
   const inVain = new Set<string>()
   const warnings = new Set<string>()
   const clean = (params: JsonObject): JsonObject => {
@@ -50,7 +55,7 @@ export function openTalk({ ask, tell, capabilities = {}, logLevel }: Watch, reda
     ask: askClient,
     options: {
       ask: askClient,
-      capabilities: ask === undefined ? {} : capabilities,
+      capabilities: more(ask === undefined ? {} : capabilities),
       onResend: (why) => void warnings.add(`the call was sent again: ${textOf(redact(why, true))}`),
       tell: tell && ((notice) => tell({ ...notice, params: clean(notice.params) })),
       progress:

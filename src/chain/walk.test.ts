@@ -14,7 +14,7 @@ const httpClient = item('http_client', 'primitive', null)
 /** A space that holds exactly these items. */
 function walkIn(leaf: Item, ...others: readonly Item[]): Promise<readonly Item[]> {
   const items = new Map<string | null, Item>([leaf, ...others].map((known) => [known.id, known]))
-  return walk(leaf, { executorOf: async ({ manifest }) => items.get(manifest.executor) ?? null })
+  return walk(leaf, { spaces: [], executorOf: async ({ manifest }) => items.get(manifest.executor) ?? null })
 }
 const idsIn = async (leaf: Item, ...others: readonly Item[]): Promise<readonly string[]> =>
   (await walkIn(leaf, ...others)).map(({ id }) => id)

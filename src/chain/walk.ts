@@ -4,11 +4,15 @@ import { LIMITS } from '../shared/limits.ts'
 import { TYPE_RULES } from '../shared/tool-type.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Lookup } from '../spaces/lookup.ts'
+import { unreadServers } from '../spaces/not-found.ts'
 import { SPACES } from '../store/store.ts'
 import type { PlanLink } from './plan.ts'
 
 /** Follows executor by executor from an item down to its primitive, or to the item itself if it needs none. */
-export async function walk(leaf: Item, lookup: Pick<Lookup, 'executorOf'>): Promise<readonly Item[]> {
+export async function walk(
+  leaf: Item,
+  lookup: Pick<Lookup, 'executorOf' | 'spaces'>,
+): Promise<readonly Item[]> {
   const items: Item[] = [leaf]
   const seen = new Set<string>([leaf.id])
   for (let item = leaf; item.manifest.executor !== null;) {
@@ -29,7 +33,7 @@ export async function walk(leaf: Item, lookup: Pick<Lookup, 'executorOf'>): Prom
       )
     }
     const next = await lookup.executorOf(item)
-    if (next === null) throw executorMissing(item, executor, chain)
+    if (next === null) throw executorMissing(item, executor, chain, lookup)
     items.push(next)
     seen.add(executor)
     item = next
@@ -49,8 +53,13 @@ export function toLinks(items: readonly Item[]): readonly PlanLink[] {
   }))
 }
 
-function executorMissing(item: Item, executor: string, chain: readonly string[]): KiwiError {
-  if (item.manifest.tool_type === 'mcp_tool') return serverGone(item, executor, chain)
+function executorMissing(
+  item: Item,
+  executor: string,
+  chain: readonly string[],
+  lookup: Pick<Lookup, 'spaces'>,
+): KiwiError {
+  if (item.manifest.tool_type === 'mcp_tool') return serverGone(item, executor, chain, unreadServers(lookup))
   return new KiwiError(
     'EXECUTOR_MISSING',
     `Cannot run "${chain[0]}": "${item.id}" needs the executor "${executor}", which does not exist`,
@@ -63,13 +72,22 @@ function executorMissing(item: Item, executor: string, chain: readonly string[])
 }
 
 /** What was discovered stays when its server is taken out. */
-function serverGone(item: Item, executor: string, chain: readonly string[]): KiwiError {
+function serverGone(
+  item: Item,
+  executor: string,
+  chain: readonly string[],
+  unread: string | null,
+): KiwiError {
   const name = serverName(executor)
+  const again = `kiwi add ${name.replace(/^mcp_/, '')} -- COMMAND`
   return new KiwiError(
     'EXECUTOR_MISSING',
     `Cannot run "${chain[0]}": there is no server "${name}" any more`,
     {
-      hint: `Ask the person to add it again: kiwi add ${name.replace(/^mcp_/, '')} -- COMMAND; or delete "${item.id}"`,
+      hint:
+        unread === null
+          ? `Ask the person to add it again: ${again}; or delete "${item.id}"`
+          : `It may stand where nothing can be read. ${unread}`,
       fix: { call: 'search', arguments: { query: 'mcp:*' } },
       details: { tool: item.id, executor, chain },
     },

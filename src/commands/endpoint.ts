@@ -5,6 +5,7 @@ import type { Endpoint } from '../server/build-server.ts'
 import type { Passthrough } from '../server/passthrough.ts'
 import { KiwiError } from '../shared/errors.ts'
 import { createIds, parseItemRef } from '../shared/ids.ts'
+import { switchedOff } from '../spaces/switch-on.ts'
 import { VERSION } from '../shared/version.ts'
 
 /** What a started server holds: the endpoint, and the kernel once a first call opened it. */
@@ -69,6 +70,7 @@ export async function openWhole({ endpoint, open }: Served, name: string): Promi
         hint: `Add it as a server of yours: kiwi add ${name}, or kiwi add ${name} -- <command>`,
       },
     )
+  if (item?.manifest.enabled === false) throw switchedOff(`Cannot pass on to "${name}": it`, item)
   if (item !== null) return openPassthrough(endpoint, name)
   throw new KiwiError('NOT_FOUND', `Cannot pass on to "${name}": there is no such server`, {
     hint: `Find it with: kiwi search mcp:*; or add it: kiwi add ${name} -- <command>`,

@@ -1,17 +1,17 @@
 import { z } from 'zod'
 import { textOf } from '../shared/template.ts'
 import type { Property } from './parameters.ts'
-import { Properties } from './parameters.ts'
+import { propertiesIn } from './parameters.ts'
 import type { Terminal } from './terminal.ts'
 import { printReply, printable, printableText, runLine, table } from './terminal.ts'
 import type { CommonOptions } from './with-kiwi.ts'
 import { withKiwi } from './with-kiwi.ts'
 
-/** Null where the item is too large for one reply. */
-const Schema = z
-  .looseObject({ properties: Properties.default({}), required: z.array(z.string()).default([]) })
-  .nullable()
-  .transform((schema) => schema ?? { properties: {}, required: [] })
+/** Null where the item is too large for one reply; as odd as the server made it that listed it. */
+const Schema = z.unknown().transform((schema) => ({
+  properties: propertiesIn(schema),
+  required: z.looseObject({ required: z.array(z.string()) }).safeParse(schema).data?.required ?? [],
+}))
 
 const Loaded = z.object({
   name: z.string(),
@@ -45,7 +45,7 @@ const Loaded = z.object({
     })
     .nullable(),
   /** Of a server. */
-  tools: z.array(z.looseObject({ name: z.string(), description: z.string().default('') })).default([]),
+  tools: z.array(z.looseObject({ name: z.string(), description: z.string().catch('') })).default([]),
   relations: z
     .array(z.object({ kind: z.string(), id: z.string(), description: z.string().nullable() }))
     .default([]),

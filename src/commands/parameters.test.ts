@@ -22,6 +22,12 @@ test('a text becomes what the schema says, beside properties that say nothing', 
   })
 })
 
+test('M4: one property that says nothing readable takes nothing from the others', () => {
+  const schema = { properties: { odd: 5, count: { type: 'integer' } } }
+  expect(readParameters(['odd=1', 'count=3'], undefined, schema)).toEqual({ odd: '1', count: 3 })
+  expect(readParameters(['a=1'], undefined, { properties: [] })).toEqual({ a: '1' })
+})
+
 test('only name=text needs the schema', () => {
   expect(needsSchema([])).toBe(false)
   expect(needsSchema(['a:=1', 'b:="c=d"'])).toBe(false)

@@ -4,11 +4,20 @@ import { KiwiError, messageOf } from '../shared/errors.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 
-/** What a JSON Schema says of each parameter: `true` allows anything. */
-export const Properties = z.record(z.string(), z.union([z.boolean(), z.looseObject({})]))
-export type Property = z.infer<typeof Properties>[string]
+/** What a JSON Schema says of a parameter: `true` allows anything. */
+export type Property = boolean | JsonObject
 
-const Schema = z.looseObject({ properties: Properties.default({}) })
+/** The same of each. A schema may come from a server, and be none: what of it can be read counts. */
+export function propertiesIn(schema: unknown): Readonly<Record<string, Property>> {
+  const { properties } = isJsonObject(schema) ? schema : {}
+  const entries = Object.entries(isJsonObject(properties) ? properties : {})
+  return Object.fromEntries(
+    entries.flatMap(([name, said]): [string, Property][] =>
+      typeof said === 'boolean' || isJsonObject(said) ? [[name, said]] : [],
+    ),
+  )
+}
+
 const PAIR = /^([^=:]+)(:?=)([^]*)$/
 
 /** Whether a pair is `name=text`, which only the tool's schema can turn into a value. */
@@ -25,7 +34,7 @@ export function readParameters(
   given: string | undefined,
   schema: unknown,
 ): JsonObject {
-  const { properties } = Schema.catch({ properties: {} }).parse(schema)
+  const properties = propertiesIn(schema)
   const parameters: Record<string, JsonValue> = { ...(given === undefined ? {} : readJsonObject(given)) }
   for (const pair of pairs) {
     const [, name, sign, text = ''] = PAIR.exec(pair) ?? []
@@ -46,7 +55,7 @@ export function readParameters(
 }
 
 function convert(text: string, name: string, schema: Property | undefined): JsonValue {
-  const type = typeof schema === 'object' ? schema['type'] : undefined
+  const type: unknown = typeof schema === 'object' ? schema['type'] : undefined
   switch (type) {
     case 'number':
     case 'integer':

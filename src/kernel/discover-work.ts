@@ -3,6 +3,7 @@ import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Server } from '../spaces/listed.ts'
 import type { Lookup } from '../spaces/lookup.ts'
+import { switchedOff } from '../spaces/switch-on.ts'
 import { notFound } from '../spaces/not-found.ts'
 import type { Ticket, Wish, Work } from './call.ts'
 import type { DiscoverySteps, Step } from './discovery-steps.ts'
@@ -91,9 +92,5 @@ async function refusal(ref: Extract<Wish, { kind: 'discover' }>['ref'], lookup: 
       `Cannot discover "${item.id}": its tools are shipped with Kiwi as they are`,
     )
   }
-  throw new KiwiError('UPSTREAM_UNAVAILABLE', `Cannot discover "${item.id}": it is switched off`, {
-    hint: `Ask the person to run: kiwi add ${item.id.replace(/^mcp_/, '')}`,
-    retryable: false,
-    details: { server: item.id, space: item.space },
-  })
+  throw switchedOff(`Cannot discover "${item.id}": it`, item)
 }

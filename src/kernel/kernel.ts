@@ -98,8 +98,8 @@ export interface Kernel {
   fit(ticket: Ticket, data: JsonObject, outline?: JsonObject): Promise<JsonObject>
   /** What waits for a person, and what was answered. */
   readonly questions: Questions
-  /** A page of a result that was too large for its reply. */
-  resultPage(callId: string, offset: number, limit: number): Promise<Page>
+  /** A page of a result that was too large for its reply, or of what a JSONPath behind its id selects. */
+  resultPage(handle: string, offset: number, limit: number): Promise<Page>
   /** What programs can be held by here. */
   sandbox(): Promise<Awaited<ReturnType<Chain['sandbox']>>>
   /** Hears what servers tell beside their answers. Gives back how to hear no more. */
@@ -200,7 +200,7 @@ export function openKernel(given: KernelMeans): Kernel {
     policyOf: async (projectPath) => policyOf(projectPath),
     fit: ({ callId, subject }, data, outline) => results.fitAnswer(callId, subject, data, outline),
     questions: openQuestions(means),
-    resultPage: (callId, offset, limit) => results.page(callId, offset, limit),
+    resultPage: (handle, offset, limit) => results.page(handle, offset, limit),
     sandbox: async () => chain.sandbox(),
     onNotice: (listener) => chain.onNotice(listener),
     release: (key) => chain.release(key),

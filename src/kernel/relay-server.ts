@@ -5,6 +5,7 @@ import type { Maybe } from '../shared/maybe.ts'
 import { after } from '../shared/maybe.ts'
 import type { Server } from '../spaces/listed.ts'
 import type { Lookup } from '../spaces/lookup.ts'
+import { switchedOff } from '../spaces/switch-on.ts'
 import type { Means } from './means.ts'
 import { trustedPlan } from './run-work.ts'
 
@@ -23,7 +24,11 @@ export function relayServer(ref: ItemRef, lookup: Lookup, means: Means): Maybe<S
 async function noServer(ref: ItemRef, lookup: Lookup, means: Means): Promise<never> {
   const { name } = ref
   // What stands against it is said first.
-  await trustedPlan({ ref, itemType: 'mcp' }, lookup, means)
+  const { plan } = await trustedPlan({ ref, itemType: 'mcp' }, lookup, means)
+  const { item } = plan
+  // What is shipped is another matter.
+  if (item.space !== 'builtin' && item.manifest.enabled === false)
+    throw switchedOff(`Cannot pass on to "${name}": it`, item)
   throw new KiwiError(
     'NOT_FOUND',
     `Cannot pass on to "${name}": no server of that name was added, and what is shipped is not shown whole`,

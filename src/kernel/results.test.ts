@@ -45,6 +45,44 @@ test('a large value that is not text is kept as JSON', async () => {
   expect(JSON.parse(page.text)).toEqual(output)
 })
 
+test('X10, L8: a JSONPath behind the id reads a part of a kept result, page by page', async () => {
+  const results = openResults(cache)
+  const callId = ids()
+  const items = Array.from({ length: 5000 }, (_, n) => ({ id: n, name: `ünï ${n}` }))
+  const shown = await results.fit(callId, 'tool', { output: { items, note: 'é'.repeat(10) } })
+  expect(shown).toMatchObject({ rest: { note: expect.stringContaining('JSONPath') } })
+  const at = (path: string, offset = 0, limit = 1000): Promise<unknown> =>
+    results.page(`${callId}${path}`, offset, limit)
+  expect(await at('$.items[1:3].name')).toEqual({
+    text: '["ünï 1","ünï 2"]',
+    offset: 0,
+    bytes: 21,
+    next_offset: null,
+  })
+  expect(await at('$.items[?@.id==4999].name')).toMatchObject({ text: '["ünï 4999"]' })
+  // A text is itself; a page ends with a whole character.
+  expect(await at('$.note', 0, 5)).toEqual({ text: 'éé', offset: 0, bytes: 20, next_offset: 4 })
+  expect(await at('$.note', 18, 5)).toMatchObject({ text: 'é', next_offset: null })
+  expect(await at('$.nothing')).toMatchObject({ text: 'null', bytes: 4 })
+  expect(await at('$..nothing')).toMatchObject({ text: '[]' })
+  await expect(at('$.items[')).rejects.toMatchObject({
+    code: 'INVALID_PARAMETERS',
+    hint: expect.stringContaining('JSONPath'),
+  })
+  await expect(at('.items')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+})
+
+test('X10: what is no JSON has no parts, and is said to be paged', async () => {
+  const results = openResults(cache)
+  const callId = ids()
+  await results.fit(callId, 'tool', { output: 'word '.repeat(10_000) })
+  await expect(results.page(`${callId}$.a`, 0, 10)).rejects.toMatchObject({
+    code: 'INVALID_PARAMETERS',
+    message: `Cannot select from the result of call "${callId}": it is text, and no JSON`,
+    hint: expect.stringContaining('offset'),
+  })
+})
+
 test('kept results are private, and only the newest stay', async () => {
   const results = openResults(cache)
   const first = ids()

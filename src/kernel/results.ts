@@ -7,6 +7,7 @@ import { LIMITS } from '../shared/limits.ts'
 import { makeFolder } from '../shared/make-folder.ts'
 import type { Page } from '../shared/page.ts'
 import { pageBytes, pageOf } from '../shared/page.ts'
+import { selectFrom } from './select-result.ts'
 
 /** Results too large for a reply: kept whole for a while, and read page by page. */
 export interface Results {
@@ -17,7 +18,8 @@ export interface Results {
    * `brief` one takes the place of what has the same names as soon as it would be too large for a result.
    */
   fitAnswer(callId: string, itemId: string, data: JsonObject, brief?: JsonObject): Promise<JsonObject>
-  page(callId: string, offset: number, limit: number): Promise<Page>
+  /** A handle is the id of the call, and after it what of the result is meant, as a JSONPath: `$.output[0]`. */
+  page(handle: string, offset: number, limit: number): Promise<Page>
 }
 
 const PREVIEW_CHARACTERS = 2000
@@ -41,7 +43,7 @@ export function openResults(cache: string): Results {
       return {
         ...kept,
         ...(typeof stderr === 'string' ? { stderr: tailOf(stderr) } : {}),
-        ...(isSmall ? {} : await spill(folder, callId, itemId, text)),
+        ...(isSmall ? {} : await spill(folder, callId, itemId, { text, isJson: text !== whole })),
         ...(isSmall || beside === null ? {} : { output: previewOf(output), ...outline(beside) }),
       }
     },
@@ -52,17 +54,28 @@ export function openResults(cache: string): Results {
       const left = withoutLargest({ ...data, ...brief })
       // Where nothing could be left out, there is nothing to be read besides.
       if (JSON.stringify(left) === whole) return data
-      return { ...left, truncated: true, rest: await restOf(folder, callId, itemId, whole) }
+      return {
+        ...left,
+        truncated: true,
+        rest: await restOf(folder, callId, itemId, { text: whole, isJson: true }),
+      }
     },
-    async page(callId, offset, limit) {
-      const file = /^[0-9A-Z]{26}$/.test(callId) ? await open(join(folder, callId)).catch(() => null) : null
-      if (file === null) {
-        throw new KiwiError('NOT_FOUND', `Cannot find a kept result of call "${callId}"`, {
+    async page(handle, offset, limit) {
+      const [, callId, path] = HANDLE.exec(handle) ?? []
+      const file = callId === undefined ? null : await open(join(folder, callId)).catch(() => null)
+      if (file === null || callId === undefined) {
+        throw new KiwiError('NOT_FOUND', `Cannot find a kept result of call "${callId ?? handle}"`, {
           hint: `The newest ${LIMITS.keptResults} large results are kept; run the tool again`,
         })
       }
       try {
         const { size } = await file.stat()
+        if (path !== undefined) {
+          if (size > MOST_SELECTED_FROM) throw tooLargeFor(callId)
+          const found = Buffer.from(await selectFrom(await file.readFile('utf8'), callId, path))
+          const end = offset + pageBytes(found.length, offset, limit)
+          return pageOf(found.subarray(offset, end), offset, found.length)
+        }
         const bytes = Buffer.alloc(pageBytes(size, offset, limit))
         await file.read(bytes, 0, bytes.length, offset)
         return pageOf(bytes, offset, size)
@@ -73,8 +86,22 @@ export function openResults(cache: string): Results {
   }
 }
 
-export function pageArguments(itemId: string, callId: string, offset = 0): JsonObject {
-  return { item_type: 'tool', item_id: itemId, path: `${RESULT_PREFIX}${callId}`, offset }
+/** The id of a call, and perhaps a JSONPath. */
+const HANDLE = /^([0-9A-Z]{26})(\$.*)?$/s
+
+export function pageArguments(itemId: string, handle: string, offset = 0): JsonObject {
+  return { item_type: 'tool', item_id: itemId, path: `${RESULT_PREFIX}${handle}`, offset }
+}
+
+/** To read more at once would hold up all others. */
+const MOST_SELECTED_FROM = 32 * 1024 * 1024
+
+function tooLargeFor(callId: string): KiwiError {
+  return new KiwiError(
+    'MESSAGE_TOO_LARGE',
+    `Cannot select from the result of call "${callId}": it is larger than ${MOST_SELECTED_FROM} bytes`,
+    { hint: 'Leave out what follows the id, and page it with offset' },
+  )
 }
 
 function lengthOf(text: JsonValue | undefined): number {
@@ -126,8 +153,14 @@ function tailOf(text: string): string {
     : `[${text.length - TAIL_CHARACTERS} characters left out]\n${text.slice(-TAIL_CHARACTERS)}`
 }
 
-async function spill(folder: string, callId: string, itemId: string, text: string): Promise<JsonObject> {
-  const rest = await restOf(folder, callId, itemId, text)
+interface Whole {
+  readonly text: string
+  readonly isJson: boolean
+}
+
+async function spill(folder: string, callId: string, itemId: string, whole: Whole): Promise<JsonObject> {
+  const { text } = whole
+  const rest = await restOf(folder, callId, itemId, whole)
   const output = text.slice(0, PREVIEW_CHARACTERS)
   return { output, truncated: true, output_bytes: Buffer.byteLength(text), rest }
 }
@@ -137,11 +170,11 @@ async function restOf(
   folder: string,
   callId: string,
   itemId: string,
-  text: string,
+  { text, isJson }: Whole,
 ): Promise<JsonObject | null> {
-  return (await keep(folder, callId, text))
-    ? { call: 'load', arguments: pageArguments(itemId, callId) }
-    : null
+  if (!(await keep(folder, callId, text))) return null
+  const note = 'a JSONPath behind "path", such as $.output[0], reads a part'
+  return { call: 'load', arguments: pageArguments(itemId, callId), ...(isJson ? { note } : {}) }
 }
 
 function bytesOf(value: JsonValue): number {

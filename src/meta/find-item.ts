@@ -17,6 +17,6 @@ export async function findItem(
   if (known !== null && lookup.isCurrent(known)) return known
   lookup.freshen(true)
   const item = await lookup.find(ref, itemType, source)
-  if (item === null) throw await versionNotFound(ref, itemType, lookup)
+  if (item === null) throw await versionNotFound(ref, itemType, lookup, source)
   return item
 }

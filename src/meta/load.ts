@@ -178,11 +178,11 @@ async function loadResult(
   { item_id, path = '', offset, limit }: Arguments<'load'>,
   { kernel }: MetaCall,
 ): Promise<Loaded> {
-  const callId = path.slice(RESULT_PREFIX.length)
-  const page = await kernel.resultPage(callId, offset, limit)
+  const handle = path.slice(RESULT_PREFIX.length)
+  const page = await kernel.resultPage(handle, offset, limit)
   const next =
     page.next_offset === null
       ? null
-      : { call: 'load', arguments: { ...pageArguments(item_id, callId, page.next_offset), limit } }
+      : { call: 'load', arguments: { ...pageArguments(item_id, handle, page.next_offset), limit } }
   return { data: objectOf({ path, ...page, next }), warnings: [] }
 }

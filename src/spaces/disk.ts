@@ -8,9 +8,12 @@ import { KiwiError, errnoOf, messageOf } from '../shared/errors.ts'
  */
 const LASTING = new Set(['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'ELOOP', 'ENAMETOOLONG', 'ENXIO', 'ENODEV'])
 
+const NOT_FOLLOWED = 'links are not followed here: put the file itself in its place'
+
 /** A fault of a file or folder that lasts, or STORE_UNAVAILABLE for one that may pass. */
 export function unreadable(path: string, error: unknown): KiwiError {
-  const message = `Cannot read "${path}": ${messageOf(error)}`
+  const isLink = errnoOf(error) === 'ELOOP'
+  const message = `Cannot read "${path}": ${isLink ? NOT_FOLLOWED : messageOf(error)}`
   if (isLasting(error)) return new KiwiError('PARSE_ERROR', message, { cause: error })
   return new KiwiError('STORE_UNAVAILABLE', message, {
     hint: 'Send the call again in a moment: the system could not read just now',

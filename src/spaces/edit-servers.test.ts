@@ -48,6 +48,24 @@ describe('M1: a list of servers is edited', () => {
     expect(await edit(before, { a: { command: 'x' } })).toBe(after)
   })
 
+  test.each([
+    [
+      '{"mcpServers": {"a": {"command": "x"}}}',
+      '{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}}}',
+    ],
+    [
+      '{\n    "mcps": {\n        "a": {"command": "x"}\n    }\n}\n',
+      '{\n    "mcps": {\n        "a": {"command": "x"},\n        "b": {\n            "command": "y"\n        }\n    }\n}\n',
+    ],
+    ['{}', '{"mcps": {"b": {"command": "y"}}}'],
+  ])('M1: a file in JSON stays one: %s', async (before, after) => {
+    const edited = await edit(before, { b: { command: 'y' } })
+    expect(JSON.parse(edited)).toEqual(JSON.parse(after))
+    if (before.includes('\n')) expect(edited).toBe(after)
+    const gone = await edit(edited, { b: null })
+    expect(JSON.parse(gone)).toEqual(before === '{}' ? { mcps: {} } : JSON.parse(before))
+  })
+
   test('M1: a file that cannot be read is not written', async () => {
     await expect(edit('mcps: [\n', { a: { command: 'x' } })).rejects.toMatchObject({ code: 'PARSE_ERROR' })
   })

@@ -1,8 +1,10 @@
 import type { Document, Pair, ParsedNode, YAMLMap } from 'yaml'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
-import { canonicalJson } from '../shared/json.ts'
+import { canonicalJson, isJsonObject, parsePlain } from '../shared/json.ts'
+import { setJson } from './edit-json.ts'
 import { linesOf } from './edit-manifest.ts'
+import { looksLikeJson } from './read-json.ts'
 import { readServers } from './read-servers.ts'
 import type { ServerEntry } from './server-entry.ts'
 
@@ -19,7 +21,7 @@ export async function editServers(text: string, changes: ServerChanges, where: s
     if (entry === null) wanted.delete(name)
     else wanted.set(name, entry)
   }
-  for (const attempt of [spliced, rebuilt]) {
+  for (const attempt of [inJson, spliced, rebuilt]) {
     const edited = await attempt(text, changes)
     const read = edited === null ? null : await readServers(edited, where).catch(() => null)
     // Comments in unusual places could make a change land elsewhere: what counts is what is read afterwards.
@@ -34,6 +36,34 @@ function isSame(
 ): boolean {
   const found = Array.from(read, ([name, { entry }]) => [name, entry] as const)
   return canonicalJson(Object.fromEntries(found)) === canonicalJson(Object.fromEntries(wanted))
+}
+
+/** A file in JSON stays one, since others may read it as such; null for any other. */
+async function inJson(text: string, changes: ServerChanges): Promise<string | null> {
+  const whole = looksLikeJson(text) ? parsePlain(text) : undefined
+  if (!isJsonObject(whole)) return null
+  const root = ROOTS.find((name) => whole[name] !== undefined) ?? 'mcps'
+  const servers = whole[root] ?? {}
+  if (!isJsonObject(servers)) return null
+  const gone = [...changes].filter(([name, entry]) => entry === null && servers[name] !== undefined)
+  const left = Object.entries(servers).filter(([name]) => !gone.some(([each]) => each === name))
+  const end = text.endsWith('\n') ? '\n' : ''
+  const first =
+    gone.length === 0
+      ? text
+      : JSON.stringify({ ...whole, [root]: Object.fromEntries(left) }, null, unitOf(text)) + end
+  return [...changes].reduce(
+    (edited, [name, entry]) =>
+      entry === null ? edited : setJson(edited, [root, name], plain(entry), 'mcp_registry.yaml'),
+    first,
+  )
+}
+
+const ROOTS = ['mcps', 'mcpServers']
+
+/** What one level is indented by. */
+function unitOf(text: string): string {
+  return /\n([ \t]+)"/.exec(text)?.[1] ?? '  '
 }
 
 /** Only the lines of the entries that change are written anew; null where they have no lines of their own. */
@@ -76,7 +106,7 @@ async function spliced(text: string, changes: ServerChanges): Promise<string | n
 async function rebuilt(text: string, changes: ServerChanges): Promise<string | null> {
   const yaml = await import('yaml')
   const document = yaml.parseDocument(text, { uniqueKeys: false })
-  const root = ['mcps', 'mcpServers'].find((name) => document.has(name)) ?? 'mcps'
+  const root = ROOTS.find((name) => document.has(name)) ?? 'mcps'
   const list = yaml.isSeq(document.contents) ? document.contents : document.get(root)
   for (const [name, entry] of changes) {
     if (yaml.isSeq(list)) {
@@ -96,7 +126,7 @@ function serversIn({ contents }: Document.Parsed, isMap: (node: unknown) => bool
   if (!isMap(contents)) return null
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- just looked at
   const root = contents as YAMLMap.Parsed
-  const pair = root.items.find((item) => ['mcps', 'mcpServers'].includes(nameOf(item)))
+  const pair = root.items.find((item) => ROOTS.includes(nameOf(item)))
   if (root.flow === true || pair === undefined || !isMap(pair.value)) return null
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- just looked at
   const servers = pair.value as unknown as YAMLMap.Parsed

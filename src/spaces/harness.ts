@@ -121,10 +121,7 @@ export async function readHarness(source: HarnessSource): Promise<Harness> {
     })
     return { ...source, content: null, faults, at }
   } catch (error) {
-    const isLink = errnoOf(error instanceof KiwiError ? error.cause : error) === 'ELOOP'
-    const reason = (
-      isLink ? 'links are not followed here: put the file itself in its place' : messageOf(error)
-    )
+    const reason = messageOf(error)
       .replace(`Cannot read "${path}": `, '')
       .replace(/ \(line \d+, column \d+\)$/, '')
     return { ...source, content: null, faults: [{ ...positionOf(error), reason }], at: () => start }

@@ -57,8 +57,14 @@ export function listedManifest(
     version: server.item.manifest.version,
     category: `mcp/${server.name}`,
     ...(mark === null ? definitionOf(definition) : { description: mark, input_schema: { type: 'object' } }),
-    config: { mcp_tool_name: tool.name, ...stateOf(tool) },
+    config: { mcp_tool_name: tool.name, ...taskOf(tool.raw), ...stateOf(tool) },
   }
+}
+
+/** Some tools of the older era can only be called as tasks. */
+function taskOf({ execution }: JsonObject): JsonObject {
+  const support = isJsonObject(execution) ? execution['taskSupport'] : undefined
+  return support === 'required' ? { mcp_task: support } : {}
 }
 
 /** What cannot be called now is shown without a call. */

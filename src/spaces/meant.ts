@@ -17,7 +17,9 @@ export async function meantBy(
 ): Promise<Meant> {
   const [said = '', ...rest] = spoken(category === null ? name : `${category}.${name}`).split('.')
   const servers = await lookup.servers()
-  const tool = rest.length === 0 ? said : rest.join('.')
+  // Some put the name of the server in front of a tool that stands below it already.
+  const own = rest.length > 1 && rest[0] === said ? rest.slice(1) : rest
+  const tool = rest.length === 0 ? said : own.join('.')
   const near = nearest(
     said,
     servers.map((server) => server.name),

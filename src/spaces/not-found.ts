@@ -1,30 +1,114 @@
+import { basename } from 'node:path'
 import { KiwiError } from '../shared/errors.ts'
 import { GROUPS, serverName } from '../shared/groups.ts'
 import type { ItemRef } from '../shared/ids.ts'
+import { ItemName } from '../shared/ids.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { ItemType } from '../shared/tool-type.ts'
+import type { SpaceName } from '../store/store.ts'
+import type { Item } from './item.ts'
 import type { Server } from './listed.ts'
 import type { Lookup } from './lookup.ts'
 import type { Meant } from './meant.ts'
 import { meantBy } from './meant.ts'
+import { switchedOff } from './switch-on.ts'
 
-/** The same, with the versions there are of what exists under another one, or the server that has no such tool. */
+type Asked = Pick<
+  Lookup,
+  'find' | 'versions' | 'serverFor' | 'servers' | 'spaces' | 'toolNames' | 'toolFault'
+>
+
+/** Why nothing has this id here: what stands elsewhere, under another version, or at a server that is off or has no such tool. */
 export async function versionNotFound(
   ref: ItemRef,
   itemType: ItemType,
-  lookup: Pick<Lookup, 'find' | 'versions' | 'serverFor' | 'servers' | 'toolNames' | 'toolFault'>,
+  lookup: Asked,
+  source?: SpaceName,
 ): Promise<KiwiError> {
+  const elsewhere = source === undefined ? null : await lookup.find(ref, itemType).catch(() => null)
+  if (source !== undefined && elsewhere !== null) return otherSpace(ref, itemType, source, elsewhere)
   const there = ref.version === null ? null : await lookup.find({ ...ref, version: null }, itemType)
-  if (there === null) {
-    if (itemType !== 'tool') return notFound(ref, itemType)
-    if (!ref.name.includes('.') && (await isWhole(ref, lookup))) return wholeNotFound(ref)
-    const server = ref.name.includes('.') ? await lookup.serverFor(ref.name) : null
-    if (server === null) return withMeant(notFound(ref, itemType), ref, lookup)
-    const fault = await lookup.toolFault(server, toolIn(ref)).catch(() => null)
-    return fault === null
-      ? withMeant(toolNotFound(ref, server), ref, lookup)
-      : toolUnusable(ref, server, fault)
+  if (there === null) return itemType === 'tool' ? missingTool(ref, lookup) : absent(ref, itemType, lookup)
+  return there.space === 'mcp' ? unversioned(ref, there) : otherVersion(ref, itemType, there, lookup)
+}
+
+async function missingTool(ref: ItemRef, lookup: Asked): Promise<KiwiError> {
+  if (!ref.name.includes('.'))
+    return (await isWhole(ref, lookup)) ? wholeNotFound(ref) : withMeant(notFound(ref, 'tool'), ref, lookup)
+  const server = await lookup.serverFor(ref.name)
+  if (server === null) {
+    const off = await serverThatIsOff(ref, lookup)
+    if (off === null) return withMeant(absent(ref, 'tool', lookup), ref, lookup)
+    return off.space === 'builtin'
+      ? neverAdded(ref, off)
+      : switchedOff(`Cannot use "${ref.name}": the server "${serverName(off.id)}"`, off)
   }
+  const fault = await lookup.toolFault(server, toolIn(ref)).catch(() => null)
+  return fault === null ? withMeant(toolNotFound(ref, server), ref, lookup) : toolUnusable(ref, server, fault)
+}
+
+/** A server may be missing because the list it stands in cannot be read. */
+function absent(ref: ItemRef, itemType: ItemType, lookup: Pick<Lookup, 'spaces'>): KiwiError {
+  const plain = notFound(ref, itemType)
+  const unread = itemType === 'mcp' || ref.name.includes('.') ? unreadServers(lookup) : null
+  if (unread === null) return plain
+  const { message, fix, details } = plain
+  return new KiwiError('NOT_FOUND', message, {
+    hint: `It may stand where nothing can be read. ${unread}`,
+    ...(fix === undefined ? {} : { fix }),
+    details,
+  })
+}
+
+/** What is wrong with a list of servers, in words; null where nothing is. */
+export function unreadServers({ spaces }: Pick<Lookup, 'spaces'>): string | null {
+  const faults = spaces.flatMap((space) => space.faults())
+  return faults.find(({ path }) => basename(path) === 'mcp_registry.yaml')?.reason ?? null
+}
+
+/** The server in front of the dot, where a person switched it off, or never switched it on. */
+async function serverThatIsOff({ name }: ItemRef, lookup: Pick<Lookup, 'find'>): Promise<Item | null> {
+  const said = ItemName.safeParse(name.slice(0, name.indexOf('.')))
+  if (!said.success) return null
+  const found = await lookup.find({ name: said.data, category: null, version: null }, 'mcp').catch(() => null)
+  return found?.manifest.enabled === false ? found : null
+}
+
+function neverAdded(ref: ItemRef, { id }: Item): KiwiError {
+  const { message, details } = notFound(ref, 'tool')
+  const name = serverName(id)
+  return new KiwiError('NOT_FOUND', `${message}: the server "${name}" is shipped, and nobody has added it`, {
+    hint: `Ask the person to run: kiwi add ${name.replace(/^mcp_/, '')}`,
+    fix: { call: 'load', arguments: { item_type: 'mcp', item_id: name } },
+    details: { ...details, server: name },
+  })
+}
+
+function otherSpace(ref: ItemRef, itemType: ItemType, source: SpaceName, there: Item): KiwiError {
+  const { message, details } = notFound(ref, itemType)
+  return new KiwiError('NOT_FOUND', `${message} in the space "${source}"`, {
+    hint: `It is in the space "${there.space}": leave out "source"`,
+    fix: { call: 'load', arguments: { item_type: itemType, item_id: askedFor(ref) } },
+    details,
+  })
+}
+
+/** What a server lists has no versions but the one it lists now. */
+function unversioned(ref: ItemRef, there: Item): KiwiError {
+  const { message, details } = notFound(ref, 'tool')
+  return new KiwiError('NOT_FOUND', `${message}: no version of it is published`, {
+    hint: `Leave out the version: "${there.id}" is what its server lists now`,
+    fix: { call: 'load', arguments: { item_type: 'tool', item_id: there.id } },
+    details,
+  })
+}
+
+async function otherVersion(
+  ref: ItemRef,
+  itemType: ItemType,
+  there: Item,
+  lookup: Pick<Lookup, 'versions'>,
+): Promise<KiwiError> {
   const versions = [...new Set([...(await lookup.versions(ref.name)), there.manifest.version])]
   const { message, details } = notFound(ref, itemType)
   return new KiwiError('NOT_FOUND', message, {
@@ -120,9 +204,13 @@ function toolNotFound(ref: ItemRef, { name }: Server): KiwiError {
   )
 }
 
+function askedFor({ name, category, version }: ItemRef): string {
+  const named = category === null ? name : `${category}/${name}`
+  return version === null ? named : `${named}@${version}`
+}
+
 export function notFound(ref: ItemRef, itemType: ItemType): KiwiError {
-  const named = ref.category === null ? ref.name : `${ref.category}/${ref.name}`
-  const asked = ref.version === null ? named : `${named}@${ref.version}`
+  const asked = askedFor(ref)
   const details = { item_type: itemType, item_id: asked }
   if (itemType === 'mcp')
     return new KiwiError('NOT_FOUND', `Cannot find the server "${asked}"`, {

@@ -42,9 +42,17 @@ export function whyNoServer({ command, url, transport, type }: ServerEntry): str
   if (command === undefined && url === undefined)
     return 'has neither "command" nor "url", and no server of this name is shipped'
   if (named === 'stdio' && command === undefined) return 'is of type stdio and needs a "command"'
+  if (named !== undefined && url !== undefined && isSocket(url) && !SOCKETS.has(named))
+    return `is of type ${named}, and its "url" is one of a websocket: leave out the type, or begin with https://`
   return named !== undefined && named !== 'stdio' && url === undefined
     ? `is of type ${named} and needs a "url"`
     : null
+}
+
+const SOCKETS: ReadonlySet<string> = new Set(['websocket', 'ws'])
+
+function isSocket(url: string): boolean {
+  return /^wss?:/i.test(url)
 }
 
 /** A shipped server in the form of an entry, for one that only switches it on or changes some of it. */
@@ -63,8 +71,9 @@ function rawManifest(name: string, entry: ServerEntry): JsonObject {
   const { description, secrets = [], sandbox, enabled, allowed_paths: paths = [], ...rest } = entry
   const { transport, type, args = [], ...how } = rest
   const isStarted = entry.command !== undefined
+  const usual = isSocket(entry.url ?? '') ? 'websocket' : 'http'
   const config = defined({
-    transport: isStarted ? 'stdio' : (transport ?? type ?? 'http'),
+    transport: isStarted ? 'stdio' : (transport ?? type ?? usual),
     ...how,
     ...(isStarted ? { args: isFilesystem(entry) ? withPaths(args, paths) : args } : {}),
   })

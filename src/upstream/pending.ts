@@ -132,7 +132,7 @@ export function cancelled(id: string): KiwiError {
 
 const CHECK_FIRST = 'Check whether it took effect before you send it again'
 
-function tooLate(id: string, timeoutMs: number, isRepeatable: boolean): KiwiError {
+export function tooLate(id: string, timeoutMs: number, isRepeatable: boolean): KiwiError {
   return new KiwiError(
     'TIMEOUT',
     `Cannot use "${id}": it took longer than ${Math.ceil(timeoutMs) / 1000} s`,
@@ -180,7 +180,7 @@ function tooDeep(id: string): KiwiError {
 const SAID_CHARACTERS = 500
 
 /** What it refused with goes along whole, for whoever passes it on. */
-function refused(id: string, error: RpcError): KiwiError {
+export function refused(id: string, error: RpcError): KiwiError {
   const said = JSON.stringify(error.message.slice(0, SAID_CHARACTERS))
   return new KiwiError('TOOL_FAILED', `Cannot use "${id}": it says ${said}`, {
     hint: 'It refused the call: correct the parameters, or ask the person what the server needs (kiwi doctor)',

@@ -1,3 +1,4 @@
+import type { Clock } from '../shared/clock.ts'
 import type { Connection } from './connection.ts'
 import type { StarterMeans } from './starter.ts'
 import { createStarter } from './starter.ts'
@@ -13,6 +14,8 @@ export interface Place {
   forget(connection: Connection): Promise<void>
   /** Somebody uses it. */
   touch(): void
+  /** Somebody has begun something in it and comes back: until then it is not idle. Gives back how to let go. */
+  hold(): () => void
   /** When it was last used, by the monotonic clock. */
   readonly usedAt: number
   /** It is open, or being opened. */
@@ -23,19 +26,22 @@ export interface Place {
   close(): Promise<void>
 }
 
+/** However short it is kept, it is not looked at more often. */
+const SHORTEST_LOOK_MS = 10
+
 export function createPlace(means: StarterMeans): Place {
   const { clock } = means
   const starter = createStarter(means)
   let open: Connection | null = null
   let opening: Promise<Connection> | null = null
-  let usedAt = clock.monotonic()
+  const use = openUse(clock)
   let timer: NodeJS.Timeout | undefined
 
   const start = async (upstream: Upstream): Promise<Connection> => {
     try {
       const connection = await starter.start(upstream)
       open = connection
-      usedAt = clock.monotonic()
+      use.touch()
       void connection.ended.then(() => noteLoss(connection))
       watchIdle(upstream.keepAliveMs)
       return connection
@@ -54,11 +60,13 @@ export function createPlace(means: StarterMeans): Place {
   const watchIdle = (keepAliveMs: number): void => {
     const check = (): void => {
       if (open === null) return
-      if (open.waiting > 0) usedAt = clock.monotonic()
-      if (clock.monotonic() - usedAt < keepAliveMs) watchIdle(keepAliveMs)
+      const isUsed = open.waiting > 0 || use.isHeld
+      if (isUsed) use.touch()
+      if (isUsed || clock.monotonic() - use.at < keepAliveMs) watchIdle(keepAliveMs)
       else void close()
     }
-    timer = setTimeout(check, Math.max(usedAt + keepAliveMs - clock.monotonic(), 1)).unref()
+    const leftMs = use.at + keepAliveMs - clock.monotonic()
+    timer = setTimeout(check, Math.max(leftMs, SHORTEST_LOOK_MS)).unref()
   }
 
   const close = async (): Promise<void> => {
@@ -73,13 +81,13 @@ export function createPlace(means: StarterMeans): Place {
       return open?.isOpen === true ? open : null
     },
     get usedAt() {
-      return usedAt
+      return use.at
     },
     get isTaken() {
       return open !== null || opening !== null
     },
     get isIdle() {
-      return opening === null && (open === null || open.waiting === 0)
+      return opening === null && !use.isHeld && (open === null || open.waiting === 0)
     },
     connect(upstream) {
       if (open !== null) noteLoss(open)
@@ -90,14 +98,45 @@ export function createPlace(means: StarterMeans): Place {
       starter.forgetEra()
       await close()
     },
-    touch() {
-      usedAt = clock.monotonic()
-    },
+    touch: use.touch,
+    hold: use.hold,
     status() {
       const idle = starter.isOut ? 'circuit' : 'closed'
       const state = open?.isOpen === true ? 'open' : opening === null ? idle : 'opening'
       return { state, restarts: starter.restarts, lastError: starter.lastError }
     },
     close,
+  }
+}
+
+/** When it was last used, and whether somebody comes back to it. */
+interface Use {
+  readonly at: number
+  readonly isHeld: boolean
+  readonly touch: () => void
+  readonly hold: () => () => void
+}
+
+function openUse(clock: Clock): Use {
+  let at = clock.monotonic()
+  let held = 0
+  const touch = (): void => {
+    at = clock.monotonic()
+  }
+  return {
+    get at() {
+      return at
+    },
+    get isHeld() {
+      return held > 0
+    },
+    touch,
+    hold() {
+      held += 1
+      return () => {
+        held -= 1
+        touch()
+      }
+    },
   }
 }

@@ -51,13 +51,19 @@ export function readMessage(text: string): Message | null {
 function readAnswer(id: number, { result, error }: JsonObject, isDeep: boolean): Answer | null {
   if (isDeep) return { kind: 'error', id, error: 'too_deep' }
   if (isJsonObject(result)) return { kind: 'result', id, result }
+  const read = rpcErrorIn(error)
+  return read === null ? null : { kind: 'error', id, error: read }
+}
+
+/** What an upstream refuses with; null for what is none. */
+export function rpcErrorIn(error: JsonValue | undefined): RpcError | null {
   if (!isJsonObject(error)) return null
   const { code, message, data } = error
   const read = {
     code: typeof code === 'number' ? code : 0,
     message: typeof message === 'string' ? message : '',
   }
-  return { kind: 'error', id, error: data === undefined ? read : { ...read, data } }
+  return data === undefined ? read : { ...read, data }
 }
 
 /** Under `_meta` of a result: which parts of it are JSON as text, since they hold very many values, and how many. */

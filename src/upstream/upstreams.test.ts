@@ -87,11 +87,26 @@ describe('M3: one connection', () => {
     expect(temp.upstreams.status()).toMatchObject([{ state: 'open', restarts: 0 }])
   })
 
-  test('M3: one that somebody waits for is not idle', async () => {
-    const brief = temp.upstream('good', { keepAliveMs: 30 })
-    const params = { name: 'later', arguments: { word: 'w', ms: 400 } }
-    expect(textOf(await temp.upstreams.request(brief, { ...repeatable, params }))).toBe('w')
-    expect(temp.starts).toBe(1)
+  test.each([30, 0])(
+    'M3: one that somebody waits for is not idle, if kept for %d ms',
+    async (keepAliveMs) => {
+      const brief = temp.upstream('good', { keepAliveMs })
+      const params = { name: 'later', arguments: { word: 'w', ms: 400 } }
+      expect(textOf(await temp.upstreams.request(brief, { ...repeatable, params }))).toBe('w')
+      expect(temp.starts).toBe(1)
+    },
+  )
+
+  test('M3: one that somebody comes back to is not idle either, until they let go of it', async () => {
+    const brief = temp.upstream('good', { keepAliveMs: 0 })
+    const letGo = temp.upstreams.hold(brief)
+    const pid = Number(String(textOf(await temp.upstreams.request(brief, repeatable))).split(' ')[0])
+    const later = { name: 'later', arguments: { word: 'w', ms: 100 } }
+    await temp.upstreams.request(brief, { ...repeatable, params: later })
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    expect([isAlive(pid), temp.starts]).toEqual([true, 1])
+    letGo()
+    await expect.poll(() => isAlive(pid), { timeout: 10_000 }).toBe(false)
   })
 
   test('M3: one that nobody will use again is closed, and forgotten', async () => {

@@ -21,6 +21,8 @@ export interface Upstreams {
   describe(upstream: Upstream, signal?: AbortSignal): Promise<Description>
   /** How to note that what was listed over the connection that is open now is known. */
   listing(key: string): () => void
+  /** Keeps it open, though nobody waits for an answer, until the returned function is called. */
+  hold(upstream: Upstream): () => void
   /** Tells one that is up; nobody else has to know. */
   notify(upstream: Upstream, method: string, params: JsonObject): void
   /** Each thing of one upstream comes at most once a second. Gives back how to hear no more. */
@@ -98,6 +100,7 @@ export function openUpstreams({ clock = systemClock, waitsMs = WAITS_MS }: Upstr
       const connection = places.known(key)?.open ?? null
       return () => void (connection !== null && (connection.isListed = true))
     },
+    hold: (upstream) => places.of(upstream).hold(),
     notify: ({ key }, method, params) => places.known(key)?.open?.notify(method, params),
     onNotice(listener) {
       listeners.add(listener)

@@ -146,9 +146,46 @@ describe('M1: servers at the command line', { timeout: PATIENCE }, () => {
     expect(await run('run', 'odd.odd')).toContain('as "odd" lists it: its input schema is no object')
   })
 
+  test('M4: definitions that are odd in any part are shown, and lose no other', async () => {
+    const path = join(place.folder, 'odd.json')
+    const program = join(place.folder, 'odd.mjs')
+    writeFileSync(program, LISTING)
+    const odd = [
+      { name: 'said', description: 5, inputSchema: { type: 'object' } },
+      { name: 'must', inputSchema: { type: 'object', properties: { a: { type: 'string' } }, required: 'a' } },
+      { name: 'list', inputSchema: { type: 'object', properties: [] } },
+      { name: 'part', inputSchema: { type: 'object', properties: { a: 5, b: { type: 'integer' } } } },
+      { name: 'n'.repeat(129), inputSchema: { type: 'object' } },
+    ]
+    writeFileSync(path, JSON.stringify(odd))
+    await run('add', 'odd', '--', 'node', program, path)
+    const lines = await run('load', 'odd', '--type', 'mcp')
+    for (const name of ['said', 'must', 'list', 'part']) {
+      expect(lines).toContain(`  ${name}`)
+      const { stdout, code } = await kiwi(place, ['load', `odd.${name}`])
+      expect([name, code, stdout]).toEqual([name, 0, expect.stringContaining(`odd.${name} 1.0.0`)])
+    }
+    expect(await run('load', 'odd.part')).toMatch(/\n +b +integer\n/)
+    expect(await run('servers')).toContain('cannot be used: its name is longer than 128 characters')
+  })
+
   test('X2: what is shipped is not shown whole, and that is said at once', async () => {
     const said = await run('serve', '--passthrough', 'git')
     expect(said).toContain('Cannot pass on to "git": ')
+  })
+
+  test('X2, M8: one that is switched off is not shown whole, and how it is switched on is said', async () => {
+    await run('add', 'memory', '--', 'node', MEMORY)
+    writeFileSync(join(place.folder, 'user/config/mcp_registry.yaml'), `${file()}    enabled: false\n`)
+    const { code, stderr } = await kiwi(place, ['stdio', '--passthrough', 'memory'])
+    expect([code === 0, stderr]).toEqual([
+      false,
+      expect.stringContaining('Cannot pass on to "memory": it is switched off'),
+    ])
+    expect(stderr).toContain('kiwi add memory')
+    expect(await run('run', 'memory.read_graph')).toContain('the server "memory" is switched off')
+    expect(await run('add', 'memory')).toContain('Changed "memory"')
+    expect(await run('run', 'memory.read_graph')).toContain('entities')
   })
 
   test('M8: doctor says what a server needs, and the command for it', async () => {

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Wish } from '../../src/kernel/call.ts'
 import { parseItemRef } from '../../src/shared/ids.ts'
 import type { Reply } from '../../src/shared/reply.ts'
+import { parseDocument } from '../../src/spaces/parse-document.ts'
 import type { ServerEntry } from '../../src/spaces/server-entry.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
 import { openTempKiwi } from '../temp-kiwi.ts'
@@ -98,6 +99,28 @@ describe('M1: a person adds a server', () => {
     expect(await temp.kiwi.store.grants()).toMatchObject([{ tool: 'mcp_far', sink: 'host:x.example' }])
   })
 
+  test('M1: several that are added at the same time are all there, and what is taken out meanwhile is not', async () => {
+    await add('old', { command: 'node' })
+    const names = Array.from({ length: 8 }, (_, n) => `s${n}`)
+    const replies = await Promise.all([
+      ...names.map((name) =>
+        add(name, { command: 'node', env: { [`${name}_TOKEN`]: `a-long-token-${name}` } }),
+      ),
+      remove('old'),
+    ])
+    expect(replies.map(({ error }) => error)).toEqual(replies.map(() => null))
+    const written = (await parseDocument(text('user'), 'x'))['mcps']
+    expect(Object.keys(Object(written)).toSorted()).toEqual(names)
+    expect((await temp.kiwi.secrets()).secrets).toHaveLength(8)
+  })
+
+  test('M1: of two who change the same server at once one is told', async () => {
+    const replies = await Promise.all([add('one', { command: 'node' }), add('one', { command: 'bun' })])
+    const [refused] = replies.flatMap(({ error }) => error ?? [])
+    expect(replies.filter(({ error }) => error === null)).toHaveLength(1)
+    expect(refused).toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('changed meanwhile') })
+  })
+
   test('M1: the project is told to be trusted first', async () => {
     const strange = await openTempKiwi({ isTrusted: false })
     const trusted = temp
@@ -131,6 +154,7 @@ describe('M1: a person adds a server', () => {
     ],
     ['ftp', { url: 'ftp://x' }, 'its "url" is no address that can be used'],
     ['a word', { url: 'notaurl' }, 'its "url" is no address that can be used'],
+    ['another type', { type: 'http', url: 'wss://x.example' }, 'its "url" is one of a websocket'],
     ['a header of ours', { url: 'https://x.example', headers: { Host: 'y' } }, 'Host'],
   ])('M1, N1: an address with %s is refused before anything is written', async (_, entry, message) => {
     const { error } = await add('web', entry)

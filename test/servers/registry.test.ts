@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -98,6 +98,20 @@ describe('M1: servers of a file', () => {
     })
     const { data: plain } = await server('plain')
     expect(plain).toMatchObject({ metadata: { sandbox: { write: ['/a'] }, config: { args: [] } } })
+  })
+
+  test('M1: a list that is a link is not followed, and told so', async () => {
+    const path = project('mcps: {}\n')
+    renameSync(path, `${path}.kept`)
+    symlinkSync(`${path}.kept`, path)
+    const { metadata } = await temp.search('anything')
+    expect(metadata.warnings?.join('\n')).toContain(`${path}:1:1": links are not followed here`)
+    rmSync(path)
+  })
+
+  test('M2: an address of a websocket needs no type', async () => {
+    project('mcps:\n  live: {url: "wss://x.example/mcp"}\n')
+    expect((await server('live')).data).toMatchObject({ metadata: { config: { transport: 'websocket' } } })
   })
 
   test('M1: a fault is told with its place, and the others still count', async () => {

@@ -21,6 +21,7 @@ export interface ListingTerms {
   readonly scan: Scan
 }
 
+const LONGEST_NAME = 128
 /** What a model may be told to call: the part behind the dot of an id. */
 const TOOL_NAME = /^[A-Za-z0-9_.-]{1,128}$/
 
@@ -120,7 +121,8 @@ function reasonOf(
 /** Why it cannot be a tool of ours at all, or null. */
 function faultOf(raw: JsonObject): string | null {
   const { name, inputSchema } = raw
-  if (typeof name !== 'string') return 'it has no name'
+  if (typeof name !== 'string' || name === '') return 'it has no name'
+  if (name.length > LONGEST_NAME) return `its name is longer than ${LONGEST_NAME} characters`
   if (!TOOL_NAME.test(name)) return 'its name has characters other than letters, digits, "_", "-" and "."'
   if (inputSchema !== undefined && !isJsonObject(inputSchema)) return 'its input schema is no object'
   try {

@@ -3,7 +3,7 @@ import { KiwiError } from '../../shared/errors.ts'
 import type { JsonObject, JsonValue } from '../../shared/json.ts'
 import { isJsonObject } from '../../shared/json.ts'
 import { LIMITS } from '../../shared/limits.ts'
-import { realPathOf, statOf } from '../disk.ts'
+import { leadsOutTo, realPathOf, statOf } from '../disk.ts'
 import { parseValue } from '../parse-document.ts'
 import { parseToml } from '../parse-toml.ts'
 import { decodeText, readRegularFile } from '../read-file.ts'
@@ -34,6 +34,7 @@ export interface ClientServer {
 const NAMES: ReadonlySet<string> = new Set([
   '.mcp.json',
   'mcp.json',
+  'mcp-config.json',
   'claude_desktop_config.json',
   '.claude.json',
   'opencode.json',
@@ -67,7 +68,7 @@ export async function readClientConfig(path: string, whose: Whose): Promise<read
       hint: `Correct the path, name a client (${CLIENTS.map(({ name }) => name).join(', ')}), or leave it out: kiwi import mcp looks where all of them keep their servers`,
     })
   }
-  const text = decodeText(readRegularFile(path, LIMITS.bundleBytes).bytes, path)
+  const text = decodeText(readRegularFile(behindLinks(path, project), LIMITS.bundleBytes).bytes, path)
   const value = path.endsWith('.toml') ? await parseToml(text, path) : await parseJson(text, path, project)
   const found = isJsonObject(value) ? rootsIn(value, path, whose) : []
   if (found.length === 0) {
@@ -79,6 +80,15 @@ export async function readClientConfig(path: string, whose: Whose): Promise<read
   return found.flatMap(({ servers, ...how }) =>
     Object.entries(servers).map(([name, given]) => readServer(name, given, { path, project, ...how })),
   )
+}
+
+/** People keep their configs elsewhere, and links to them; what comes with a project leads nowhere else. */
+function behindLinks(path: string, project: string | null): string {
+  const isBelow = project !== null && path.startsWith(join(project, '/'))
+  if (!isBelow || leadsOutTo(path, project) === null) return realPathOf(path) ?? path
+  throw new KiwiError('PARSE_ERROR', `Cannot read "${path}": a link leads out of the project`, {
+    hint: 'Name the file that it leads to, if that is what you mean',
+  })
 }
 
 /** Only the part that holds servers is looked at: the rest of these files is the client's. */
@@ -154,7 +164,9 @@ function offIn(path: string, client: Client, beside: JsonObject, { home, project
 /** The folder that a config is for. */
 function folderOf(path: string): string {
   const folder = dirname(path)
-  return /^\.(?:cursor|vscode|codex|gemini)$/.test(basename(folder)) ? dirname(folder) : folder
+  return /^\.(?:cursor|vscode|codex|gemini|opencode|copilot)$/.test(basename(folder))
+    ? dirname(folder)
+    : folder
 }
 
 type Found = Pick<Root, 'servers' | 'client' | 'dialect'>
@@ -172,7 +184,21 @@ function rootIn({ mcpServers, servers, mcp_servers: codex, mcp }: JsonObject, pa
   const isNested = isJsonObject(nested) && nested['type'] === undefined && nested['command'] === undefined
   if (basename(path) === 'settings.json')
     return isNested ? { servers: nested, client: 'usual', dialect: 'usual' } : null
-  return { servers: isNested ? nested : mcp, client: 'opencode', dialect: 'usual' }
+  const own = isNested ? withTimes(nested, mcp['timeout']) : mcp
+  return { servers: own, client: 'opencode', dialect: 'usual' }
+}
+
+/** What one client says once counts for every server that does not say otherwise. */
+function withTimes(servers: JsonObject, times: JsonValue | undefined): JsonObject {
+  if (!isJsonObject(times)) return servers
+  const { catalog: _catalog, ...common } = times
+  return Object.fromEntries(
+    Object.entries(servers).map(([name, server]) => {
+      if (!isJsonObject(server)) return [name, server]
+      const own = server['timeout']
+      return [name, { ...server, timeout: { ...common, ...(isJsonObject(own) ? own : {}) } }]
+    }),
+  )
 }
 
 interface Read extends Omit<Root, 'servers'> {

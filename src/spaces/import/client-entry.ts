@@ -21,8 +21,14 @@ export function toEntry(given: JsonObject, client: Client): ClientEntry {
   const entry = Object.fromEntries(Object.entries(made).filter(([, value]) => value !== undefined))
   const login = loginOf(given)
   const left = [
-    ...Object.keys(given).filter((key) => !TAKEN.has(key) && !(login !== undefined && LOGIN.has(key))),
+    ...Object.keys(given).filter(
+      (key) =>
+        !TAKEN.has(key) &&
+        !(login !== undefined && LOGIN.has(key)) &&
+        !(key === 'tools' && Array.isArray(given[key])),
+    ),
     ...(login === undefined ? [] : leftOfLogin(given)),
+    ...leftOfTimes(given),
     ...notMeant(given),
   ]
   const read = ServerEntry.safeParse(entry, IN_WORDS)
@@ -148,7 +154,7 @@ function loginOf({ auth, oauth, scopes: alone }: JsonObject): JsonObject | undef
     names.map((name) => given[name]).find((value) => value !== undefined)
   const id = first(IDS)
   const scopes = first(SCOPES) ?? alone
-  if (id === undefined && alone === undefined) return undefined
+  if (id === undefined && scopes === undefined) return undefined
   const secret = first(SECRETS)
   return {
     type: 'oauth',
@@ -171,6 +177,7 @@ const MOST_SECONDS = 1000
 /** In seconds. Of one client the time is that for a start. */
 function timesOf(given: JsonObject, client: Client): Made {
   const { timeout, tool_timeout_sec: toolTime } = given
+  if (isJsonObject(timeout)) return severalTimes(timeout)
   const { startup_timeout_sec: stated, startup_timeout_ms: millis } = given
   const isMillis = client === 'gemini' || client === 'opencode' || Number(timeout) >= MOST_SECONDS
   const seconds = typeof timeout === 'number' ? (isMillis ? timeout / 1000 : timeout) : undefined
@@ -182,9 +189,37 @@ function timesOf(given: JsonObject, client: Client): Made {
   }
 }
 
+/** A newer client says apart how long what may take, in milliseconds. */
+const TIMES: ReadonlyMap<string, 'startup_timeout' | 'timeout'> = new Map([
+  ['startup', 'startup_timeout'],
+  ['request', 'timeout'],
+  ['execution', 'timeout'],
+])
+
+function severalTimes(given: JsonObject): Made {
+  return Object.fromEntries(
+    Array.from(TIMES, ([key, ours]) => [ours, given[key]] as const).flatMap(([ours, value]) =>
+      typeof value === 'number' ? [[ours, value / 1000]] : [],
+    ),
+  )
+}
+
+function leftOfTimes({ timeout }: JsonObject): readonly string[] {
+  const keys = isJsonObject(timeout) ? Object.keys(timeout) : []
+  return keys.flatMap((key) => (TIMES.has(key) ? [] : [`timeout.${key}`]))
+}
+
+/** Those that agents may use; of one client a star stands for all. */
+function includedIn(given: JsonObject): JsonValue | undefined {
+  const { includeTools, enabled_tools: enabled, tools } = given
+  const named = includeTools ?? enabled
+  if (named !== undefined || !Array.isArray(tools)) return named
+  return tools.includes('*') ? undefined : tools
+}
+
 function restOf(given: JsonObject, client: Client): Made {
   const isOff = given['enabled'] === false || given['disabled'] === true
-  const include = given['includeTools'] ?? given['enabled_tools']
+  const include = includedIn(given)
   const exclude = given['excludeTools'] ?? given['disabled_tools']
   const tools = {
     ...(include === undefined ? {} : { include }),
@@ -198,10 +233,17 @@ function restOf(given: JsonObject, client: Client): Made {
   }
 }
 
-/** Whether a server is Kiwi itself. */
-export function isKiwi(name: string, { command, args = [] }: ServerEntry): boolean {
-  const words = [command ?? '', ...args]
-  const starts = words.some((word) => /(?:^|[/\\])(?:kiwi|kiwi-mcp)(?:@[\w.^~-]+)?$/.test(word))
-  const runs = words.some((word) => /kiwi-mcp[/\\]dist[/\\](?:cli|kiwi)\.[cm]?js$/.test(word))
-  return starts || runs || name === 'kiwi' || name === 'kiwi-mcp'
+/** Whether a server is Kiwi itself: by what is started, or by its name where that may start anything. A folder may be called kiwi as well. */
+export function isKiwi(name: string, { command = '', args = [], url }: ServerEntry): boolean {
+  const isNamed = name === 'kiwi' || name === 'kiwi-mcp'
+  if (url !== undefined) return isNamed && HERE.test(url)
+  if (PROGRAM.test(command) || args.some((word) => PACKAGE.test(word) || SCRIPT.test(word))) return true
+  return isNamed && args.some((word) => word === 'kiwi' || BUNDLE.test(word))
 }
+
+const PROGRAM = /(?:^|[/\\])kiwi(?:-mcp)?(?:\.cmd|\.exe)?$/
+const PACKAGE = /^kiwi-mcp(?:@[\w.^~-]+)?$/
+const SCRIPT = /(?:kiwi-mcp[/\\]dist[/\\](?:cli|kiwi)\.[cm]?js|[/\\]bin[/\\]kiwi(?:-mcp)?)$/
+/** Wherever it was built. */
+const BUNDLE = /(?:^|[/\\])dist[/\\](?:cli|kiwi)\.[cm]?js$/
+const HERE = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?:[:/]|$)/i

@@ -60,9 +60,12 @@ export function takeVariables(given: JsonValue, dialect: Dialect, inputs: Inputs
   }
   const text = (value: string): string => {
     if (dialect === 'none') return value.replaceAll('${', () => '$${')
-    const braced = value.replaceAll(/\$\{([^{}]*)\}|(?<!\$)\{(env:[^{}]*|file:[^{}]*)\}/g, (whole, a, b) =>
-      one(a === undefined ? `$${whole}` : whole, a ?? b),
-    )
+    const braced = value.replaceAll(/\$\{([^{}]*)\}|(?<!\$)\{(env:[^{}]*|file:[^{}]*)\}/g, (whole, a, b) => {
+      if (a !== undefined) return one(whole, a)
+      if (b.startsWith('env:')) return one(`$${whole}`, b)
+      left.add(whole)
+      return whole
+    })
     return dialect === 'dollar' ? braced.replaceAll(/\$([A-Za-z_]\w*)/g, (_, name) => `\${${name}}`) : braced
   }
   const walk = (value: JsonValue): JsonValue => {
