@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { loadConfig } from '../src/config/config.ts'
 import type { Kiwi } from '../src/kiwi.ts'
 import { openKiwi } from '../src/kiwi.ts'
@@ -34,7 +35,8 @@ export async function measureQuality(
   tools: readonly Findable[],
   requests: readonly Request[],
 ): Promise<string> {
-  const { kiwi, client, close } = await openWith(tools)
+  const { kiwi, client, project, close } = await openWith(tools)
+  await untilRead(kiwi, join(project, '.ai'))
   const places: number[] = []
   for (const { query, wanted } of requests) {
     const { data } = await kiwi.call('search', { query, limit: LOOKED_AT, source: 'project' }, client)
@@ -47,6 +49,18 @@ export async function measureQuality(
     (places.filter((place) => place <= most).length / places.length).toFixed(3)
   const mean = places.reduce((sum, place) => sum + 1 / place, 0) / places.length
   return `| ${what} (${places.length}) | ${share(1)} | ${share(5)} | ${mean.toFixed(3)} |`
+}
+
+/** What is new is read on the side, within seconds. */
+async function untilRead({ vectors, spaces }: Kiwi, root: string): Promise<void> {
+  const places = [{ space: 'project', root }] as const
+  await spaces.at(dirname(root)).syncIndex()
+  for (;;) {
+    vectors?.begin(places)
+    const { texts, made } = (await vectors?.state(places)) ?? { texts: 1, made: 1 }
+    if (texts > 0 && made === texts) return
+    await sleep(200)
+  }
 }
 
 /** A Kiwi whose project holds these as tools, each in a file. */

@@ -1,10 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { openReader } from '../src/search/reading/reader.ts'
 import { parseQuery } from '../src/search/parse-query.ts'
 import { rankItems } from '../src/search/rank-items.ts'
+import { openVectorSearch } from '../src/search/vector-search.ts'
 import { openWordTable } from '../src/search/word-table.ts'
 import { systemClock } from '../src/shared/clock.ts'
+import { createLog } from '../src/shared/log.ts'
 import { openSqliteStore } from '../src/store/sqlite/open.ts'
 import type { Store } from '../src/store/store.ts'
 import { viewOf } from '../src/store/store.ts'
@@ -79,22 +82,42 @@ export async function measureSpeed(): Promise<readonly string[]> {
   ].map((cells) => `| ${cells.join(' | ')} |`)
 }
 
+const reader = openReader({
+  file: join(ROOT, 'builtin/search/reader-1.bin'),
+  script: join(ROOT, 'dist/reader-thread.js'),
+})
+
 function searcher(store: Store): (text: string) => Promise<unknown> {
   const wordTable = openWordTable(join(ROOT, 'builtin/search/words.bin'))
+  const log = createLog({ level: 'silent', clock: systemClock, write: () => true })
+  const means = { embedder: reader, isOwn: true, clock: systemClock, log, waitMs: 10_000 }
+  const vectors = openVectorSearch({ ...means, store: store.vectors })
   const view = viewOf(store)
-  return (text) => {
+  return async (text) => {
+    vectors.begin([PLACE])
+    const meant = await vectors.rank(text, true)
     const { words } = parseQuery(text)
     const query = { ...sampleQuery('', { roots: [PLACE] }), words }
-    return rankItems(query, [], { store: view, wordTable })
+    return rankItems(query, meant, { store: view, wordTable })
   }
 }
 
-/** Items that differ in what they are about, all with one word in common; every vector is worked out. */
+/** Items that differ in what they are about, all with one word in common. What a reader would make of them is made up: that takes long, and the time to compare is the same. */
 async function fill(path: string, size: number): Promise<void> {
   const store = await openSqliteStore({ path, clock: systemClock })
   for (let from = 0; from < size; from += 5000) {
     const entries = Array.from({ length: Math.min(5000, size - from) }, (_, at) => toEntry(from + at))
     await store.index.update(PLACE, entries, [])
+  }
+  const [{ length } = []] = await reader.embed({ kind: 'query', texts: ['x'], about: [] })
+  const model = await reader.identity()
+  for (;;) {
+    const { some } = await store.vectors.missing(model, [PLACE], 5000)
+    if (some.length === 0) break
+    await store.vectors.put(
+      model,
+      some.map(({ hash }) => ({ hash, vec: Float32Array.from({ length }, () => Math.random() - 0.5) })),
+    )
   }
   const search = searcher(store)
   for (let done = 0; done < size; done += 2000) await search('send message')

@@ -4,6 +4,8 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Kiwi } from '../src/kiwi.ts'
 import { compiledOf, openBundle } from './bundle.ts'
 
 /**
@@ -13,6 +15,9 @@ import { compiledOf, openBundle } from './bundle.ts'
 const DIST = resolve(import.meta.dirname, '../dist')
 const INSIDE = 'inside'
 const LONGEST_MS = 120_000
+const LONGEST_READ_MS = 60_000
+const LOOK_MS = 200
+const SHIPPED = [{ space: 'builtin', root: '' }] as const
 
 /** What people type. */
 const COMMANDS = [
@@ -76,6 +81,18 @@ async function drive(): Promise<void> {
   }
 }
 
+/** What is shipped has been read when a store begins. */
+async function readAll({ vectors }: Kiwi): Promise<void> {
+  if (vectors === null) return
+  const latest = Date.now() + LONGEST_READ_MS
+  while (Date.now() < latest) {
+    vectors.begin(SHIPPED)
+    const { texts, made } = await vectors.state(SHIPPED)
+    if (made === texts) return
+    await sleep(LOOK_MS)
+  }
+}
+
 async function use(): Promise<void> {
   const require = createRequire(join(DIST, 'cli.js'))
   // What is compiled with flags of the engine is taken only with the same: they stay as they are.
@@ -87,6 +104,7 @@ async function use(): Promise<void> {
   })
   const { openKiwi, loadConfig } = load('index.js')
   const kiwi = await openKiwi(loadConfig({ HOME: process.cwd() }))
+  await readAll(kiwi)
   await kiwi.close()
   copyFileSync(kiwi.config.store, join(DIST, 'new-store.db'))
   const { run } = load('main.js')

@@ -6,6 +6,7 @@ import { openKernel } from './kernel/kernel.ts'
 import { NO_LEARNING, openLearning } from './search/learning.ts'
 import type { Meta } from './meta/meta.ts'
 import { openMeta } from './meta/meta.ts'
+import { openReader } from './search/reading/reader.ts'
 import type { VectorSearch } from './search/vector-search.ts'
 import { openVectorSearch } from './search/vector-search.ts'
 import { openWordTable } from './search/word-table.ts'
@@ -48,7 +49,7 @@ export interface Kiwi extends Meta {
   readonly tasks: TaskRows
   /** The names in the vault. */
   readonly secrets: Kernel['secrets']
-  /** What ranks by vectors; null where the person has set no embedder. */
+  /** What ranks by vectors; null where the person wants none. */
   readonly vectors: VectorSearch | null
   close(): Promise<void>
 }
@@ -60,6 +61,11 @@ interface KiwiMeans {
 
 /** Shipped beside the bundle, and beside the sources. */
 const BUILTIN = fileURLToPath(new URL('../builtin', import.meta.url))
+/** What reads texts where the person has named no embedder. */
+const READER = {
+  file: join(BUILTIN, 'search/reader-1.bin'),
+  script: fileURLToPath(new URL('../dist/reader-thread.js', import.meta.url)),
+}
 /** Made with the bundle: what is shipped is in it. */
 const NEW_STORE = fileURLToPath(new URL('../dist/new-store.db', import.meta.url))
 
@@ -95,10 +101,14 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
     const spaces = await openSpaces({ ...at, store, clock, log, watchLog, isVouched, known })
     await kernel.preload(spaces.at(null))
     await kernel.settle()
-    const embedder = kernel.embedder(spaces.at(null))
-    const { waitMs, learn } = config.search
+    const { embedder: named, waitMs, learn } = config.search
+    const reader = named === null ? openReader(READER) : null
+    const embedder = reader ?? kernel.embedder(spaces.at(null))
+    const isOwn = reader !== null
     const vectors =
-      embedder === null ? null : openVectorSearch({ embedder, store: store.vectors, clock, log, waitMs })
+      embedder === null
+        ? null
+        : openVectorSearch({ embedder, isOwn, store: store.vectors, clock, log, waitMs })
     const learning = learn
       ? openLearning({ uses: store.uses, limits: store.limits, clock, log })
       : NO_LEARNING
@@ -121,6 +131,7 @@ export async function openKiwi(config: Config, means: KiwiMeans = {}): Promise<K
       secrets: () => kernel.secrets(),
       async close() {
         await vectors?.close()
+        await reader?.close()
         spaces.close()
         await learning.close()
         await kernel.close()

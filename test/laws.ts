@@ -43,7 +43,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'node:net': ['server', 'primitives'],
   'node:tls': ['server', 'primitives'],
   'node:vm': [],
-  'node:worker_threads': [],
+  // What is read takes the processor for long, and reaches nothing.
+  'node:worker_threads': ['search'],
   // Of what strangers packed only an answer over HTTP is unpacked, as it comes and to a bound; Kiwi reads no archives.
   'node:zlib': ['primitives/http/content-decoder.ts', 'store/sqlite/undo.ts'],
   undici: ['primitives'],

@@ -117,7 +117,7 @@ describe('E1: a search never waits for its embedder, and says when it is by word
     const asked = server.asked.length
     expect(warningsOf(await agent.search('forecast of snow'))).toMatch(/^found without the embedder/)
     expect(server.asked.length).toBe(asked)
-    const off = await openTempKiwi({ beside: person, settings: {} })
+    const off = await openTempKiwi({ beside: person, settings: { search: { embedder: 'none' } } })
     opened.push(off)
     expect(off.kiwi.vectors).toBeNull()
     const plain = await off.search('forecast of rain')

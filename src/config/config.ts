@@ -48,6 +48,9 @@ const Audit = z.strictObject({
   sync: z.enum(['normal', 'full']),
 })
 
+/** In place of the tool that makes vectors for search: nothing does. */
+export const NO_EMBEDDER = 'none'
+
 /** The tool that makes vectors for search, the milliseconds that a search waits for one, and whether uses teach it. */
 const Search = z.strictObject({
   embedder: z.string().min(1),
@@ -114,7 +117,7 @@ export interface Config {
   readonly packages: z.infer<typeof Packages>
   readonly undo: z.infer<typeof Undo>
   readonly audit: z.infer<typeof Audit>
-  /** What makes vectors for search; an embedder of null: nothing does, and nothing is sent anywhere. */
+  /** What makes vectors for search; an embedder of null: what is shipped does, and nothing is sent anywhere. */
   readonly search: SearchSettings
   /** Where each setting came from, for `kiwi doctor`. */
   readonly sources: Readonly<Sources & Record<'user_space', Source>>

@@ -1,4 +1,5 @@
 import type { SearchSettings } from '../config/config.ts'
+import { NO_EMBEDDER } from '../config/config.ts'
 import type { Embedder } from '../search/embedder.ts'
 import type { Clock } from '../shared/clock.ts'
 import { createIds, parseItemRef } from '../shared/ids.ts'
@@ -25,7 +26,7 @@ export function openEmbedder(
   lookup: Lookup,
 ): Embedder | null {
   const { embedder: tool, model } = settings
-  if (tool === null) return null
+  if (tool === null || tool === NO_EMBEDDER) return null
   const ids = createIds(() => clock.now())
   return {
     async identity() {

@@ -6,28 +6,32 @@ import type { VectorPlace } from '../store/vectors.ts'
 import type { Arguments } from './arguments.ts'
 import type { MetaCall } from './context.ts'
 
-const NOTHING: ByMeaning = { rankings: [], warnings: [] }
+const NOTHING: ByMeaning = { rankings: [], read: null, warnings: [] }
 
-/** What is meant beside the words, where a person set an embedder and an order is asked for. */
-export async function rankByMeaning(
+/** What is meant beside the words, where an order is asked for. */
+interface Meaning {
+  /** Once it is known what there is. */
+  rank(places: readonly IndexedSpace[], lookup: Lookup): Promise<ByMeaning>
+}
+
+/** The vector of the query is made while others look at what there is. */
+export function openMeaning(
   { query, sort_by: sortBy }: Arguments<'search'>,
-  { vectors, ticket }: Pick<MetaCall, 'vectors' | 'ticket'>,
-): Promise<ByMeaning> {
+  { vectors, ticket, kernel }: Pick<MetaCall, 'vectors' | 'ticket' | 'kernel'>,
+): Meaning {
   const spoken = spokenIn(query)
-  if (vectors === null || sortBy !== 'score' || spoken === '') return NOTHING
-  return vectors.rank(spoken, ticket.caller.kind === 'person')
+  const isRanked = sortBy === 'score' && spoken !== ''
+  if (isRanked) vectors?.prepare(spoken)
+  return {
+    async rank(places, lookup) {
+      if (vectors === null) return NOTHING
+      vectors.begin(vectors.isOwn ? [...STORED, ...places] : await embeddedPlaces(places, lookup, kernel))
+      return isRanked ? vectors.rank(spoken, ticket.caller.kind === 'person') : NOTHING
+    },
+  }
 }
 
-/** What nobody has trusted is not sent anywhere. */
-export async function fillVectors(
-  places: readonly IndexedSpace[],
-  lookup: Lookup,
-  { vectors, kernel }: Pick<MetaCall, 'vectors' | 'kernel'>,
-): Promise<void> {
-  vectors?.fill(await embeddedPlaces(places, lookup, kernel))
-}
-
-/** Where vectors are made for. */
+/** Where vectors are made for by who is sent the texts: what nobody has trusted is not sent anywhere. */
 export async function embeddedPlaces(
   places: readonly IndexedSpace[],
   { projectPath }: Lookup,
@@ -38,7 +42,7 @@ export async function embeddedPlaces(
 }
 
 /** The spaces of the store itself have no folder. */
-const STORED: readonly VectorPlace[] = [
+export const STORED: readonly VectorPlace[] = [
   { space: 'builtin', root: '' },
   { space: 'registry', root: '' },
 ]

@@ -22,7 +22,7 @@ import type { Arguments } from './arguments.ts'
 import { LANGUAGES, readItemType } from './arguments.ts'
 import type { MetaCall } from './context.ts'
 import { judgedItem } from '../kernel/item-demand.ts'
-import { fillVectors, rankByMeaning } from './by-meaning.ts'
+import { openMeaning } from './by-meaning.ts'
 import { refreshServers } from './refresh-servers.ts'
 import type { FoundItem } from './search-results.ts'
 import { searchResults } from './search-results.ts'
@@ -47,7 +47,7 @@ export async function search(args: Arguments<'search'>, call: MetaCall): Promise
   const { store, kernel, learning, ticket, lookupAt, wordTable } = call
   const lookup = await lookupAt(args.project_path)
   const query = queryOf(args)
-  const meaning = rankByMeaning(args, call)
+  const meaning = openMeaning(args, call)
   const before = await lookup.syncIndex()
   const spaces = query.spaces ?? (args.source === 'mcp' ? SPACES : (spacesOf(args.source) ?? SPACES))
   const toolTypes = toolTypesOf(args, query.toolTypes)
@@ -72,13 +72,13 @@ export async function search(args: Arguments<'search'>, call: MetaCall): Promise
     server: query.server,
     sortBy: args.sort_by,
   }
-  await fillVectors(places, lookup, call)
+  const { rankings: ofMeaning, read, warnings: aboutMeaning } = await meaning.rank(places, lookup)
   // What is kept of a query holds no secret.
   const said = textOf(kernel.redact(args.query))
   const used = await learning.rankings(said, [...OF_THE_STORE, ...places])
-  const { rankings: ofMeaning, warnings: aboutMeaning } = await meaning
   const rankings = [...ofMeaning, ...used]
-  const ranked = (limit: number): Ranked => rankItems({ ...wanted, limit }, rankings, { store, wordTable })
+  const ranked = (limit: number): Ranked =>
+    rankItems({ ...wanted, limit }, { rankings, read }, { store, wordTable })
   const { hits, total } = judge.refusesSome
     ? await searchUsable(ranked, judge, lookup, args.limit)
     : await ranked(args.limit)

@@ -26,7 +26,7 @@ const entry = (id: string): IndexEntry =>
 function open(embed: Embedder['embed']): VectorFill {
   const log = createLog({ level: 'silent', clock, write: () => true })
   const embedder = { identity: () => Promise.resolve(MODEL), embed }
-  return openVectorFill({ embedder, store: store.vectors, clock, log })
+  return openVectorFill({ embedder, store: store.vectors, clock, log, isOwn: false })
 }
 
 const made = async (): Promise<number> => (await store.vectors.missing(MODEL, [PLACE], 0)).made
@@ -65,6 +65,7 @@ test('E1: a text that no embedder takes does not keep the others from theirs, an
     { timeout: 20_000, interval: 10 },
   )
   await vi.waitFor(async () => expect(await store.vectors.failure(MODEL)).not.toBeNull(), 10_000)
+  await fill.soon()
   const failure = await store.vectors.failure(MODEL)
   expect(failure).toMatchObject({ error: 'cannot take it' })
   const before = calls

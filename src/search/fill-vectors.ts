@@ -4,13 +4,22 @@ import { endedWithin } from '../shared/ended-within.ts'
 import { messageOf } from '../shared/errors.ts'
 import { LIMITS } from '../shared/limits.ts'
 import type { Log } from '../shared/log.ts'
-import type { MadeVector, Missing, MissingText, VectorPlace, Vectors } from '../store/vectors.ts'
+import type {
+  MadeVector,
+  Missing,
+  MissingText,
+  VectorFailure,
+  VectorPlace,
+  Vectors,
+} from '../store/vectors.ts'
 import type { Embedder } from './embedder.ts'
 
 /** Makes the vectors that are missing, on the side: a batch after the other, by one process at a time. */
 export interface VectorFill {
   /** Begins, unless it is under way or was looked at a moment ago. */
   begin(places: readonly VectorPlace[]): void
+  /** Waits for what is under way, unless it is much. */
+  soon(): Promise<void>
   /** How far it had come when it last looked. */
   readonly last: Pick<Missing, 'texts' | 'made'> | null
   close(): Promise<void>
@@ -21,6 +30,8 @@ interface FillMeans {
   readonly store: Vectors
   readonly clock: Clock
   readonly log: Log
+  /** Whether it works in this process: what is under way at the end is dropped, since nobody was asked for it. */
+  readonly isOwn: boolean
 }
 
 /**
@@ -28,7 +39,10 @@ interface FillMeans {
  * since it may be one of them.
  */
 const BATCH = 32
+const OWN_BATCH = 8
 const FIRST_BATCH = 2
+/** Texts that are made within seconds: whoever searches meanwhile waits as long as they may. */
+const NOT_MUCH = 400
 /** Between two looks at what is missing. */
 const LOOK_MS = 1000
 /** Longer than any call of an embedder: then its process is gone. */
@@ -38,19 +52,17 @@ const LONGEST_PAUSE_MS = 3_600_000
 /** What is under way when Kiwi ends has a moment for its end. */
 const CLOSING_MS = 2000
 
-export function openVectorFill({ embedder, store, clock, log }: FillMeans): VectorFill {
+export function openVectorFill({ embedder, store, clock, log, isOwn }: FillMeans): VectorFill {
   const holder = randomUUID()
   const closing = new AbortController()
+  let looked: Promise<unknown> = Promise.resolve()
   let underWay: Promise<void> | null = null
   let lookedAt = -LOOK_MS
   let last: VectorFill['last'] = null
   let isKept = false
 
-  const look = async (model: string, places: readonly VectorPlace[], limit: number): Promise<Missing> => {
-    const missing = await store.missing(model, places, limit)
-    last = missing
-    return missing
-  }
+  const look = async (model: string, places: readonly VectorPlace[], limit: number): Promise<Missing> =>
+    (last = await store.missing(model, places, limit))
   /** Whether there may be more to do. */
   const makeSome = async (model: string, places: readonly VectorPlace[], size: number): Promise<boolean> => {
     const { some, ...all } = await look(model, places, size)
@@ -58,15 +70,15 @@ export function openVectorFill({ embedder, store, clock, log }: FillMeans): Vect
     await store.put(model, await makeVectors(some, embedder, closing.signal))
     return !closing.signal.aborted
   }
-  const take = (model: string): ReturnType<Vectors['claim']> => {
-    const now = clock.now()
-    return store.claim(model, { holder, now, until: now + TURN_MS })
-  }
-  const fill = async (places: readonly VectorPlace[]): Promise<void> => {
+  const take = (model: string): ReturnType<Vectors['claim']> =>
+    store.claim(model, { holder, now: clock.now(), until: clock.now() + TURN_MS })
+  const lookFirst = async (places: readonly VectorPlace[]): Promise<FirstLook> => {
     const model = await embedder.identity()
     if (!isKept) await store.keep(model, clock.now())
     isKept = true
-    const before = await look(model, places, 0)
+    return { model, before: await look(model, places, 0) }
+  }
+  const fill = async (places: readonly VectorPlace[], { model, before }: FirstLook): Promise<void> => {
     if (before.made === before.texts) return
     if (isFull(before)) await store.prune(model)
     const turn = await take(model)
@@ -74,22 +86,22 @@ export function openVectorFill({ embedder, store, clock, log }: FillMeans): Vect
     let { failures } = turn
     try {
       // What another process made until now is looked at again: nothing is sent twice.
-      for (let size = Math.max(1, FIRST_BATCH >> failures); ; size = Math.min(BATCH, 2 * size)) {
-        if (!(await makeSome(model, places, size)) || (await take(model)) === null) break
+      let size = Math.max(1, FIRST_BATCH >> failures)
+      while ((await makeSome(model, places, size)) && (await take(model)) !== null) {
         failures = 0
+        size = Math.min(isOwn ? OWN_BATCH : BATCH, 2 * size)
       }
       await store.release(model, holder, null)
     } catch (error) {
-      const pause = Math.min(LONGEST_PAUSE_MS, PAUSE_MS * 2 ** failures)
-      const failure = { error: messageOf(error), retryAt: clock.now() + pause }
+      const failure = failureOf(error, failures, clock.now())
       await store.release(model, holder, closing.signal.aborted ? null : failure)
       throw error
     }
   }
   /** Nobody waits for it: what went wrong is kept with the turn, and the next one to look sees it. */
-  const fillQuietly = async (places: readonly VectorPlace[]): Promise<void> => {
+  const fillQuietly = async (places: readonly VectorPlace[], first: Promise<FirstLook>): Promise<void> => {
     try {
-      await fill(places)
+      await fill(places, await first)
     } catch (error) {
       if (!closing.signal.aborted) log.warn('vectors.failed', { reason: messageOf(error) })
     }
@@ -102,16 +114,32 @@ export function openVectorFill({ embedder, store, clock, log }: FillMeans): Vect
       const now = clock.monotonic()
       if (underWay !== null || now - lookedAt < LOOK_MS) return
       lookedAt = now
-      underWay = fillQuietly(places).finally(() => (underWay = null))
+      const first = lookFirst(places)
+      looked = first.catch(() => undefined)
+      underWay = fillQuietly(places, first).finally(() => (underWay = null))
+    },
+    async soon() {
+      await looked
+      if (last !== null && last.texts - last.made <= NOT_MUCH) await underWay
     },
     async close() {
       if (underWay === null) return
       const ended = underWay
-      await endedWithin(ended, CLOSING_MS)
+      if (!isOwn) await endedWithin(ended, CLOSING_MS)
       closing.abort()
       await ended
     },
   }
+}
+
+function failureOf(error: unknown, failures: number, now: number): VectorFailure {
+  const pause = Math.min(LONGEST_PAUSE_MS, PAUSE_MS * 2 ** failures)
+  return { error: messageOf(error), retryAt: now + pause }
+}
+
+interface FirstLook {
+  readonly model: string
+  readonly before: Missing
 }
 
 async function makeVectors(

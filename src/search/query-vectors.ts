@@ -14,7 +14,11 @@ const MOST_UNDER_WAY = 4
 /** How long an embedder that failed is left alone. */
 const PAUSE_MS = 30_000
 
-export function openQueryVectors(embedder: Embedder, clock: Clock): QueryVectors {
+export function openQueryVectors(
+  embedder: Embedder,
+  clock: Clock,
+  mostUnderWay: number = MOST_UNDER_WAY,
+): QueryVectors {
   const kept = new Map<string, Promise<Float32Array>>()
   let underWay = 0
   let failed: { readonly model: string; readonly reason: unknown; readonly at: number } | null = null
@@ -46,7 +50,7 @@ export function openQueryVectors(embedder: Embedder, clock: Clock): QueryVectors
       }
       if (failed?.model === model && clock.monotonic() - failed.at < PAUSE_MS)
         return Promise.reject(new Error(messageOf(failed.reason)))
-      if (underWay >= MOST_UNDER_WAY) return null
+      if (underWay >= mostUnderWay) return null
       const asking = ask(model, query, key)
       kept.set(key, asking)
       const [oldest] = kept.keys()

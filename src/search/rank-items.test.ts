@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { StoreFolder } from '../../test/fixtures/store-folder.ts'
 import { makeStoreFolder } from '../../test/fixtures/store-folder.ts'
 import { sampleEntry, sampleQuery } from '../../test/fixtures/store-samples.ts'
-import type { SearchHit, SearchQuery, Store } from '../store/store.ts'
+import type { NearRow, SearchHit, SearchQuery, Store } from '../store/store.ts'
 import { viewOf } from '../store/store.ts'
 import type { Ranking } from './fuse.ts'
 import { nameIn } from './named-first.ts'
@@ -12,6 +12,7 @@ import { rankItems } from './rank-items.ts'
 import { openWordTable } from './word-table.ts'
 
 const wordTable = openWordTable(join(import.meta.dirname, '../../builtin/search/words.bin'))
+const WORDS_ALONE = { rankings: [], read: null }
 const USER = { space: 'user', root: '/u' } as const
 const ABOUT: Readonly<Record<string, string>> = {
   send_email: 'Sends an email to a person',
@@ -42,7 +43,7 @@ async function ranked(
   given: Partial<SearchQuery> = {},
 ): Promise<readonly SearchHit[]> {
   const query = { ...sampleQuery('', { roots: [USER], ...given }), words: parseQuery(text).words }
-  return (await rankItems(query, further, { store: viewOf(store), wordTable })).hits
+  return (await rankItems(query, { rankings: further, read: null }, { store: viewOf(store), wordTable })).hits
 }
 
 const first = async (text: string): Promise<string | undefined> => (await ranked(text))[0]?.item_id
@@ -157,7 +158,9 @@ test('S3: an item that is called by its id or name stands first, however many ot
   const found = async (text: string): Promise<readonly string[]> => {
     const words = [...parseQuery(text).words]
     const query = { ...sampleQuery('', { roots, limit: 3 }), words, name: nameIn(text) }
-    return (await rankItems(query, [], { store: view, wordTable })).hits.map(({ item_id }) => item_id)
+    return (await rankItems(query, WORDS_ALONE, { store: view, wordTable })).hits.map(
+      ({ item_id }) => item_id,
+    )
   }
   expect((await found('send_email')).slice(0, 2)).toEqual(['send_email', 'send_email_send_email_7'])
   expect((await found('Send Email'))[0]).toBe('send_email')
@@ -182,7 +185,7 @@ test('E2: what an item is about follows its text', async () => {
   )
   await index.update(USER, entry('Plays music and songs'), [])
   const found = async (): Promise<readonly string[]> =>
-    (await rankItems(asked, [], { store: view, wordTable })).hits.map(({ item_id }) => item_id)
+    (await rankItems(asked, WORDS_ALONE, { store: view, wordTable })).hits.map(({ item_id }) => item_id)
   expect(await found()).toContain('changing')
   await index.update(USER, entry('Sends an invoice to a customer'), [])
   expect(await found()).not.toContain('changing')
@@ -196,7 +199,7 @@ test('E2: what an item is about follows its text', async () => {
 test('S3: without a table the words alone rank', async () => {
   const query = { ...sampleQuery('email', { roots: [USER] }) }
   const without = { store: viewOf(store), wordTable: openWordTable('/nowhere/words.bin') }
-  const { hits } = await rankItems(query, [], without)
+  const { hits } = await rankItems(query, WORDS_ALONE, without)
   expect(hits.map(({ item_id }) => item_id)).toEqual(['send_email'])
 })
 
@@ -212,4 +215,30 @@ test('S3: of what is only about the same, the few nearest are shown', async () =
   const hits = await ranked('images', [], { roots: [own], limit: 50 })
   expect(hits.map(({ why }) => why)).toEqual(Array.from({ length: 5 }, () => ['meaning']))
   expect(hits.every(({ item_id: id }) => id.startsWith('shot_'))).toBe(true)
+})
+
+test('S3: what was read as a whole says what is near, and the table is heard beside it', async () => {
+  const rows = new Map((await ranked('')).map(({ item_id, row }) => [item_id, row]))
+  const near = (id: string, score: number, nearness: number): NearRow => ({
+    row: rows.get(id) ?? 0,
+    score,
+    nearness,
+  })
+  const asked = async (
+    text: string,
+    read: readonly NearRow[],
+  ): Promise<readonly (readonly [string, string])[]> => {
+    const query = { ...sampleQuery('', { roots: [USER] }), words: parseQuery(text).words }
+    const { hits } = await rankItems(query, { rankings: [], read }, { store: viewOf(store), wordTable })
+    return hits.map(({ item_id, why }) => [item_id, why.join()] as const)
+  }
+  const song = near('play_song', 3, 0.6)
+  expect(await asked('will it rain tomorrow', [song])).toEqual([['play_song', 'meaning']])
+  expect(await asked('will it rain tomorrow', [near('play_song', 3, 0.1)])).toEqual([])
+  expect(await asked('will it rain tomorrow', [near('play_song', 1, 0.6)])).toEqual([])
+  const both = await asked('translate a text', [song, near('translate', 2, 0.5)])
+  expect(both).toEqual([
+    ['translate', expect.not.stringContaining('meaning')],
+    ['play_song', 'meaning'],
+  ])
 })

@@ -1,8 +1,9 @@
-import type { FoundRow, SearchHit, SearchQuery, StoreView } from '../store/store.ts'
+import type { FoundRow, NearRow, SearchHit, SearchQuery, StoreView } from '../store/store.ts'
 import type { Ranking } from './fuse.ts'
 import { fuse } from './fuse.ts'
 import type { NamingQuery } from './named-first.ts'
 import { namedFirst } from './named-first.ts'
+import type { ByMeaning } from './vector-search.ts'
 import type { WordTable } from './word-table.ts'
 
 interface RankMeans {
@@ -13,8 +14,10 @@ interface RankMeans {
 
 /** How far down a ranking others may still raise an item. */
 const CANDIDATES = 200
-/** What a deviation above the average in meaning weighs against a score by words. */
+/** What a deviation above the average in meaning weighs against a score by words: by the table alone, and by both. */
 const MEANING = 6
+const BESIDE_READER = 4
+const READER = 8
 /** The same for what an embedder finds near. */
 const EMBEDDER = 6
 
@@ -23,6 +26,9 @@ const STANDS_OUT = 1.5
 const NEAR = 0.2
 /** One word alone means many things. */
 const NEAR_A_WORD = 0.36
+/** The same of what was read as a whole. */
+const READ_NEAR = 0.2
+const READ_NEAR_A_WORD = 0.4
 
 /**
  * The items that fit a query: by their words, by what they are about, and by every further ranking of rows. What has none
@@ -30,7 +36,7 @@ const NEAR_A_WORD = 0.36
  */
 export async function rankItems(
   asked: NamingQuery,
-  further: readonly Ranking[],
+  { rankings: further, read }: Pick<ByMeaning, 'rankings' | 'read'>,
   means: RankMeans,
 ): Promise<{ readonly hits: readonly SearchHit[]; readonly total: number }> {
   const { store } = means
@@ -39,14 +45,13 @@ export async function rankItems(
   const query = { ...asked, spelt: table.spelt(asked.words) }
   if (query.sortBy !== 'score') return store.search(query)
   const { found, total } = await store.find({ ...query, limit: Math.max(query.limit, CANDIDATES) })
-  const meant = await meantBy(query.words, table, store)
-  const near = query.words.length === 1 ? NEAR_A_WORD : NEAR
+  const meant = meantBy(await nearBy(query.words, table, store), read, query.words.length === 1)
   const others = further.filter(({ rows }) => rows.length > 0)
   const rows = [...meant.map(({ row }) => row), ...others.flatMap((ranking) => ranking.rows)]
   const byWords = new Map(found.map(({ row, score }) => [row, score]))
   const fits = new Set([...byWords.keys(), ...(await otherRows(query, rows, byWords, store))])
   const isFit = ({ row }: { readonly row: number }): boolean => fits.has(row)
-  const ranked = addFurther(addUp(byWords, meant.filter(isFit), near), others, isFit)
+  const ranked = addFurther(addUp(byWords, meant.filter(isFit)), others, isFit)
   const orders = others.filter(({ deviations }) => deviations === undefined)
   const fused = orders.length === 0 ? ranked : mergeOrders(ranked, orders, fits)
   const merged = await namedFirst(fused, query, (one) => ({ ...one, reasons: [] }), store)
@@ -62,12 +67,18 @@ export async function rankItems(
 
 type Nearest = ReturnType<StoreView['nearest']>
 
+/** What the meaning of a row is worth. */
+interface Meant extends FoundRow {
+  /** Whether it is so near that none of the words is needed. */
+  readonly isNear: boolean
+}
+
 interface Ranked extends FoundRow {
   readonly reasons: readonly string[]
 }
 
 /** The rows that are about the same; none when nothing is known of the words. */
-async function meantBy(
+async function nearBy(
   words: readonly string[],
   table: WordTable,
   store: Pick<StoreView, 'nearest'>,
@@ -77,6 +88,30 @@ async function meantBy(
   const vectorOf = (text: string): Int8Array => table.vectorOf(text) ?? new Int8Array(table.size)
   const near = await store.nearest({ vector, vectorOf, most: CANDIDATES })
   return near.filter(({ score }) => score > 0)
+}
+
+/** What the table finds near, and the reader where it has read every item: who reads as a whole says what is near. */
+function meantBy(
+  byTable: readonly NearRow[],
+  read: readonly NearRow[] | null,
+  isOneWord: boolean,
+): readonly Meant[] {
+  const [near, readNear] = isOneWord ? [NEAR_A_WORD, READ_NEAR_A_WORD] : [NEAR, READ_NEAR]
+  if (read === null)
+    return byTable.map((one) => ({ row: one.row, score: MEANING * one.score, isNear: standsOut(one, near) }))
+  const sums = new Map<number, Meant>()
+  for (const one of read)
+    sums.set(one.row, { row: one.row, score: READER * one.score, isNear: standsOut(one, readNear) })
+  for (const { row, score } of byTable) {
+    const known = sums.get(row)
+    const sum = (known?.score ?? 0) + BESIDE_READER * score
+    sums.set(row, { row, score: sum, isNear: known?.isNear ?? false })
+  }
+  return [...sums.values()].toSorted((a, b) => b.score - a.score)
+}
+
+function standsOut({ score, nearness }: NearRow, least: number): boolean {
+  return score >= STANDS_OUT && nearness >= least
 }
 
 /** Which of the rows that lack the words fit the filters. */
@@ -93,21 +128,16 @@ async function otherRows(
 }
 
 /** Scores of both kinds can be added: the better the words fit, the less it matters what they mean. */
-function addUp(
-  byWords: ReadonlyMap<number, number>,
-  meant: Awaited<Nearest>,
-  near: number,
-): readonly Ranked[] {
+function addUp(byWords: ReadonlyMap<number, number>, meant: readonly Meant[]): readonly Ranked[] {
   const sums = new Map<number, Ranked>()
   for (const [row, score] of byWords) sums.set(row, { row, score, reasons: [] })
   let alone = 0
-  for (const { row, score, nearness } of meant) {
+  for (const { row, score, isNear } of meant) {
     const words = byWords.get(row)
-    const isFar = score < STANDS_OUT || nearness < near
-    if (words === undefined && (isFar || ++alone > MOST_ALONE)) continue
+    if (words === undefined && (!isNear || ++alone > MOST_ALONE)) continue
     sums.set(row, {
       row,
-      score: rounded((words ?? 0) + MEANING * score),
+      score: rounded((words ?? 0) + score),
       reasons: words === undefined ? ['meaning'] : [],
     })
   }

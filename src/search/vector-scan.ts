@@ -1,20 +1,22 @@
 import { LIMITS } from '../shared/limits.ts'
 import { openTurns } from '../shared/take-turns.ts'
 import type { Vectors } from '../store/vectors.ts'
+import { productOf } from './product.ts'
 
 /** All vectors of one model in memory, compared one by one: exact, and fast enough for what memory may hold. */
 export interface VectorScan {
   readonly size: number
   /** Takes in what was made since, by this process or another. */
   load(): Promise<void>
-  /** Those that stand out as near, nearest first. */
-  nearest(vector: Float32Array): Promise<readonly Near[]>
+  /** Those that are nearer than the average by so many deviations, nearest first; without a number, those that stand out. */
+  nearest(vector: Float32Array, least?: number): Promise<readonly Near[]>
 }
 
 interface Near {
   readonly id: number
-  /** By how many deviations it is nearer than the average. */
+  /** By how many deviations it is nearer than the average, and how near it is: 1 is the same. */
   readonly deviations: number
+  readonly nearness: number
 }
 
 /** Rows that are read before others get a turn. */
@@ -22,6 +24,10 @@ const AT_ONCE = 500
 /** Rows that are compared before others get a turn. */
 const BLOCK = 4096
 const MOST_NEAR = 200
+/** Something is always nearest. That stands out which is nearer than most by more than they usually differ. */
+const STANDS_OUT = 1
+/** Of more than these, as many as are told stand out anyway. */
+const FEW = 2000
 
 export function openVectorScan(
   model: string,
@@ -60,7 +66,7 @@ export function openVectorScan(
       loading ??= read().finally(() => (loading = null))
       return loading
     },
-    async nearest(vector) {
+    async nearest(vector, least = STANDS_OUT) {
       if (vector.length !== dims) return []
       const count = ids.length
       const scores = new Float32Array(count)
@@ -69,7 +75,11 @@ export function openVectorScan(
         compare(numbers, unit(vector), scores, { from, to: Math.min(count, from + BLOCK) })
         await turn()
       }
-      return standingOut(scores).map(({ at, deviations }) => ({ id: ids[at] ?? 0, deviations }))
+      return standingOut(scores, count > FEW ? STANDS_OUT : least).map(({ at, deviations }) => ({
+        id: ids[at] ?? 0,
+        deviations,
+        nearness: scores[at] ?? 0,
+      }))
     },
   }
 }
@@ -93,24 +103,18 @@ function compare(
   scores: Float32Array,
   { from, to }: { readonly from: number; readonly to: number },
 ): void {
-  const dims = vector.length
-  for (let row = from; row < to; row++) {
-    let sum = 0
-    for (let at = 0, offset = row * dims; at < dims; at++, offset++)
-      sum += (numbers[offset] ?? 0) * (vector[at] ?? 0)
-    scores[row] = sum
-  }
+  for (let row = from; row < to; row++) scores[row] = productOf(vector, numbers, row * vector.length)
 }
 
-/**
- * Something is always nearest, however far away. What nearness means differs from model to model, so that is near which
- * is nearer than most by more than they usually differ.
- */
-function standingOut(scores: Float32Array): readonly { readonly at: number; readonly deviations: number }[] {
+/** What nearness means differs from model to model, so it is counted in deviations. */
+function standingOut(
+  scores: Float32Array,
+  least: number,
+): readonly { readonly at: number; readonly deviations: number }[] {
   const mean = scores.reduce((sum, score) => sum + score, 0) / scores.length
   const spread = Math.sqrt(scores.reduce((sum, score) => sum + (score - mean) ** 2, 0) / scores.length)
   const near: number[] = []
-  for (const [at, score] of scores.entries()) if (score > 0 && score >= mean + spread) near.push(at)
+  for (const [at, score] of scores.entries()) if (score > 0 && score >= mean + least * spread) near.push(at)
   return near
     .toSorted((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0))
     .slice(0, MOST_NEAR)

@@ -2,6 +2,7 @@ import type { Clock } from '../shared/clock.ts'
 import { endedWithin } from '../shared/ended-within.ts'
 import { messageOf } from '../shared/errors.ts'
 import type { Log } from '../shared/log.ts'
+import type { NearRow } from '../store/store.ts'
 import type { Missing, VectorFailure, VectorPlace, Vectors } from '../store/vectors.ts'
 import type { Embedder } from './embedder.ts'
 import { openVectorFill } from './fill-vectors.ts'
@@ -12,17 +13,23 @@ import { openVectorScan } from './vector-scan.ts'
 
 /** Finds by what is meant, where words do not meet. */
 export interface VectorSearch {
+  /** Has the vector of a query made meanwhile. */
+  prepare(query: string): void
   /** The rows nearest to a query, or the reason that there are none in the time a search has; a person has more of it. */
   rank(query: string, isPatient: boolean): Promise<ByMeaning>
   /** Has vectors made, on the side, for what is in these places and has none. */
-  fill(places: readonly VectorPlace[]): void
+  begin(places: readonly VectorPlace[]): void
   /** How far it has come in these places, and what last went wrong. */
   state(places: readonly VectorPlace[]): Promise<VectorState>
   close(): Promise<void>
+  /** Whether it is the reader that is shipped, which asks nobody. */
+  readonly isOwn: boolean
 }
 
 export interface ByMeaning {
   readonly rankings: readonly Ranking[]
+  /** What the reader finds near; null where it has not read every item. */
+  readonly read: readonly NearRow[] | null
   readonly warnings: readonly string[]
 }
 
@@ -38,15 +45,16 @@ interface VectorMeans {
   readonly log: Log
   /** Milliseconds that a search waits. */
   readonly waitMs: number
+  readonly isOwn: boolean
 }
 
 /** Whoever searches at the command line has just begun a Kiwi of their own, which first has to reach its embedder. */
 const PATIENCE = 10
 
 export function openVectorSearch(means: VectorMeans): VectorSearch {
-  const { embedder, store, clock, waitMs } = means
+  const { embedder, store, clock, waitMs, isOwn } = means
   const fill = openVectorFill(means)
-  const queries = openQueryVectors(embedder, clock)
+  const queries = openQueryVectors(embedder, clock, isOwn ? Infinity : undefined)
   let scan: { readonly model: string; readonly all: VectorScan } | null = null
 
   const look = async (query: string): Promise<ByMeaning> => {
@@ -55,20 +63,30 @@ export function openVectorSearch(means: VectorMeans): VectorSearch {
     const { all } = scan
     const asking = queries.of(model, query)
     if (asking === null) return leftOut('it is busy')
-    const [vector] = await Promise.all([asking, all.load()])
+    const [vector] = await Promise.all([asking, isOwn ? fill.soon() : null])
+    await all.load()
+    if (isOwn && !isWhole(fill.last)) return NOTHING
     if (all.size === 0) return leftOut('no item has a vector yet')
-    const near = await all.nearest(vector)
+    const near = await all.nearest(vector, isOwn ? 0 : undefined)
     const found = await store.rowsOf(near.map(({ id }) => id))
+    if (isOwn) return { ...NOTHING, read: nearRows(found, near) }
     const ranking = { reason: 'embedder', weight: WEIGHT, rows: found.map(({ row }) => row) }
     // What has no vector yet would lose too much against what has one: then only the order counts.
-    if (!isWhole(fill.last)) return { rankings: [ranking], warnings: partly(fill.last) }
+    if (!isWhole(fill.last)) return { ...NOTHING, rankings: [ranking], warnings: partly(fill.last) }
     const byId = new Map(near.map(({ id, deviations }) => [id, deviations]))
     const deviations = found.map(({ id }) => byId.get(id) ?? 0)
-    return { rankings: [{ ...ranking, deviations }], warnings: [] }
+    return { ...NOTHING, rankings: [{ ...ranking, deviations }] }
   }
   return {
+    isOwn,
+    prepare(query) {
+      void embedder.identity().then(
+        (model) => queries.of(model, query)?.catch(() => undefined),
+        () => undefined,
+      )
+    },
     async rank(query, isPatient) {
-      let found = leftOut('it is too slow')
+      let found = isOwn ? NOTHING : leftOut('it is too slow')
       const looking = look(query).then(
         (ranking) => (found = ranking),
         (error: unknown) => (found = leftOut(messageOf(error))),
@@ -76,7 +94,7 @@ export function openVectorSearch(means: VectorMeans): VectorSearch {
       await endedWithin(looking, isPatient ? PATIENCE * waitMs : waitMs)
       return found
     },
-    fill: (places) => fill.begin(places),
+    begin: (places) => fill.begin(places),
     async state(places) {
       const model = await embedder.identity()
       const { texts, made } = await store.missing(model, places, 0)
@@ -88,8 +106,21 @@ export function openVectorSearch(means: VectorMeans): VectorSearch {
 
 const WEIGHT = 1
 
+const NOTHING: ByMeaning = { rankings: [], read: null, warnings: [] }
+
 function leftOut(reason: string): ByMeaning {
-  return { rankings: [], warnings: [`found without the embedder: ${reason}`] }
+  return { ...NOTHING, warnings: [`found without the embedder: ${reason}`] }
+}
+
+function nearRows(
+  found: readonly { readonly row: number; readonly id: number }[],
+  near: Awaited<ReturnType<VectorScan['nearest']>>,
+): readonly NearRow[] {
+  const byId = new Map(near.map((one) => [one.id, one]))
+  return found.map(({ row, id }) => {
+    const { deviations = 0, nearness = 0 } = byId.get(id) ?? {}
+    return { row, score: deviations, nearness }
+  })
 }
 
 /** A few that are new are no news. */

@@ -278,7 +278,7 @@ export interface Meaning {
   }): Promise<readonly NearRow[]>
 }
 
-interface NearRow extends FoundRow {
+export interface NearRow extends FoundRow {
   /** The cosine between the two: 1 = about the very same. */
   readonly nearness: number
 }

@@ -28,12 +28,20 @@ export function createVectors(connection: Connection): Vectors {
     return row === undefined ? null : readRow(DimsRow, row).dims
   }
   const find = createFind(connection, dimsOf)
+  const isUnchanged = openMark(connection)
+  let whole: { readonly asked: string; readonly missing: Missing } | null = null
   return {
     ...createVectorTurns(connection),
     async missing(model, places, limit) {
       const scope = JSON.stringify(places)
+      const asked = `${model} ${scope}`
+      // Asked with every search, and of many items it takes long.
+      const isSame = await connection.read(() => isUnchanged())
+      if (isSame && whole?.asked === asked) return whole.missing
       await hashTexts(connection, scope)
-      return connection.read(() => find(model, scope, limit))
+      const missing = await connection.read(() => find(model, scope, limit))
+      whole = missing.made === missing.texts ? { asked, missing } : null
+      return missing
     },
     put: (model, made) =>
       connection.write(() => {
@@ -58,8 +66,23 @@ export function createVectors(connection: Connection): Vectors {
   }
 }
 
+/** Says whether anything was indexed or made since it was last asked. */
+function openMark(connection: Connection): () => boolean {
+  const select = connection.prepare(
+    `SELECT (SELECT max(change) FROM search_vectors) || ' ' || (SELECT count(*) FROM search_items) || ' ' ||
+       (SELECT count(*) FROM vectors) AS mark`,
+  )
+  let last: unknown = null
+  return () => {
+    const { mark } = readRow(MarkRow, select.get())
+    const isSame = mark === last
+    last = mark
+    return isSame
+  }
+}
+
 /** An item as the embedder is given it: by its name first, since what is long is cut. */
-const TEXT = `substr(t.name || '. ' || t.description || ' ' || t.tags || ' ' || t.parameters || ' ' || t.body, 1, ${LIMITS.embeddedCharacters})`
+const TEXT = `substr(iif(i.name = i.item_id, '', i.name || ' ') || i.item_id || '. ' || t.description || ' ' || t.tags || ' ' || t.parameters || ' ' || t.body, 1, ${LIMITS.embeddedCharacters})`
 const SCOPE = `scope (space, root) AS MATERIALIZED (
   SELECT DISTINCT value ->> 'space', value ->> 'root' FROM json_each(?)
 )`
@@ -75,7 +98,8 @@ async function hashTexts(connection: Connection, scope: string): Promise<void> {
      WHERE NOT EXISTS (SELECT 1 FROM search_hashes h WHERE h.item = i.id)`,
   )
   const texts = connection.prepare(
-    `SELECT t.rowid AS id, ${TEXT} AS text FROM json_each(?) j JOIN search_text t ON t.rowid = j.value`,
+    `SELECT t.rowid AS id, ${TEXT} AS text FROM json_each(?) j
+     JOIN search_text t ON t.rowid = j.value JOIN search_items i ON i.id = j.value`,
   )
   const insert = connection.prepare(
     'INSERT OR REPLACE INTO search_hashes SELECT id, ? FROM search_items WHERE id = ?',
@@ -140,6 +164,7 @@ function assertDims(model: string, { length }: MadeVector['vec'], known: number 
   )
 }
 
+const MarkRow = z.object({ mark: z.string().nullable() })
 const DimsRow = z.object({ dims: z.number() })
 const TextRow = z.object({ id: z.number(), text: z.string() })
 const CountRow = z.object({ texts: z.number(), made: z.number(), stored: z.number() })
