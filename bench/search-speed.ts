@@ -95,7 +95,7 @@ function searcher(store: Store): (text: string) => Promise<unknown> {
   const view = viewOf(store)
   return async (text) => {
     vectors.begin([PLACE])
-    const meant = await vectors.rank(text, true)
+    const meant = await vectors.rank(text, [PLACE], true)
     const { words } = parseQuery(text)
     const query = { ...sampleQuery('', { roots: [PLACE] }), words }
     return rankItems(query, meant, { store: view, wordTable })

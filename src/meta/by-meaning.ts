@@ -25,8 +25,9 @@ export function openMeaning(
   return {
     async rank(places, lookup) {
       if (vectors === null) return NOTHING
-      vectors.begin(vectors.isOwn ? [...STORED, ...places] : await embeddedPlaces(places, lookup, kernel))
-      return isRanked ? vectors.rank(spoken, ticket.caller.kind === 'person') : NOTHING
+      const read = vectors.isOwn ? [...STORED, ...places] : await embeddedPlaces(places, lookup, kernel)
+      vectors.begin(read)
+      return isRanked ? vectors.rank(spoken, read, ticket.caller.kind === 'person') : NOTHING
     },
   }
 }

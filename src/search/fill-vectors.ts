@@ -18,8 +18,8 @@ import type { Embedder } from './embedder.ts'
 export interface VectorFill {
   /** Begins, unless it is under way or was looked at a moment ago. */
   begin(places: readonly VectorPlace[]): void
-  /** Waits for what is under way, unless it is much. */
-  soon(): Promise<void>
+  /** Waits for what is under way, unless it is much. Whether these places have all their vectors then. */
+  soon(places: readonly VectorPlace[]): Promise<boolean>
   /** How far it had come when it last looked. */
   readonly last: Pick<Missing, 'texts' | 'made'> | null
   close(): Promise<void>
@@ -112,15 +112,19 @@ export function openVectorFill({ embedder, store, clock, log, isOwn }: FillMeans
     },
     begin(places) {
       const now = clock.monotonic()
-      if (underWay !== null || now - lookedAt < LOOK_MS) return
+      // What this process reads by itself is looked at each time: what is new would lose against what has been read.
+      if (underWay !== null || (!isOwn && now - lookedAt < LOOK_MS)) return
       lookedAt = now
       const first = lookFirst(places)
       looked = first.catch(() => undefined)
       underWay = fillQuietly(places, first).finally(() => (underWay = null))
     },
-    async soon() {
+    async soon(places) {
       await looked
       if (last !== null && last.texts - last.made <= NOT_MUCH) await underWay
+      // It may have been under way for other places.
+      const { texts, made } = await store.missing(await embedder.identity(), places, 0)
+      return made === texts
     },
     async close() {
       if (underWay === null) return

@@ -64,7 +64,7 @@ test('E1: where every item has a vector, it is said how far each stands out', as
   search.begin(places())
   await vi.waitFor(async () => expect((await search.state([PLACE])).made).toBe(30), 10_000)
   await vi.waitFor(async () => {
-    const { rankings, warnings } = await search.rank('near', true)
+    const { rankings, warnings } = await search.rank('near', places(), true)
     expect(warnings).toEqual([])
     expect(rankings).toMatchObject([
       { reason: 'embedder', rows: [expect.any(Number)], deviations: [expect.any(Number)] },
@@ -78,7 +78,7 @@ test('E1: while many items have no vector, the others only come in an order, and
   const search = open(20)
   search.begin(places())
   await vi.waitFor(async () => expect((await search.state([PLACE])).failure).not.toBeNull(), 10_000)
-  const { rankings, warnings } = await search.rank('near', true)
+  const { rankings, warnings } = await search.rank('near', places(), true)
   expect(rankings).toHaveLength(1)
   expect(rankings[0]).not.toHaveProperty('deviations')
   expect(warnings).toEqual([
@@ -91,7 +91,7 @@ describe('S3: the reader that is shipped', () => {
   test('S3: a first search waits for the few texts that it has not read, and is told what is near', async () => {
     const search = open(30, true)
     search.begin(places())
-    const { read, rankings, warnings } = await search.rank('near', false)
+    const { read, rankings, warnings } = await search.rank('near', places(), false)
     expect({ rankings, warnings }).toEqual({ rankings: [], warnings: [] })
     expect(read).toEqual([
       { row: expect.any(Number), score: expect.any(Number), nearness: expect.closeTo(1) },
@@ -107,18 +107,18 @@ describe('S3: the reader that is shipped', () => {
     await store.index.update(PLACE, more, [])
     const search = openWith(neverRead, { isOwn: true, waitMs: 60_000 })
     search.begin(places())
-    expect(await search.rank('near', false)).toEqual({ read: null, rankings: [], warnings: [] })
+    expect(await search.rank('near', places(), false)).toEqual({ read: null, rankings: [], warnings: [] })
     await search.close()
   })
 
   test('S3: what it cannot do is said, and what is over in time is not waited for', async () => {
     const failing = open(0, true)
     failing.begin(places())
-    expect(await failing.rank('near', false)).toMatchObject({ read: null, rankings: [] })
+    expect(await failing.rank('near', places(), false)).toMatchObject({ read: null, rankings: [] })
     await failing.close()
     const hasty = open(30, true, 0)
     hasty.begin(places())
-    expect(await hasty.rank('near', false)).toEqual({ read: null, rankings: [], warnings: [] })
+    expect(await hasty.rank('near', places(), false)).toEqual({ read: null, rankings: [], warnings: [] })
     await hasty.close()
   })
 })

@@ -16,7 +16,7 @@ export interface VectorSearch {
   /** Has the vector of a query made meanwhile. */
   prepare(query: string): void
   /** The rows nearest to a query, or the reason that there are none in the time a search has; a person has more of it. */
-  rank(query: string, isPatient: boolean): Promise<ByMeaning>
+  rank(query: string, places: readonly VectorPlace[], isPatient: boolean): Promise<ByMeaning>
   /** Has vectors made, on the side, for what is in these places and has none. */
   begin(places: readonly VectorPlace[]): void
   /** How far it has come in these places, and what last went wrong. */
@@ -57,15 +57,15 @@ export function openVectorSearch(means: VectorMeans): VectorSearch {
   const queries = openQueryVectors(embedder, clock, isOwn ? Infinity : undefined)
   let scan: { readonly model: string; readonly all: VectorScan } | null = null
 
-  const look = async (query: string): Promise<ByMeaning> => {
+  const look = async (query: string, places: readonly VectorPlace[]): Promise<ByMeaning> => {
     const model = await embedder.identity()
     if (scan?.model !== model) scan = { model, all: openVectorScan(model, store) }
     const { all } = scan
     const asking = queries.of(model, query)
     if (asking === null) return leftOut('it is busy')
-    const [vector] = await Promise.all([asking, isOwn ? fill.soon() : null])
+    const [vector, isRead] = await Promise.all([asking, isOwn ? fill.soon(places) : null])
     await all.load()
-    if (isOwn && !isWhole(fill.last)) return NOTHING
+    if (isRead === false) return NOTHING
     if (all.size === 0) return leftOut('no item has a vector yet')
     const near = await all.nearest(vector, isOwn ? 0 : undefined)
     const found = await store.rowsOf(near.map(({ id }) => id))
@@ -85,9 +85,9 @@ export function openVectorSearch(means: VectorMeans): VectorSearch {
         () => undefined,
       )
     },
-    async rank(query, isPatient) {
+    async rank(query, places, isPatient) {
       let found = isOwn ? NOTHING : leftOut('it is too slow')
-      const looking = look(query).then(
+      const looking = look(query, places).then(
         (ranking) => (found = ranking),
         (error: unknown) => (found = leftOut(messageOf(error))),
       )
