@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Place } from '../test/fixtures/place.ts'
 import type { Connected, Contestant } from './contestants.ts'
 import {
@@ -19,6 +20,8 @@ import { round, summarize } from './measure.ts'
 
 const CALLS = 300
 const AT_ONCE = 16
+/** Longer than what it takes until Kiwi rests. */
+const REST_MS = 25_000
 
 /** One call of `echo` of the reference server: alone, behind Kiwi, behind what others have built. */
 export async function proxy(place: Place, rounds: number): Promise<readonly Figure[]> {
@@ -40,7 +43,9 @@ export async function proxy(place: Place, rounds: number): Promise<readonly Figu
       const order = [...runs.values()].map((run) => ({ run, key: Math.random() }))
       for (const { run } of order.toSorted((a, b) => a.key - b.key)) await take(run, turn > 0)
     }
-    return figures(runs)
+    const busy = shownMemory(runs)
+    await sleep(REST_MS)
+    return figures(runs, busy)
   } finally {
     await Promise.all([...runs.values()].map(({ connected }) => connected.close()))
   }
@@ -80,7 +85,7 @@ async function take({ connected, alone, perSecond, cpu }: Run, counts: boolean):
   perSecond.push(CALLS / ((performance.now() - started) / 1000))
 }
 
-function figures(runs: ReadonlyMap<Contestant, Run>): readonly Figure[] {
+function figures(runs: ReadonlyMap<Contestant, Run>, busy: string): readonly Figure[] {
   const stdio = runs.get(direct)
   const http = runs.get(directHttp)
   if (stdio === undefined || http === undefined) throw new Error('nothing to compare with')
@@ -98,7 +103,7 @@ function figures(runs: ReadonlyMap<Contestant, Run>): readonly Figure[] {
     ...naive.flatMap((one) => row(one, 'B1', null)),
     ...row(kiwiHttp, 'B2', 0.6),
     ...peers.flatMap((one) => row(one, 'B2', null)),
-    memory(runs),
+    memory(runs, busy),
   ]
 }
 
@@ -123,15 +128,20 @@ function figure(
 
 const middle = (values: readonly number[]): number => round(summarize(values).p50)
 
-function memory(runs: ReadonlyMap<Contestant, Run>): Figure {
-  const shown = [...runs].map(([{ name }, { connected }]) => `${name} ${Math.round(rssMb(connected.pid))}`)
+function memory(runs: ReadonlyMap<Contestant, Run>, busy: string): Figure {
   return {
     id: 'B4',
-    what: 'memory with one upstream pooled, after the calls above',
-    how: 'resident set of the stdio server, its child not counted',
+    what: 'memory with one upstream pooled, after the calls above and a rest',
+    how: `resident set of the stdio server, its child not counted, when nothing was sent for ${REST_MS / 1000} s`,
     value: round(rssMb(runs.get(kiwi)?.connected.pid ?? 0)),
     unit: 'MB',
-    detail: shown.join(', '),
+    detail: `${shownMemory(runs)}; right after the calls ${busy}`,
     target: null,
   }
+}
+
+function shownMemory(runs: ReadonlyMap<Contestant, Run>): string {
+  return [...runs]
+    .map(([{ name }, { connected }]) => `${name} ${Math.round(rssMb(connected.pid))}`)
+    .join(', ')
 }

@@ -40,6 +40,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'node:http2': ['server'],
   'node:https': ['server'],
   'node:dns': ['primitives'],
+  // It asks the engine to give memory back; it could also open a port.
+  'node:inspector': ['commands/rest.ts'],
   'node:net': ['server', 'primitives'],
   'node:tls': ['server', 'primitives'],
   'node:vm': [],

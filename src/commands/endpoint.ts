@@ -7,6 +7,8 @@ import { KiwiError } from '../shared/errors.ts'
 import { createIds, parseItemRef } from '../shared/ids.ts'
 import { switchedOff } from '../spaces/switch-on.ts'
 import { VERSION } from '../shared/version.ts'
+import type { Rest } from './rest.ts'
+import { giveMemoryBack, restAfterWork } from './rest.ts'
 
 /** What a started server holds: the endpoint, and the kernel once a first call opened it. */
 export interface Served {
@@ -18,10 +20,14 @@ export interface Served {
 /** The kernel is opened by the first call and imported only then. */
 export function createServed(config: () => Config, principal: string): Served {
   let opening: Promise<Kiwi> | null = null
+  let rest: Rest | null = null
   const openNow = async (): Promise<Kiwi> => {
     compileSooner()
     const { openKiwi } = await import('../kiwi.ts')
-    return openKiwi(config())
+    const kiwi = await openKiwi(config())
+    // What has only been started up holds nothing.
+    rest ??= restAfterWork(giveMemoryBack)
+    return kiwi
   }
   const open = (): Promise<Kiwi> => {
     opening ??= openNow().catch((error: unknown) => {
@@ -40,6 +46,7 @@ export function createServed(config: () => Config, principal: string): Served {
       folder: workingFolder(),
     },
     async close() {
+      rest?.end()
       const kiwi = await opening?.catch(() => null)
       await kiwi?.close()
     },
