@@ -52,12 +52,62 @@ const LONGEST_PAUSE_MS = 3_600_000
 /** What is under way when Kiwi ends has a moment for its end. */
 const CLOSING_MS = 2000
 
-export function openVectorFill({ embedder, store, clock, log, isOwn }: FillMeans): VectorFill {
-  const holder = randomUUID()
+export function openVectorFill(means: FillMeans): VectorFill {
+  const { clock, log, isOwn } = means
   const closing = new AbortController()
+  const filling = openFilling(means, closing.signal)
   let looked: Promise<unknown> = Promise.resolve()
   let underWay: Promise<void> | null = null
   let lookedAt = -LOOK_MS
+
+  /** Nobody waits for it: what went wrong is kept with the turn, and the next one to look sees it. */
+  const fillQuietly = async (places: readonly VectorPlace[], first: Promise<FirstLook>): Promise<void> => {
+    try {
+      await filling.fill(places, await first)
+    } catch (error) {
+      if (!closing.signal.aborted) log.warn('vectors.failed', { reason: messageOf(error) })
+    }
+  }
+  return {
+    get last() {
+      return filling.last
+    },
+    begin(places) {
+      const now = clock.monotonic()
+      // What this process reads by itself is looked at each time: what is new would lose against what has been read.
+      if (underWay !== null || (!isOwn && now - lookedAt < LOOK_MS)) return
+      lookedAt = now
+      const first = filling.lookFirst(places)
+      looked = first.catch(() => undefined)
+      underWay = fillQuietly(places, first).finally(() => (underWay = null))
+    },
+    async soon(places) {
+      await looked
+      const { last } = filling
+      if (last !== null && last.texts - last.made <= NOT_MUCH) await underWay
+      // It may have been under way for other places.
+      return filling.isMade(places)
+    },
+    async close() {
+      if (underWay === null) return
+      const ended = underWay
+      if (!isOwn) await endedWithin(ended, CLOSING_MS)
+      closing.abort()
+      await ended
+    },
+  }
+}
+
+/** What one process does in its turn. */
+interface Filling {
+  readonly last: VectorFill['last']
+  lookFirst(places: readonly VectorPlace[]): Promise<FirstLook>
+  fill(places: readonly VectorPlace[], first: FirstLook): Promise<void>
+  isMade(places: readonly VectorPlace[]): Promise<boolean>
+}
+
+function openFilling({ embedder, store, clock, isOwn }: FillMeans, closing: AbortSignal): Filling {
+  const holder = randomUUID()
   let last: VectorFill['last'] = null
   let isKept = false
 
@@ -67,71 +117,44 @@ export function openVectorFill({ embedder, store, clock, log, isOwn }: FillMeans
   const makeSome = async (model: string, places: readonly VectorPlace[], size: number): Promise<boolean> => {
     const { some, ...all } = await look(model, places, size)
     if (some.length === 0 || isFull(all)) return false
-    await store.put(model, await makeVectors(some, embedder, closing.signal))
-    return !closing.signal.aborted
+    await store.put(model, await makeVectors(some, embedder, closing))
+    return !closing.aborted
   }
   const take = (model: string): ReturnType<Vectors['claim']> =>
     store.claim(model, { holder, now: clock.now(), until: clock.now() + TURN_MS })
-  const lookFirst = async (places: readonly VectorPlace[]): Promise<FirstLook> => {
-    const model = await embedder.identity()
-    if (!isKept) await store.keep(model, clock.now())
-    isKept = true
-    return { model, before: await look(model, places, 0) }
-  }
-  const fill = async (places: readonly VectorPlace[], { model, before }: FirstLook): Promise<void> => {
-    if (before.made === before.texts) return
-    if (isFull(before)) await store.prune(model)
-    const turn = await take(model)
-    if (turn === null) return
-    let { failures } = turn
-    try {
-      // What another process made until now is looked at again: nothing is sent twice.
-      let size = Math.max(1, FIRST_BATCH >> failures)
-      while ((await makeSome(model, places, size)) && (await take(model)) !== null) {
-        failures = 0
-        size = Math.min(isOwn ? OWN_BATCH : BATCH, 2 * size)
-      }
-      await store.release(model, holder, null)
-    } catch (error) {
-      const failure = failureOf(error, failures, clock.now())
-      await store.release(model, holder, closing.signal.aborted ? null : failure)
-      throw error
-    }
-  }
-  /** Nobody waits for it: what went wrong is kept with the turn, and the next one to look sees it. */
-  const fillQuietly = async (places: readonly VectorPlace[], first: Promise<FirstLook>): Promise<void> => {
-    try {
-      await fill(places, await first)
-    } catch (error) {
-      if (!closing.signal.aborted) log.warn('vectors.failed', { reason: messageOf(error) })
-    }
-  }
   return {
     get last() {
       return last
     },
-    begin(places) {
-      const now = clock.monotonic()
-      // What this process reads by itself is looked at each time: what is new would lose against what has been read.
-      if (underWay !== null || (!isOwn && now - lookedAt < LOOK_MS)) return
-      lookedAt = now
-      const first = lookFirst(places)
-      looked = first.catch(() => undefined)
-      underWay = fillQuietly(places, first).finally(() => (underWay = null))
+    async lookFirst(places) {
+      const model = await embedder.identity()
+      if (!isKept) await store.keep(model, clock.now())
+      isKept = true
+      return { model, before: await look(model, places, 0) }
     },
-    async soon(places) {
-      await looked
-      if (last !== null && last.texts - last.made <= NOT_MUCH) await underWay
-      // It may have been under way for other places.
+    async fill(places, { model, before }) {
+      if (before.made === before.texts) return
+      if (isFull(before)) await store.prune(model)
+      const turn = await take(model)
+      if (turn === null) return
+      let { failures } = turn
+      try {
+        // What another process made until now is looked at again: nothing is sent twice.
+        let size = Math.max(1, FIRST_BATCH >> failures)
+        while ((await makeSome(model, places, size)) && (await take(model)) !== null) {
+          failures = 0
+          size = Math.min(isOwn ? OWN_BATCH : BATCH, 2 * size)
+        }
+        await store.release(model, holder, null)
+      } catch (error) {
+        const failure = failureOf(error, failures, clock.now())
+        await store.release(model, holder, closing.aborted ? null : failure)
+        throw error
+      }
+    },
+    async isMade(places) {
       const { texts, made } = await store.missing(await embedder.identity(), places, 0)
       return made === texts
-    },
-    async close() {
-      if (underWay === null) return
-      const ended = underWay
-      if (!isOwn) await endedWithin(ended, CLOSING_MS)
-      closing.abort()
-      await ended
     },
   }
 }
