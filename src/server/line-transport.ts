@@ -2,6 +2,7 @@ import type { Readable, Writable } from 'node:stream'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
 import { parseJSONRPCMessage } from '@modelcontextprotocol/server'
 import { gathered } from '../shared/gathered.ts'
+import { openLinger } from '../shared/linger.ts'
 import { jsonLine } from '../shared/json-line.ts'
 import type { MessageFault } from './read-message.ts'
 import { idOf, invalidRequest } from './read-message.ts'
@@ -14,11 +15,17 @@ export type Shortcut = (message: unknown, answer: (message: object | null) => vo
 export function lineTransport(input: Readable, output: Writable, shortcut: Shortcut): Transport {
   let isClosed = false
   const writeText = gathered(output)
-  const write = (message: object): boolean => writeText(`${jsonLine(message)}\n`)
+  const linger = openLinger()
+  const write = (message: object): boolean => {
+    const isTaken = writeText(`${jsonLine(message)}\n`)
+    linger.begin()
+    return isTaken
+  }
   const refuse = ({ id, ...error }: MessageFault): void => {
     write({ jsonrpc: '2.0', id: id ?? null, error })
   }
   const take = (value: unknown): MessageFault | null => {
+    linger.end()
     if (shortcut(value, (answer) => answer !== null && write(answer))) return null
     const message = messageOf(value)
     if (message === null) return invalidRequest('The request is no JSON-RPC message', idOf(value))

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
+import { openLinger } from '../shared/linger.ts'
 import { openAsks } from './asks.ts'
 import { paramsOf } from './era.ts'
 import { openHearing } from './hear.ts'
@@ -52,6 +53,7 @@ export function openPeer(id: string, wire: Wire, onNotice: Deliver): Peer {
   const notices = openNotices()
   let skipped = 0
   let isOpen = true
+  const linger = openLinger()
 
   const send = (message: JsonObject): Promise<void> => wire.send({ jsonrpc: '2.0', ...message })
   const tell = (message: JsonObject): void => void send(message).catch(() => {})
@@ -62,8 +64,10 @@ export function openPeer(id: string, wire: Wire, onNotice: Deliver): Peer {
   const take = (message: Message | null): boolean => {
     if (message?.kind === 'notice') hear(message)
     else if (message?.kind === 'request') asks.take(message)
-    else if (message !== null && pending.settle(message)) return true
-    else skipped += 1
+    else if (message !== null && pending.settle(message)) {
+      linger.end()
+      return true
+    } else skipped += 1
     return false
   }
 
@@ -114,6 +118,7 @@ export function openPeer(id: string, wire: Wire, onNotice: Deliver): Peer {
       wire
         .send(message, letting?.signal, headers)
         .catch((error: unknown) => fail(sendFailure(id, error, request)))
+      linger.begin()
       return answer
     },
     async close() {
