@@ -13,10 +13,12 @@ import { toolOfServer } from './tool-of-server.ts'
 interface ListedFirst {
   /** It was asked just now. */
   readonly isFresh: boolean
+  /** Why it could not be asked: then nobody knows what it has. */
+  readonly failure: unknown
   readonly warnings: readonly string[]
 }
 
-const NOTHING: ListedFirst = { isFresh: false, warnings: [] }
+const NOTHING: ListedFirst = { isFresh: false, failure: null, warnings: [] }
 
 /** Asks a server what it has before it, or a tool of it, is shown, when that is not known or too old. */
 export async function listFirst(
@@ -35,10 +37,11 @@ export async function listFirst(
     if (await listings.isCurrent(server)) return NOTHING
     const { warnings } = await listings.list(server)
     lookup.freshen(true)
-    return { isFresh: true, warnings }
+    return { isFresh: true, failure: null, warnings }
   } catch (error) {
     return {
       isFresh: false,
+      failure: error,
       warnings: [`"${server.name}" could not be asked what it has: ${messageOf(error)}`],
     }
   }

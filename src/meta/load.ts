@@ -35,7 +35,10 @@ export async function load(args: Arguments<'load'>, call: MetaCall): Promise<Loa
   if (args.path?.startsWith(RESULT_PREFIX)) return loadResult(args, call)
   const lookup = await call.lookupAt(args.project_path)
   const listed = await listFirst(args, lookup, call)
-  const item = await find(args, lookup)
+  const item = await find(args, lookup).catch((error: unknown) => {
+    const isMissing = error instanceof KiwiError && error.code === 'NOT_FOUND'
+    throw isMissing ? (listed.failure ?? error) : error
+  })
   if (args.path !== undefined) return loadFile(args, item, args.path)
   const { data, warnings } = await show(item, args.depth, lookup, call)
   const more = await serverPart(item, listed.isFresh, lookup, call)

@@ -50,6 +50,16 @@ test('M8: a tool of a server that is shipped and was never added says how it is 
   }
 })
 
+test('M8: of a server that cannot be asked nobody says that it has no such tool, but why it cannot', async () => {
+  writeServers(temp, 'user', { gone: { command: process.execPath, args: ['-e', 'process.exit(7)'] } })
+  for (const error of await errors('gone.echo')) {
+    expect(error).toMatchObject({
+      code: 'UPSTREAM_UNAVAILABLE',
+      message: expect.stringContaining('Cannot start "gone": it ended with code 7'),
+    })
+  }
+})
+
 test('M1, M8: where the list of servers cannot be read, whoever misses one of them is told so', async () => {
   writeServers(temp, 'user', { acme: entry })
   expect((await temp.run('acme.echo', { text: 'x' })).error).toBeNull()
