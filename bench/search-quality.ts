@@ -35,13 +35,14 @@ export async function measureQuality(
   tools: readonly Findable[],
   requests: readonly Request[],
 ): Promise<string> {
-  const { kiwi, client, project, close } = await openWith(tools)
+  const ids = idsOf(tools)
+  const { kiwi, client, project, close } = await openWith(tools, ids)
   await untilRead(kiwi, join(project, '.ai'))
   const places: number[] = []
   for (const { query, wanted } of requests) {
     const { data } = await kiwi.call('search', { query, limit: LOOKED_AT, source: 'project' }, client)
-    const found = listField(data, 'results').map((result) => Number(textField(result, 'id').slice(1)))
-    const at = found.findIndex((number) => wanted.includes(tools[number]?.id ?? ''))
+    const found = listField(data, 'results').map((result) => ids.indexOf(textField(result, 'id')))
+    const at = found.findIndex((place) => wanted.includes(tools[place]?.id ?? ''))
     places.push(at === -1 ? Infinity : at + 1)
   }
   await close()
@@ -49,6 +50,17 @@ export async function measureQuality(
     (places.filter((place) => place <= most).length / places.length).toFixed(3)
   const mean = places.reduce((sum, place) => sum + 1 / place, 0) / places.length
   return `| ${what} (${places.length}) | ${share(1)} | ${share(5)} | ${mean.toFixed(3)} |`
+}
+
+/** What a person would call the files: by the name of the tool, the second of a name with a number. */
+function idsOf(tools: readonly Findable[]): readonly string[] {
+  const taken = new Map<string, number>()
+  return tools.map(({ id }) => {
+    const plain = id.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_')
+    const times = (taken.get(plain) ?? 0) + 1
+    taken.set(plain, times)
+    return times === 1 ? plain : `${plain}_${times}`
+  })
 }
 
 /** What is new is read on the side, within seconds. */
@@ -66,14 +78,16 @@ async function untilRead({ vectors, spaces }: Kiwi, root: string): Promise<void>
 /** A Kiwi whose project holds these as tools, each in a file. */
 async function openWith(
   tools: readonly Findable[],
+  ids: readonly string[],
 ): Promise<{ kiwi: Kiwi; client: Client; project: string; close: () => Promise<void> }> {
   const place = makePlace()
   const folder = join(place.project, '.ai/tools')
   mkdirSync(folder, { recursive: true })
-  for (const [at, { id, description, parameters }] of tools.entries()) {
+  for (const [at, { id: name, description, parameters }] of tools.entries()) {
+    const id = ids[at] ?? ''
     const manifest = {
-      tool_id: `t${at}`,
-      name: id,
+      tool_id: id,
+      name,
       tool_type: 'script',
       executor: 'bash_runtime',
       version: '1.0.0',
@@ -81,7 +95,7 @@ async function openWith(
       parameters: parameters.map((parameter) => ({ type: 'string', ...parameter })),
       config: { entrypoint: 'main.sh' },
     }
-    writeFileSync(join(folder, `t${at}.yaml`), JSON.stringify(manifest))
+    writeFileSync(join(folder, `${id}.yaml`), JSON.stringify(manifest))
   }
   const kiwi = await openKiwi(loadConfig(place.env))
   const client: Client = {

@@ -82,7 +82,7 @@ function openMark(connection: Connection): () => boolean {
 }
 
 /** An item as the embedder is given it: by its name first, since what is long is cut. */
-const TEXT = `substr(iif(i.name = i.item_id, '', i.name || ' ') || i.item_id || '. ' || t.description || ' ' || t.tags || ' ' || t.parameters || ' ' || t.body, 1, ${LIMITS.embeddedCharacters})`
+const TEXT = `substr(iif(i.name = i.item_id, '', i.name || ' ') || i.item_id || '. ' || t.description || ' ' || t.parameters || ' ' || t.body, 1, ${LIMITS.embeddedCharacters})`
 const SCOPE = `scope (space, root) AS MATERIALIZED (
   SELECT DISTINCT value ->> 'space', value ->> 'root' FROM json_each(?)
 )`
