@@ -86,9 +86,11 @@ export function openVectorScan(
 
 /** Of length 1, so that nearness is a plain product; of nothing, nothing. */
 function unit(vector: Float32Array): Float32Array {
-  let sum = 0
-  for (const number of vector) sum += number * number
-  return sum === 0 ? vector : vector.map((number) => number / Math.sqrt(sum))
+  const length = Math.sqrt(productOf(vector, vector, 0))
+  if (length === 0) return vector
+  const made = new Float32Array(vector.length)
+  for (let at = 0; at < made.length; at++) made[at] = (vector[at] ?? 0) / length
+  return made
 }
 
 function grown(numbers: Float32Array<ArrayBuffer>, length: number): Float32Array<ArrayBuffer> {

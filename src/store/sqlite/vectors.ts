@@ -13,8 +13,9 @@ export function createVectors(connection: Connection): Vectors {
   const insert = connection.prepare(
     'INSERT OR IGNORE INTO vectors (model, hash, dims, vec) VALUES (?, ?, ?, ?)',
   )
+  // By the index of models, which the plus keeps it from, all of them would be sorted for every part.
   const selectAfter = connection.prepare(
-    'SELECT id, vec FROM vectors WHERE id > ? AND model = ? ORDER BY id LIMIT ?',
+    'SELECT id, vec FROM vectors WHERE id > ? AND +model = ? ORDER BY id LIMIT ?',
   )
   const selectRows = connection.prepare(
     `SELECT json_group_array(json_array(h.item, v.id) ORDER BY j.key) AS items FROM json_each(?) j
