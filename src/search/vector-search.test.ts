@@ -101,7 +101,7 @@ describe('S3: the reader that is shipped', () => {
   })
 
   test('S3: while it has much to read it says nothing, and nobody waits for it', async () => {
-    const more = Array.from({ length: 500 }, (_, n) =>
+    const more = Array.from({ length: 3000 }, (_, n) =>
       sampleEntry({ path: `/u/more${n}`, item_id: `more${n}` }),
     )
     await store.index.update(PLACE, more, [])

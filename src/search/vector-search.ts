@@ -57,13 +57,13 @@ export function openVectorSearch(means: VectorMeans): VectorSearch {
   const queries = openQueryVectors(embedder, clock, isOwn ? Infinity : undefined)
   let scan: { readonly model: string; readonly all: VectorScan } | null = null
 
-  const look = async (query: string, places: readonly VectorPlace[]): Promise<ByMeaning> => {
+  const look = async (query: string, places: readonly VectorPlace[], ms: number): Promise<ByMeaning> => {
     const model = await embedder.identity()
     if (scan?.model !== model) scan = { model, all: openVectorScan(model, store) }
     const { all } = scan
     const asking = queries.of(model, query)
     if (asking === null) return leftOut('it is busy')
-    const [vector, isRead] = await Promise.all([asking, isOwn ? fill.soon(places) : null])
+    const [vector, isRead] = await Promise.all([asking, isOwn ? fill.soon(places, ms) : null])
     await all.load()
     if (isRead === false) return NOTHING
     if (all.size === 0) return leftOut('no item has a vector yet')
@@ -87,11 +87,12 @@ export function openVectorSearch(means: VectorMeans): VectorSearch {
     },
     async rank(query, places, isPatient) {
       let found = isOwn ? NOTHING : leftOut('it is too slow')
-      const looking = look(query, places).then(
+      const ms = isPatient ? PATIENCE * waitMs : waitMs
+      const looking = look(query, places, ms).then(
         (ranking) => (found = ranking),
         (error: unknown) => (found = leftOut(messageOf(error))),
       )
-      await endedWithin(looking, isPatient ? PATIENCE * waitMs : waitMs)
+      await endedWithin(looking, ms)
       return found
     },
     begin: (places) => fill.begin(places),
