@@ -86,7 +86,10 @@ export async function openTempKiwi(options: TempOptions = {}): Promise<TempKiwi>
     KIWI_LOG_LEVEL: 'silent',
     ...options.environment,
   })
-  const config = { ...loaded, machineHarness: options.machineHarness ?? join(folder, 'machine.yaml') }
+  // On a busy machine too a search is to know what the reader makes of the few items of a test.
+  const search =
+    options.settings?.['search'] === undefined ? { ...loaded.search, waitMs: 3000 } : loaded.search
+  const config = { ...loaded, search, machineHarness: options.machineHarness ?? join(folder, 'machine.yaml') }
   if (options.isTrusted !== false && options.beside === undefined) await trust(config, project)
   const kiwi = await openKiwi(config)
   const client = {
