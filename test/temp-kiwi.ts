@@ -87,8 +87,8 @@ export async function openTempKiwi(options: TempOptions = {}): Promise<TempKiwi>
     ...options.environment,
   })
   // On a busy machine too a search is to know what the reader makes of the few items of a test.
-  const search =
-    options.settings?.['search'] === undefined ? { ...loaded.search, waitMs: 3000 } : loaded.search
+  const waitMs = options.beside?.config.search.waitMs ?? 3000
+  const search = options.settings?.['search'] === undefined ? { ...loaded.search, waitMs } : loaded.search
   const config = { ...loaded, search, machineHarness: options.machineHarness ?? join(folder, 'machine.yaml') }
   if (options.isTrusted !== false && options.beside === undefined) await trust(config, project)
   const kiwi = await openKiwi(config)

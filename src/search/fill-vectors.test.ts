@@ -65,7 +65,7 @@ test('E1: a text that no embedder takes does not keep the others from theirs, an
     { timeout: 20_000, interval: 10 },
   )
   await vi.waitFor(async () => expect(await store.vectors.failure(MODEL)).not.toBeNull(), 10_000)
-  await fill.soon([PLACE], 5000)
+  await fill.soon([PLACE], 400)
   const failure = await store.vectors.failure(MODEL)
   expect(failure).toMatchObject({ error: 'cannot take it' })
   const before = calls

@@ -18,8 +18,8 @@ import type { Embedder } from './embedder.ts'
 export interface VectorFill {
   /** Begins, unless it is under way or was looked at a moment ago. */
   begin(places: readonly VectorPlace[]): void
-  /** Waits for what is under way, unless it takes longer. Whether these places have all their vectors then. */
-  soon(places: readonly VectorPlace[], waitMs: number): Promise<boolean>
+  /** Waits for what is under way, unless it is more texts. Whether these places have all their vectors then. */
+  soon(places: readonly VectorPlace[], most: number): Promise<boolean>
   /** How far it had come when it last looked. */
   readonly last: Pick<Missing, 'texts' | 'made'> | null
   close(): Promise<void>
@@ -41,8 +41,6 @@ interface FillMeans {
 const BATCH = 32
 const OWN_BATCH = 8
 const FIRST_BATCH = 2
-/** About what one text takes in this process: who would wait in vain does not wait. */
-const TEXT_MS = 20
 /** Between two looks at what is missing. */
 const LOOK_MS = 1000
 /** Longer than any call of an embedder: then its process is gone. */
@@ -81,10 +79,10 @@ export function openVectorFill(means: FillMeans): VectorFill {
       looked = first.catch(() => undefined)
       underWay = fillQuietly(places, first).finally(() => (underWay = null))
     },
-    async soon(places, waitMs) {
+    async soon(places, most) {
       await looked
       const { last } = filling
-      if (last !== null && (last.texts - last.made) * TEXT_MS <= waitMs) await underWay
+      if (last !== null && last.texts - last.made <= most) await underWay
       // It may have been under way for other places.
       return filling.isMade(places)
     },

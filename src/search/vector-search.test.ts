@@ -88,10 +88,10 @@ test('E1: while many items have no vector, the others only come in an order, and
 })
 
 describe('S3: the reader that is shipped', () => {
-  test('S3: a first search waits for the few texts that it has not read, and is told what is near', async () => {
+  test('S3: a first search of a person waits for what it has not read, and is told what is near', async () => {
     const search = open(30, true)
     search.begin(places())
-    const { read, rankings, warnings } = await search.rank('near', places(), false)
+    const { read, rankings, warnings } = await search.rank('near', places(), true)
     expect({ rankings, warnings }).toEqual({ rankings: [], warnings: [] })
     expect(read).toEqual([
       { row: expect.any(Number), score: expect.any(Number), nearness: expect.closeTo(1) },
@@ -100,14 +100,21 @@ describe('S3: the reader that is shipped', () => {
     await search.close()
   })
 
-  test('S3: while it has much to read it says nothing, and nobody waits for it', async () => {
-    const more = Array.from({ length: 3000 }, (_, n) =>
+  test('S3: while it has more to read than an agent can wait for it says nothing, and no agent waits', async () => {
+    const search = openWith(neverRead, { isOwn: true, waitMs: 60_000 })
+    search.begin(places())
+    expect(await search.rank('near', places(), false)).toEqual({ read: null, rankings: [], warnings: [] })
+    await search.close()
+  })
+
+  test('S3: while it has much to read nobody waits for it', async () => {
+    const more = Array.from({ length: 500 }, (_, n) =>
       sampleEntry({ path: `/u/more${n}`, item_id: `more${n}` }),
     )
     await store.index.update(PLACE, more, [])
     const search = openWith(neverRead, { isOwn: true, waitMs: 60_000 })
     search.begin(places())
-    expect(await search.rank('near', places(), false)).toEqual({ read: null, rankings: [], warnings: [] })
+    expect(await search.rank('near', places(), true)).toEqual({ read: null, rankings: [], warnings: [] })
     await search.close()
   })
 

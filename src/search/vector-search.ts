@@ -51,19 +51,26 @@ interface VectorMeans {
 /** Whoever searches at the command line has just begun a Kiwi of their own, which first has to reach its embedder. */
 const PATIENCE = 10
 
+/**
+ * Texts that the reader has not read and that a search waits for. For more an agent would wait in vain: they are read while it goes
+ * on. At the command line nobody goes on, and what is not read while somebody waits is left to the next command.
+ */
+const FEW_UNREAD = 10
+const MOST_UNREAD = 400
+
 export function openVectorSearch(means: VectorMeans): VectorSearch {
   const { embedder, store, clock, waitMs, isOwn } = means
   const fill = openVectorFill(means)
   const queries = openQueryVectors(embedder, clock, isOwn ? Infinity : undefined)
   let scan: { readonly model: string; readonly all: VectorScan } | null = null
 
-  const look = async (query: string, places: readonly VectorPlace[], ms: number): Promise<ByMeaning> => {
+  const look = async (query: string, places: readonly VectorPlace[], most: number): Promise<ByMeaning> => {
     const model = await embedder.identity()
     if (scan?.model !== model) scan = { model, all: openVectorScan(model, store) }
     const { all } = scan
     const asking = queries.of(model, query)
     if (asking === null) return leftOut('it is busy')
-    const [vector, isRead] = await Promise.all([asking, isOwn ? fill.soon(places, ms) : null])
+    const [vector, isRead] = await Promise.all([asking, isOwn ? fill.soon(places, most) : null])
     await all.load()
     if (isRead === false) return NOTHING
     if (all.size === 0) return leftOut('no item has a vector yet')
@@ -87,12 +94,11 @@ export function openVectorSearch(means: VectorMeans): VectorSearch {
     },
     async rank(query, places, isPatient) {
       let found = isOwn ? NOTHING : leftOut('it is too slow')
-      const ms = isPatient ? PATIENCE * waitMs : waitMs
-      const looking = look(query, places, ms).then(
+      const looking = look(query, places, isPatient ? MOST_UNREAD : FEW_UNREAD).then(
         (ranking) => (found = ranking),
         (error: unknown) => (found = leftOut(messageOf(error))),
       )
-      await endedWithin(looking, ms)
+      await endedWithin(looking, isPatient ? PATIENCE * waitMs : waitMs)
       return found
     },
     begin: (places) => fill.begin(places),

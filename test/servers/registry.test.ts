@@ -32,7 +32,7 @@ const config = async (name: string): Promise<unknown> =>
 describe('M1: servers of a file', () => {
   test('M1: are items that are found, loaded and run, by the next call after the file was saved', async () => {
     user(`mcps:\n  own: {command: node, args: ["${SERVER}"], description: An uncommon purpose}\n`)
-    expect(resultsOf(await temp.search('uncommon purpose'))[0]).toMatchObject({
+    expect(resultsOf(await temp.search('uncommon purpose', { limit: 1 }))[0]).toMatchObject({
       id: 'mcp_own',
       item_type: 'mcp',
       source: 'user',
