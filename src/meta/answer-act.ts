@@ -1,5 +1,5 @@
 import type { Answer } from '../kernel/call.ts'
-import type { Act } from './meta.ts'
+import type { Act } from './acts.ts'
 
 /** A person's answer to a call that waits for it. */
 export function answerAct(answer: Answer, projectPath: string | null): Act {

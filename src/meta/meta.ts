@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path'
-import type { Caller, Outcome, Ticket, Understood, Wish } from '../kernel/call.ts'
+import type { Caller, Outcome, Ticket, Understood } from '../kernel/call.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import { asSpoken } from '../items/spoken-call.ts'
 import { understand } from '../items/understand.ts'
@@ -7,7 +7,6 @@ import type { Clock } from '../shared/clock.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { Ids } from '../shared/ids.ts'
 import { parseItemRef } from '../shared/ids.ts'
-import type { JsonObject } from '../shared/json.ts'
 import { isObject } from '../shared/json.ts'
 import type { Maybe } from '../shared/maybe.ts'
 import { after } from '../shared/maybe.ts'
@@ -19,6 +18,8 @@ import type { Learning } from '../search/learning.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Spaces } from '../spaces/spaces.ts'
 import type { StoreView } from '../store/store.ts'
+import type { Act, RollbackOrder } from './acts.ts'
+import { rollbackAct, trustAct } from './acts.ts'
 import { META_TOOLS, objectOf, readArguments, readItemType } from './arguments.ts'
 import type { MetaCall, Workplace } from './context.ts'
 import { help } from './help.ts'
@@ -66,26 +67,6 @@ export interface Meta {
   question(approvalId: string): ReturnType<Kernel['questions']['find']>
   /** Takes secrets out of what is shown to a person beside a reply. */
   readonly redact: Redact
-}
-
-export interface RollbackOrder {
-  readonly itemType: string
-  readonly itemId: string
-  readonly version: string
-  readonly isDryRun: boolean
-}
-
-/** A wish that no tool can express. */
-export interface Act {
-  /** Understood inside the gate: what is wrong with it is on record too. */
-  readonly wish: () => Wish
-  /** As it is recorded. */
-  readonly operation: string
-  readonly subject: string
-  readonly parameters?: JsonObject
-  /** The project to work in, where it is not the client's; null = none. */
-  readonly projectPath?: string | null
-  readonly isDryRun?: boolean
 }
 
 interface MetaMeans {
@@ -220,31 +201,6 @@ function callOf(ticket: Ticket, client: Client, means: CallMeans): MetaCall {
 /** An item was run, and well. */
 function isUse({ status, metadata }: Reply): boolean {
   return metadata.action === 'run' && (status === 'success' || status === 'ready')
-}
-
-function trustAct(projectPath: string, isRevoked: boolean): Act {
-  return {
-    wish: () => ({ kind: 'trust', project: projectPath, isRevoked }),
-    operation: isRevoked ? 'trust.revoke' : 'trust',
-    subject: projectPath,
-    // One that is gone can still be taken off the list.
-    projectPath: isRevoked ? null : projectPath,
-  }
-}
-
-function rollbackAct(projectPath: string, { itemType, itemId, version, isDryRun }: RollbackOrder): Act {
-  return {
-    wish: () => ({
-      kind: 'rollback',
-      ref: parseItemRef(itemId, version),
-      itemType: readItemType(itemType),
-    }),
-    operation: 'rollback',
-    subject: itemId,
-    parameters: { version },
-    projectPath,
-    isDryRun,
-  }
 }
 
 function lookupOf(projectPath: string | undefined, otherwise: string | null, spaces: Spaces): Lookup {
