@@ -55,7 +55,7 @@ function embedderAt({ url }: EmbeddingsServer): object {
   }
 }
 
-const UMBRELLA = 'name: sky\ndescription: tells the forecast\n'
+const UMBRELLA = 'name: sky\ndescription: tells the forecast\ntags: [barometer]\n'
 function writeSky(kiwi: TempKiwi): void {
   kiwi.write('knowledge/sky.md', `---\n${UMBRELLA}---\nThe forecast of meteorology.\n`)
 }
@@ -173,6 +173,7 @@ describe('E1: vectors are made in the background', () => {
       { timeout: 10_000, interval: 200 },
     )
     expect(server.asked.slice(before)).toEqual([[expect.stringContaining('written anew')]])
+    expect(server.asked.flat().filter((text) => text.includes('barometer'))).toEqual([])
   })
 
   test('E1: of two processes at once one makes them, and nothing is sent twice', async () => {

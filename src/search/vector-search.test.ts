@@ -100,6 +100,18 @@ describe('S3: the reader that is shipped', () => {
     await search.close()
   })
 
+  test('S3: an agent waits for the few that are new since', async () => {
+    const search = open(40, true)
+    search.begin(places())
+    await search.rank('near', places(), true)
+    const few = Array.from({ length: 10 }, (_, n) => sampleEntry({ path: `/u/new${n}`, item_id: `new${n}` }))
+    await store.index.update(PLACE, few, [])
+    search.begin(places())
+    expect((await search.rank('near', places(), false)).read).toHaveLength(1)
+    expect((await search.state([PLACE])).made).toBe(40)
+    await search.close()
+  })
+
   test('S3: while it has more to read than an agent can wait for it says nothing, and no agent waits', async () => {
     const search = openWith(neverRead, { isOwn: true, waitMs: 60_000 })
     search.begin(places())
