@@ -2,6 +2,8 @@ import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import type { Ask } from '../shared/progress.ts'
+import type { Stop } from '../shared/stop.ts'
+import { cancelled } from '../upstream/pending.ts'
 
 interface Asking {
   /** How people know the upstream. */
@@ -9,7 +11,7 @@ interface Asking {
   /** The tool that was called. */
   readonly tool: string
   readonly ask: Ask
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: Stop | undefined
 }
 
 /** As the protocol says that a person has to open an address before the request can be made. */
@@ -27,7 +29,7 @@ export async function addressRequired(
   const actions: unknown[] = []
   for (const params of asked) {
     const answer = await ask({ from, method: 'elicitation/create', params }, signal).catch(() => null)
-    signal?.throwIfAborted()
+    if (signal?.aborted === true) throw cancelled(from)
     actions.push(answer === null ? null : answer['action'])
   }
   const hosts = [...new Set(asked.map(({ url }) => hostOf(url)))].join(', ')

@@ -1,6 +1,7 @@
 import type { Environment } from '../config/environment.ts'
 import { KiwiError } from '../shared/errors.ts'
 import { serverName } from '../shared/groups.ts'
+import type { Stop } from '../shared/stop.ts'
 import type { Login } from '../store/vault/logins.ts'
 import type { Oauth } from '../upstream/oauth/oauth.ts'
 import { openBrowser } from '../upstream/oauth/open-browser.ts'
@@ -18,7 +19,7 @@ interface LoginOrder {
 
 /** Logins to the servers of drafts. */
 export interface ChainLogins {
-  logIn(draft: Draft, order: LoginOrder, signal?: AbortSignal): Promise<Login>
+  logIn(draft: Draft, order: LoginOrder, signal?: Stop): Promise<Login>
   /** Whether there was one. */
   logOut(draft: Draft, principal: string): Promise<boolean>
 }

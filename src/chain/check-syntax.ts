@@ -6,6 +6,7 @@ import type { Environment } from '../config/environment.ts'
 import type { Clock } from '../shared/clock.ts'
 import { KiwiError } from '../shared/errors.ts'
 import { LIMITS } from '../shared/limits.ts'
+import type { Stop } from '../shared/stop.ts'
 import type { ItemFile } from '../store/store.ts'
 import { dropOldest, removeFolder } from './drop-oldest.ts'
 import type { Finding } from './finding.ts'
@@ -67,7 +68,7 @@ export async function checkSyntax(
   pinned: readonly PinnedCheck[],
   item: Subject,
   means: SyntaxMeans,
-  signal?: AbortSignal,
+  signal?: Stop,
 ): Promise<Checked> {
   const { clock } = means
   const deadline = clock.now() + means.deadlineMs
@@ -140,7 +141,7 @@ interface FileCheck {
   readonly deadline: number
 }
 
-async function checkFile(check: FileCheck, means: SyntaxMeans, signal?: AbortSignal): Promise<Checked> {
+async function checkFile(check: FileCheck, means: SyntaxMeans, signal?: Stop): Promise<Checked> {
   const { rule, program, folder, cwd, path, callId, deadline } = check
   const { type, tool } = rule
   const left = deadline - means.clock.now()

@@ -1,5 +1,6 @@
 import type { Clock } from '../shared/clock.ts'
 import type { Report, Watch } from '../shared/progress.ts'
+import type { Stop } from '../shared/stop.ts'
 
 /** One piece of long work that several calls wait for. It is ended when the last of them has gone away. */
 export interface Flight {
@@ -68,7 +69,7 @@ export function openFlight(
 }
 
 /** Resolves to false when the caller goes away before the end. */
-function left(signal: AbortSignal | undefined, ended: Promise<void>): Promise<false> {
+function left(signal: Stop | undefined, ended: Promise<void>): Promise<false> {
   return new Promise((resolve) => {
     if (signal === undefined) return
     const leave = (): void => resolve(false)

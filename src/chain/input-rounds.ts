@@ -3,6 +3,8 @@ import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import type { Ask } from '../shared/progress.ts'
+import type { Stop } from '../shared/stop.ts'
+import { realSignal } from '../shared/stop.ts'
 
 /** One call of a tool, sent as often as it takes. */
 interface Rounds {
@@ -11,7 +13,7 @@ interface Rounds {
   readonly params: JsonObject
   readonly send: (params: JsonObject) => Promise<JsonObject>
   readonly ask: Ask
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: Stop | undefined
   /** Waits for what the upstream goes on with after it has answered; null for what is done. */
   readonly finish?: ((result: JsonObject) => Promise<JsonObject> | null) | undefined
 }
@@ -37,7 +39,8 @@ export async function askedInRounds({
     const asked = isJsonObject(inputRequests) ? Object.entries(inputRequests) : []
     if (asked.length > MOST_INPUTS || (asked.length === 0 && typeof requestState !== 'string'))
       throw endless(from)
-    if (asked.length === 0) await delay(PAUSE_MS * round, undefined, signal === undefined ? {} : { signal })
+    if (asked.length === 0)
+      await delay(PAUSE_MS * round, undefined, signal === undefined ? {} : { signal: realSignal(signal) })
     const answers = await Promise.all(
       asked.map(async ([key, request]) => [key, await answerTo(request, from, ask, signal)] as const),
     )
@@ -55,7 +58,7 @@ export async function answerTo(
   request: JsonValue,
   from: string,
   ask: Ask,
-  signal: AbortSignal | undefined,
+  signal: Stop | undefined,
 ): Promise<JsonObject> {
   const { method, params = {} } = isJsonObject(request) ? request : {}
   if (typeof method !== 'string' || !isJsonObject(params))

@@ -6,6 +6,7 @@ import type { Clock } from '../shared/clock.ts'
 import { KiwiError } from '../shared/errors.ts'
 import { canonicalJson } from '../shared/json.ts'
 import type { Watch } from '../shared/progress.ts'
+import type { Stop } from '../shared/stop.ts'
 import type { SecretCommand, Secrets } from '../store/vault/secrets.ts'
 import { faultOfValue } from '../store/vault/secrets.ts'
 import type { Flight } from './flight.ts'
@@ -101,7 +102,7 @@ interface Asked extends Asker {
 
 interface AskMeans extends SecretCommandMeans {
   readonly limitMs: number
-  readonly signal: AbortSignal
+  readonly signal: Stop
 }
 
 async function valueFrom(asked: Asked, means: AskMeans): Promise<string> {

@@ -3,6 +3,8 @@ import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import type { Ask } from '../shared/progress.ts'
+import type { Stop } from '../shared/stop.ts'
+import { realSignal } from '../shared/stop.ts'
 import { cancelled, refused, tooLate } from '../upstream/pending.ts'
 import { rpcErrorIn } from '../upstream/read-message.ts'
 import { answerTo } from './input-rounds.ts'
@@ -17,7 +19,7 @@ export interface TaskMeans {
   /** Of the older era, where a result is fetched apart, and questions come with it. */
   readonly isOlder: boolean
   readonly ask: Ask
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: Stop | undefined
   /** Hears what the server says of how far it is. */
   readonly progress?: ((params: JsonObject) => void) | undefined
   readonly send: (method: string, params: JsonObject) => Promise<JsonObject>
@@ -104,7 +106,7 @@ async function follow(begun: Task, means: TaskMeans): Promise<JsonObject> {
       until += performance.now() - began
     }
     if (performance.now() > until) throw told(tooLate(from, timeoutMs, isRepeatable))
-    await delay(pauseOf(task), undefined, signal === undefined ? {} : { signal })
+    await delay(pauseOf(task), undefined, signal === undefined ? {} : { signal: realSignal(signal) })
     task = await send('tasks/get', { taskId }).catch((error: unknown) => {
       throw lostTask(error, means)
     })

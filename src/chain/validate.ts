@@ -5,6 +5,7 @@ import type { Subprocess } from '../primitives/subprocess/subprocess.ts'
 import type { Clock } from '../shared/clock.ts'
 import { LIMITS } from '../shared/limits.ts'
 import type { Maybe } from '../shared/maybe.ts'
+import type { Stop } from '../shared/stop.ts'
 import type { Item } from '../spaces/item.ts'
 import { runnableFiles } from '../spaces/item.ts'
 import type { ItemFile } from '../store/store.ts'
@@ -28,7 +29,7 @@ interface Validation {
   /** What is known without starting one. */
   readonly found: Validated
   /** Starts them and gives the whole. */
-  finish(signal?: AbortSignal): Maybe<Validated>
+  finish(signal?: Stop): Maybe<Validated>
 }
 
 /** On whose behalf an item is looked at. */

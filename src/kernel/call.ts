@@ -5,6 +5,7 @@ import type { Maybe } from '../shared/maybe.ts'
 import type { Report, Talk, Watch } from '../shared/progress.ts'
 import type { Redact } from '../shared/redact.ts'
 import type { Status } from '../shared/reply.ts'
+import type { Stop } from '../shared/stop.ts'
 import type { ItemType } from '../shared/tool-type.ts'
 import type { Change } from '../spaces/change-item.ts'
 import type { Item } from '../spaces/item.ts'
@@ -42,7 +43,7 @@ export interface Ticket extends Talk {
   readonly caller: Caller
   /** The run it says it belongs to; left out for a call without a directive. */
   readonly runId?: string | undefined
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: Stop | undefined
   /** Hears what the call is busy with. */
   readonly report?: Report | undefined
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { messageOf } from '../shared/errors.ts'
+import type { Stop } from '../shared/stop.ts'
 import type { Batch, BatchItem } from '../spaces/import/batch.ts'
 import { isWritten, manifestIn } from '../spaces/import/batch.ts'
 import { totalsOf } from '../spaces/import/make-batch.ts'
@@ -17,7 +18,7 @@ export interface Place {
 interface CarryMeans {
   readonly place: Place
   readonly means: Means
-  readonly signal: AbortSignal | undefined
+  readonly signal: Stop | undefined
 }
 
 /** The batch is kept before the first item is written, so that one that was cut off can be taken back too. */

@@ -2,6 +2,7 @@ import type { Clock } from '../shared/clock.ts'
 import { endedWithin } from '../shared/ended-within.ts'
 import { KiwiError, messageOf } from '../shared/errors.ts'
 import { createIds } from '../shared/ids.ts'
+import { realSignal } from '../shared/stop.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Server } from '../spaces/listed.ts'
 import type { Lookup } from '../spaces/lookup.ts'
@@ -116,7 +117,7 @@ function createAsk(
       subject: server.item.id,
       parameters: {},
       caller,
-      signal: isQuiet || signal === undefined ? closing : AbortSignal.any([signal, closing]),
+      signal: isQuiet || signal === undefined ? closing : AbortSignal.any([realSignal(signal), closing]),
       ...(report === undefined || isQuiet ? {} : { report }),
     }
     return pass(asked, async (call): Promise<Arrival> => {

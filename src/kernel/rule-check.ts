@@ -10,6 +10,7 @@ import type { Maybe } from '../shared/maybe.ts'
 import { after } from '../shared/maybe.ts'
 import type { Redact } from '../shared/redact.ts'
 import { keepAll } from '../shared/redact.ts'
+import type { Stop } from '../shared/stop.ts'
 import { textOf } from '../shared/template.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Ticket } from './call.ts'
@@ -26,7 +27,7 @@ export interface RuleCheck {
   /** For a dry run: what would be started. What is refused without starting anything is refused here. */
   preview(): JsonObject
   /** Refuses with all that was found, or gives the warnings that only a program could find. */
-  check(signal?: AbortSignal): Maybe<readonly string[]>
+  check(signal?: Stop): Maybe<readonly string[]>
 }
 
 interface Occasion {

@@ -13,6 +13,7 @@ import { after } from '../shared/maybe.ts'
 import type { Report, Talk } from '../shared/progress.ts'
 import type { Redact } from '../shared/redact.ts'
 import type { Reply } from '../shared/reply.ts'
+import type { Stop } from '../shared/stop.ts'
 import { textOf } from '../shared/template.ts'
 import type { Learning } from '../search/learning.ts'
 import type { Lookup } from '../spaces/lookup.ts'
@@ -46,17 +47,17 @@ export interface Client extends Caller, Talk {
 
 /** The four tools: arguments in, the one reply out. It never throws. */
 export interface Meta {
-  call(tool: string, args: unknown, client: Client, signal?: AbortSignal): Promise<Reply>
+  call(tool: string, args: unknown, client: Client, signal?: Stop): Promise<Reply>
   /** What a person asks for at the command line, through the same gate. No tool leads here. */
-  act(act: Act, client: Client, signal?: AbortSignal): Promise<Reply>
+  act(act: Act, client: Client, signal?: Stop): Promise<Reply>
   /** A person's word for a project, or its end: an agent cannot vouch for what it works in. */
   trust(projectPath: string, isRevoked: boolean, client: Client): Promise<Reply>
   /** A person's too: what an item was in an earlier version becomes its latest again. */
   rollback(projectPath: string, order: RollbackOrder, client: Client): Promise<Reply>
   /** A request of a client that sees one server whole: what the server answers is the data, as it came. */
-  relay(request: RelayRequest, client: Client, signal?: AbortSignal): Promise<Reply>
+  relay(request: RelayRequest, client: Client, signal?: Stop): Promise<Reply>
   /** What a client that shows prompts, resources or skills asks for: what the protocol wants to hear is the data. */
-  show(request: SurfaceRequest, client: Client, signal?: AbortSignal): Promise<Reply>
+  show(request: SurfaceRequest, client: Client, signal?: Stop): Promise<Reply>
   /** Whether what clients were shown of a project is still so; null when nothing has happened since. */
   lookOut(glance: Glance, projectPath: string | null): Promise<Outlook | null>
   /** Hears what servers tell beside their answers. Gives back how to hear no more. */
@@ -158,7 +159,7 @@ export function openMeta(opened: MetaMeans): Meta {
 
 interface Sent {
   readonly callId: string
-  readonly signal: AbortSignal | undefined
+  readonly signal: Stop | undefined
   readonly redact: Redact
 }
 
@@ -316,7 +317,7 @@ function ticketOf(given: {
   name: string
   args: unknown
   client: Client
-  signal: AbortSignal | undefined
+  signal: Stop | undefined
   redact: Redact
 }): Ticket {
   const { callId, name, args, client, signal, redact } = given

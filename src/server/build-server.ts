@@ -11,6 +11,7 @@ import { errorReply } from '../meta/reply.ts'
 import { INSTRUCTIONS, TOOLS } from '../meta/tools.ts'
 import { systemClock } from '../shared/clock.ts'
 import type { Reply } from '../shared/reply.ts'
+import type { Stop } from '../shared/stop.ts'
 import type { TaskRows } from '../store/tasks.ts'
 import { createAsking } from './ask-client.ts'
 import type { CallParams } from './call-lane.ts'
@@ -158,12 +159,7 @@ function resultOf(tool: string, reply: Reply): CallToolResult {
 }
 
 /** Even a store that cannot be opened is an answer. */
-async function answer(
-  endpoint: Endpoint,
-  params: CallParams,
-  client: Client,
-  signal: AbortSignal,
-): Promise<Reply> {
+async function answer(endpoint: Endpoint, params: CallParams, client: Client, signal: Stop): Promise<Reply> {
   try {
     const meta = await endpoint.open()
     return await meta.call(params.name, params.arguments, client, signal)

@@ -3,6 +3,8 @@ import { ProtocolError } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { messageOf } from '../shared/errors.ts'
 import { isObject } from '../shared/json.ts'
+import type { Stop, Stopper } from '../shared/stop.ts'
+import { openStopper } from '../shared/stop.ts'
 import { withoutMeta } from '../shared/without-meta.ts'
 
 /** Answers `tools/call`, as a handler of the SDK does. */
@@ -27,15 +29,15 @@ export interface CallLane {
 const INTERNAL_ERROR = -32_603
 
 function openCallLane(server: Server, respond: Respond): CallLane {
-  const running = new Map<string | number, AbortController>()
+  const running = new Map<string | number, Stopper>()
 
   const run = async (
     { id, params }: CallMessage,
     answer: (message: object | null) => void,
   ): Promise<void> => {
-    const controller = new AbortController()
-    running.set(id, controller)
-    const { signal } = controller
+    const stopper = openStopper()
+    running.set(id, stopper)
+    const { signal } = stopper
     const { _meta: meta } = params
     const ended = await respond(
       meta === undefined ? params : withoutMeta(params),
@@ -64,7 +66,7 @@ function openCallLane(server: Server, respond: Respond): CallLane {
       return true
     },
     close() {
-      for (const controller of running.values()) controller.abort()
+      for (const stopper of running.values()) stopper.abort()
     },
   }
 }
@@ -96,7 +98,7 @@ function isToken(token: unknown): boolean {
 interface Origin {
   readonly id: string | number
   readonly meta: ServerContext['mcpReq']['_meta']
-  readonly signal: AbortSignal
+  readonly signal: Stop
 }
 
 /** As much of the SDK's context as handlers of the older era use. */

@@ -7,11 +7,12 @@ import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import type { Talk } from '../shared/progress.ts'
 import type { Reply } from '../shared/reply.ts'
+import type { Stop } from '../shared/stop.ts'
 import type { Abilities } from './client-abilities.ts'
 import type { Voice } from './client-voice.ts'
 import { voiceOf } from './client-voice.ts'
 
-export type Making = (talk: Talk & Voice, signal: AbortSignal) => Promise<Reply>
+export type Making = (talk: Talk & Voice, signal: Stop) => Promise<Reply>
 
 /** What was asked is part of the handle's key, so that an old answer fits no new question. */
 export const PREFIX = 'upstream-'
@@ -101,7 +102,7 @@ interface Question {
 }
 
 interface Questions {
-  ask(method: string, params: JsonObject, signal?: AbortSignal): Promise<JsonObject>
+  ask(method: string, params: JsonObject, signal?: Stop): Promise<JsonObject>
   /** Kept when there are any. */
   next(): Promise<End>
   answer(inputResponses: Readonly<Record<string, unknown>>): void

@@ -7,6 +7,7 @@ import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import type { Notice } from '../shared/progress.ts'
 import type { Reply } from '../shared/reply.ts'
+import type { Stop } from '../shared/stop.ts'
 import type { Endpoint } from './build-server.ts'
 import type { Notices, ServerNotices } from './passthrough-notices.ts'
 import { openNotices } from './passthrough-notices.ts'
@@ -18,7 +19,7 @@ export interface Leg {
   /** What the server says of itself, asked for once; or the reply that says why nothing can be known. */
   describe(): Promise<Description>
   /** Never throws. */
-  relay(request: LegRequest, client: Client, signal?: AbortSignal): Promise<Reply>
+  relay(request: LegRequest, client: Client, signal?: Stop): Promise<Reply>
   /** Tells the server what a client told. */
   forward(method: string): void
   /** The schema of a tool's arguments, of those that were listed last. */

@@ -5,6 +5,7 @@ import { KiwiError, messageOf } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import type { Ask, Talk } from '../shared/progress.ts'
+import { realSignal } from '../shared/stop.ts'
 import type { Abilities } from './client-abilities.ts'
 import type { Voice } from './client-voice.ts'
 import { voiceOf } from './client-voice.ts'
@@ -28,7 +29,7 @@ export function pushTalk(ctx: ServerContext, abilities: Abilities): Talk & Voice
 /** Asks while the request of the client waits. */
 export function askWhile({ mcpReq }: ServerContext): Ask {
   return async ({ method, params }, signal) => {
-    const options = { timeout: PATIENCE_MS, ...(signal === undefined ? {} : { signal }) }
+    const options = { timeout: PATIENCE_MS, ...(signal === undefined ? {} : { signal: realSignal(signal) }) }
     try {
       const answer: unknown = await mcpReq.send({ method, params: asked(params) }, AsItIs, options)
       return isJsonObject(answer) ? answer : {}

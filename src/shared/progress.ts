@@ -1,4 +1,5 @@
 import type { JsonObject } from './json.ts'
+import type { Stop } from './stop.ts'
 
 /** What a call is busy with before it has a result. */
 export interface Progress {
@@ -23,7 +24,7 @@ export interface Talk {
 
 /** How whoever waits for a call can end it and hear of it. */
 export interface Watch extends Talk {
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: Stop | undefined
   readonly report?: Report | undefined
   /** The session or run that waits for it: what an upstream asks is passed on only where one of them can be meant. */
   readonly session?: string | undefined
@@ -48,7 +49,7 @@ export interface AskedOfClient {
   readonly params: JsonObject
 }
 
-export type Ask = (request: AskedOfClient, signal?: AbortSignal) => Promise<JsonObject>
+export type Ask = (request: AskedOfClient, signal?: Stop) => Promise<JsonObject>
 
 /** `notifications/message` or `notifications/progress`, without the token of who sent it. */
 export interface Notice {

@@ -5,6 +5,7 @@ import { openTempUpstreams } from '../../test/fixtures/temp-upstreams.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Ask, AskedOfClient } from '../shared/progress.ts'
+import type { Stop } from '../shared/stop.ts'
 import { asItCame } from './read-message.ts'
 
 let temp: TempUpstreams
@@ -101,7 +102,7 @@ describe('S12: what an upstream asks', () => {
   })
 
   test('S12: a question ends when the upstream takes it back, and with the call it belongs to', async () => {
-    const signals: AbortSignal[] = []
+    const signals: Stop[] = []
     const ask: Ask = (_, signal) =>
       new Promise((_resolve, reject) => {
         if (signal === undefined) return

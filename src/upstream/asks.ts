@@ -1,6 +1,7 @@
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject, isObject } from '../shared/json.ts'
+import type { Stop } from '../shared/stop.ts'
 import { addresseeIn } from './callers.ts'
 import type { InFlight, Pending } from './pending.ts'
 import type { Asked } from './read-message.ts'
@@ -96,7 +97,7 @@ function namedBy({ params }: Asked, pending: Pending): { readonly asked: InFligh
 async function answerOf(
   { request }: InFlight,
   asked: { readonly from: string; readonly method: string; readonly params: JsonObject },
-  signal: AbortSignal,
+  signal: Stop,
 ): Promise<JsonObject> {
   try {
     const result = await request.ask?.(asked, signal)

@@ -1,4 +1,5 @@
 import { KiwiError } from '../shared/errors.ts'
+import type { Stop } from '../shared/stop.ts'
 import { cancelled } from './pending.ts'
 import type { WireEnd } from './wire.ts'
 
@@ -6,7 +7,7 @@ import type { WireEnd } from './wire.ts'
 export interface Ending {
   readonly ended: Promise<WireEnd>
   /** Does some work that ends with the caller's signal and with the wire. */
-  during<T>(signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T>
+  during<T>(signal: Stop | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T>
   /** `goodbye` is said when everything is let go of. */
   end(reason: string, goodbye: () => Promise<void>): Promise<WireEnd>
 }

@@ -2,6 +2,7 @@ import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import { LIMITS } from '../shared/limits.ts'
+import type { Stop } from '../shared/stop.ts'
 import type { Description, Upstream } from './upstream.ts'
 import type { Upstreams } from './upstreams.ts'
 
@@ -16,7 +17,7 @@ export interface RawListing {
 interface ListTerms {
   /** For all pages together. */
   readonly timeoutMs: number
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: Stop | undefined
 }
 
 /** Walks all pages up to the bounds of a listing. What lies beyond them is left out, and what came before it is kept. */

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../shared/json.ts'
 import type { Ask, Notice } from '../shared/progress.ts'
+import type { Stop } from '../shared/stop.ts'
 import type { Wire } from './wire.ts'
 
 /** An MCP server that Kiwi is a client of, as one caller sees it. */
@@ -45,7 +46,7 @@ export interface UpstreamRequest {
   readonly onResend?: ((why: string) => void) | undefined
   /** It goes out only over a connection over which the tools were listed; over another it fails with `NotListed`, unsent. */
   readonly isListedOnly?: boolean | undefined
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: Stop | undefined
   /** Who waits for it, such as a session: the upstream's questions are passed on only where one caller can be meant. */
   readonly caller?: string | undefined
   /** Answers what the upstream asks meanwhile. */

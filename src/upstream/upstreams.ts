@@ -3,6 +3,8 @@ import type { Clock } from '../shared/clock.ts'
 import { systemClock } from '../shared/clock.ts'
 import { messageOf } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
+import type { Stop } from '../shared/stop.ts'
+import { realSignal } from '../shared/stop.ts'
 import type { Connection } from './connection.ts'
 import { NotListed, closingError } from './connection.ts'
 import { unharmed } from './hear.ts'
@@ -18,7 +20,7 @@ export interface Upstreams {
   /** The result as it came, `input_required` and `task` too. */
   request(upstream: Upstream, request: UpstreamRequest): Promise<JsonObject>
   /** What it says of itself. Connects. */
-  describe(upstream: Upstream, signal?: AbortSignal): Promise<Description>
+  describe(upstream: Upstream, signal?: Stop): Promise<Description>
   /** How to note that what was listed over the connection that is open now is known. */
   listing(key: string): () => void
   /** Keeps it open, though nobody waits for an answer, until the returned function is called. */
@@ -54,11 +56,7 @@ export function openUpstreams({ clock = systemClock, waitsMs = WAITS_MS }: Upstr
     },
   })
 
-  const connectionTo = async (
-    upstream: Upstream,
-    place: Place,
-    signal?: AbortSignal,
-  ): Promise<Connection> => {
+  const connectionTo = async (upstream: Upstream, place: Place, signal?: Stop): Promise<Connection> => {
     if (closing.signal.aborted) throw closingError(upstream.id)
     if (signal?.aborted === true) throw cancelled(upstream.id)
     const opening = place.connect(upstream)
@@ -121,15 +119,15 @@ function inTheRest(request: UpstreamRequest, spentMs: number): UpstreamRequest {
 }
 
 /** Whoever cancels hears of it from what comes next. */
-async function waitFor({ ended }: Connection, ms: number, signal?: AbortSignal): Promise<void> {
+async function waitFor({ ended }: Connection, ms: number, signal?: Stop): Promise<void> {
   const enough = new AbortController()
-  const given = signal === undefined ? enough.signal : AbortSignal.any([signal, enough.signal])
+  const given = signal === undefined ? enough.signal : AbortSignal.any([realSignal(signal), enough.signal])
   await Promise.race([ended, delay(ms, undefined, { signal: given }).catch(() => {})])
   enough.abort()
 }
 
 /** The start goes on for the others. */
-async function unlessCancelled<T>(opening: Promise<T>, id: string, signal?: AbortSignal): Promise<T> {
+async function unlessCancelled<T>(opening: Promise<T>, id: string, signal?: Stop): Promise<T> {
   if (signal === undefined) return opening
   return new Promise((resolve, reject) => {
     const cancel = (): void => reject(cancelled(id))

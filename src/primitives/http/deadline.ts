@@ -1,11 +1,12 @@
 import { setMaxListeners } from 'node:events'
 import type { Clock } from '../../shared/clock.ts'
+import type { Stop } from '../../shared/stop.ts'
 import type { Problem } from './result.ts'
 import type { Link, LinkedList } from './linked-list.ts'
 
 interface Bounds {
   readonly timeoutMs: number
-  readonly signal: AbortSignal | undefined
+  readonly signal: Stop | undefined
   readonly clock: Clock
   /** Every call that still runs, so that closing the client can end them. */
   readonly live: LinkedList<Deadline>
@@ -40,7 +41,7 @@ export class Deadline {
     this.#link = live.add(this)
     if (signal === undefined || this.#cancel === null) return
     // Many calls may share one signal; Node would warn of a leak on standard error.
-    setMaxListeners(0, signal)
+    if (signal instanceof AbortSignal) setMaxListeners(0, signal)
     signal.addEventListener('abort', this.#cancel, { once: true })
     if (signal.aborted) this.#cancel()
   }

@@ -1,4 +1,5 @@
 import { KiwiError } from '../../shared/errors.ts'
+import type { Stop } from '../../shared/stop.ts'
 import type { HttpRequest } from './request.ts'
 import { checkRequest } from './request.ts'
 import type { HttpResult } from './result.ts'
@@ -31,7 +32,7 @@ interface EventMeans {
   readonly open: (request: HttpRequest) => Promise<HttpStream>
   /** Waits; says false when the call is over. */
   readonly wait: (ms: number) => Promise<boolean>
-  readonly signal: AbortSignal | undefined
+  readonly signal: Stop | undefined
 }
 
 const DEFAULTS = { maxEventBytes: 10 * 1024 * 1024, maxReconnects: 10 }

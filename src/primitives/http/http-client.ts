@@ -1,5 +1,6 @@
 import type { Clock } from '../../shared/clock.ts'
 import { KiwiError } from '../../shared/errors.ts'
+import type { Stop } from '../../shared/stop.ts'
 import type { Lookup } from './egress-guard.ts'
 import { HTTP_SCHEMES, createEgressGuard, destinationOf } from './egress-guard.ts'
 import type { EventOptions, HttpStream } from './events.ts'
@@ -19,17 +20,13 @@ import type { WebSocketSession } from './websocket-session.ts'
 
 /** The http_client primitive: the one way out to the network. */
 export interface HttpClient {
-  request(request: HttpRequest, signal?: AbortSignal): Promise<HttpResult>
+  request(request: HttpRequest, signal?: Stop): Promise<HttpResult>
   /** A 2xx body as it comes; `timeoutMs` of the request ends with its head, then `idleTimeoutMs` bounds each wait. */
-  stream(request: HttpRequest, options: StreamOptions, signal?: AbortSignal): Promise<HttpStream>
+  stream(request: HttpRequest, options: StreamOptions, signal?: Stop): Promise<HttpStream>
   /** Throws a KiwiError when the stream cannot be had or breaks for good; ends quietly when the caller aborts. */
-  events(request: HttpRequest, options: EventOptions, signal?: AbortSignal): AsyncIterable<ServerSentEvent>
+  events(request: HttpRequest, options: EventOptions, signal?: Stop): AsyncIterable<ServerSentEvent>
   /** Throws a KiwiError when the websocket cannot be opened. */
-  websocket(
-    request: WebSocketRequest,
-    options: WebSocketOptions,
-    signal?: AbortSignal,
-  ): Promise<WebSocketSession>
+  websocket(request: WebSocketRequest, options: WebSocketOptions, signal?: Stop): Promise<WebSocketSession>
   /** Why an address may not be reached, or null; what nobody can look up now passes. */
   judge(address: string): Promise<KiwiError | null>
   /** Ends every call, stream and connection at once. */
@@ -82,7 +79,7 @@ export function openHttpClient({
   const poolFor: CallMeans['poolFor'] = (url) =>
     origins?.poolFor(url) ?? load().then((loaded) => loaded.poolFor(url))
   const means: CallMeans = { guard, clock, random, poolFor }
-  const open = (timeoutMs: number, signal: AbortSignal | undefined): Deadline => {
+  const open = (timeoutMs: number, signal: Stop | undefined): Deadline => {
     const deadline = new Deadline({ timeoutMs, signal, clock, live })
     if (isClosed) deadline.end(CLOSED)
     return deadline

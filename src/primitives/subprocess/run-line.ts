@@ -1,3 +1,4 @@
+import type { Stop } from '../../shared/stop.ts'
 import type { CommandResult, Program } from './command.ts'
 import type { PipelineResult, RunMeans, RunTerms } from './run-pipeline.ts'
 import { runPipeline } from './run-pipeline.ts'
@@ -16,7 +17,7 @@ export interface LineResult extends CommandResult {
   readonly return_codes: readonly (readonly number[] | null)[]
 }
 
-export async function runLine(line: LineCommand, means: RunMeans, signal?: AbortSignal): Promise<LineResult> {
+export async function runLine(line: LineCommand, means: RunMeans, signal?: Stop): Promise<LineResult> {
   const startedAt = means.clock.monotonic()
   const elapsed = (): number => means.clock.monotonic() - startedAt
   const codes: (readonly number[] | null)[] = []

@@ -1,4 +1,5 @@
 import type { Clock } from '../../shared/clock.ts'
+import type { Stop } from '../../shared/stop.ts'
 import { capture, discard } from './capture.ts'
 import type { Command, CommandResult, NotStarted, Program } from './command.ts'
 import { notRun } from './command.ts'
@@ -11,7 +12,7 @@ export interface RunMeans {
   readonly start: (program: Program, stdin: 'pipe' | 'ignore') => Promise<Child | NotStarted>
   readonly release: (child: Child) => void
   /** Cancels every run. */
-  readonly closing: AbortSignal
+  readonly closing: Stop
 }
 
 /** What holds for a run, whatever it starts. */
@@ -25,7 +26,7 @@ export interface PipelineResult extends CommandResult {
 
 /** What ends a run before it ends by itself. */
 interface Ends {
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: Stop | undefined
   /** What is left of the time, when it is not the first that uses it. */
   readonly leftMs?: number
 }
@@ -94,7 +95,7 @@ async function startAll(
   programs: readonly Program[],
   hasInput: boolean,
   means: RunMeans,
-  signal: AbortSignal | undefined,
+  signal: Stop | undefined,
 ): Promise<readonly Child[] | NotStarted> {
   const { start, killTree, release } = means
   const children: Child[] = []
@@ -126,7 +127,7 @@ const SHOWN_CHARACTERS = 500
 async function stoppedBy(
   { guards = [] }: Program,
   means: RunMeans,
-  signal: AbortSignal | undefined,
+  signal: Stop | undefined,
 ): Promise<NotStarted | null> {
   for (const { program, passesWith, failsOn, only, reason } of guards) {
     const result = await runPipeline([program], GUARD_TERMS, means, { signal })
@@ -162,11 +163,7 @@ async function clearAtExit(child: Child, killTree: KillTree): Promise<void> {
 
 type Ending = 'exited' | 'timed_out' | 'cancelled'
 
-function endingOf(
-  children: readonly Child[],
-  timeoutMs: number,
-  signals: readonly AbortSignal[],
-): Promise<Ending> {
+function endingOf(children: readonly Child[], timeoutMs: number, signals: readonly Stop[]): Promise<Ending> {
   return new Promise((resolve) => {
     const settle = (ending: Ending): void => {
       clearTimeout(timer)

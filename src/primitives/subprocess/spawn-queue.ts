@@ -1,10 +1,11 @@
+import type { Stop } from '../../shared/stop.ts'
 /**
  * Starting a child forks us, which stands still our event loop: while others wait, one is started in each turn
  * of the loop, so that everything else gets its turn too.
  */
 export interface SpawnQueue {
   /** At once when nobody waits. What got `go` must leave. */
-  enter(lane: Lane, signal?: AbortSignal): Promise<Entry>
+  enter(lane: Lane, signal?: Stop): Promise<Entry>
   leave(lane: Lane): void
   /** Nobody gets in any more. */
   close(): void
@@ -74,7 +75,7 @@ function createLane({ places, waiting: maxWaiting }: LaneLimits) {
     hasPlace: () => taken < places && waiting.length === 0,
     take: () => void taken++,
     give: () => void taken--,
-    wait(signal?: AbortSignal): Promise<Entry> {
+    wait(signal?: Stop): Promise<Entry> {
       return new Promise((resolve) => {
         const settle: Settle = (entry) => {
           signal?.removeEventListener('abort', cancel)

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import type { Clock } from '../../shared/clock.ts'
+import type { Stop } from '../../shared/stop.ts'
 import type { SandboxHost } from './confinement.ts'
 import type { Command, CommandResult, NotStarted, Program } from './command.ts'
 import { notRun } from './command.ts'
@@ -23,11 +24,11 @@ import { openWatchdog } from './watchdog.ts'
 /** The one place where processes are started. */
 export interface Subprocess {
   /** Never fails: whatever happens is a result. */
-  run(command: Command, signal?: AbortSignal): Promise<CommandResult>
+  run(command: Command, signal?: Stop): Promise<CommandResult>
   /** Several, joined as the line says; it takes one place. Never fails either. */
-  runLine(line: LineCommand, signal?: AbortSignal): Promise<LineResult>
+  runLine(line: LineCommand, signal?: Stop): Promise<LineResult>
   /** The signal only ends the waiting for a place; an open session is ended by its `close`. */
-  open(command: SessionCommand, signal?: AbortSignal): Promise<Opened>
+  open(command: SessionCommand, signal?: Stop): Promise<Opened>
   /** The absolute path of a program on a PATH. */
   find(command: string, path: string): string | null
   /** What a program can be held by here: looked for once, at once when that is known. */
@@ -131,7 +132,7 @@ function openPlaces(queue: SpawnQueue, runs: Set<Promise<CommandResult>>) {
   return async <T extends CommandResult>(
     work: () => Promise<T>,
     refused: (why: Exclude<Entry, 'go'>) => T,
-    signal?: AbortSignal,
+    signal?: Stop,
   ): Promise<T> => {
     const entry = await queue.enter('run', signal)
     if (entry !== 'go') return refused(entry)

@@ -3,6 +3,7 @@ import type { HttpClient } from '../../primitives/http/http-client.ts'
 import type { Problem } from '../../primitives/http/result.ts'
 import { errorOf } from '../../primitives/http/result.ts'
 import { KiwiError } from '../../shared/errors.ts'
+import type { Stop } from '../../shared/stop.ts'
 import { textOf } from '../../shared/template.ts'
 
 /** `fetch` as the SDK calls it, over the one way out: the same guard for every address that data names. */
@@ -13,7 +14,7 @@ const TIMEOUT_MS = 15_000
 const MOST_BYTES = 256 * 1024
 const MOST_REDIRECTS = 3
 
-export function fetchOver(httpClient: HttpClient, signal?: AbortSignal): Fetch {
+export function fetchOver(httpClient: HttpClient, signal?: Stop): Fetch {
   return async (url, init = {}) => {
     const { method = 'GET', body } = init
     const { success, status_code, failure, error, headers, ...result } = await httpClient.request(

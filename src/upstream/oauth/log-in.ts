@@ -4,6 +4,7 @@ import type { Callback } from '../../primitives/http/callback.ts'
 import { openCallback } from '../../primitives/http/callback.ts'
 import { KiwiError } from '../../shared/errors.ts'
 import { serverName } from '../../shared/groups.ts'
+import type { Stop } from '../../shared/stop.ts'
 import type { Login } from '../../store/vault/logins.ts'
 import type { Authority, Sdk } from './authority.ts'
 import { mismatch, noRegistration, sdkFailure } from './failures.ts'
@@ -16,7 +17,7 @@ export interface Guide {
   readonly show: (address: string) => void
   /** Asked whether the secret of the client may go to an issuer that only the server names. Left out: no. */
   readonly confirm?: ((issuer: string) => Promise<boolean>) | undefined
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: Stop | undefined
 }
 
 interface LoginMeans {

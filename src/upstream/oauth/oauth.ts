@@ -1,6 +1,7 @@
 import type { HttpClient } from '../../primitives/http/http-client.ts'
 import type { Clock } from '../../shared/clock.ts'
 import { KiwiError } from '../../shared/errors.ts'
+import type { Stop } from '../../shared/stop.ts'
 import type { Login, Logins } from '../../store/vault/logins.ts'
 import type { Credential } from '../remote.ts'
 import type { Authority, Challenge, Sdk } from './authority.ts'
@@ -52,7 +53,7 @@ export function openOauth({ logins, reaching, clock }: OauthMeans): Oauth {
     return flight
   }
 
-  const challengeOf = async (sdk: Sdk, target: LoginTarget, signal?: AbortSignal): Promise<Challenge> => {
+  const challengeOf = async (sdk: Sdk, target: LoginTarget, signal?: Stop): Promise<Challenge> => {
     const { url } = target
     return readChallenge(sdk, heard.get(url) ?? (await readRefusal(url, clientFor(target, null), signal)))
   }

@@ -1,16 +1,13 @@
 import type { HttpClient } from '../../primitives/http/http-client.ts'
 import { CLIENT_INFO } from '../era.ts'
 import { messageHeaders } from '../message-headers.ts'
+import type { Stop } from '../../shared/stop.ts'
 
 const TIMEOUT_MS = 15_000
 const MOST_BYTES = 64 * 1024
 
 /** What a server says to a caller that it does not know: the header WWW-Authenticate, or '' when it says none. */
-export async function readRefusal(
-  address: string,
-  httpClient: HttpClient,
-  signal?: AbortSignal,
-): Promise<string> {
+export async function readRefusal(address: string, httpClient: HttpClient, signal?: Stop): Promise<string> {
   const message = { jsonrpc: '2.0', id: 1, method: 'server/discover', params: { _meta: META } }
   const stream = await httpClient.stream(
     {
