@@ -5,7 +5,7 @@
 export interface Multiplier {
   /** Where matrices (bytes), vectors (16 bits) and products (32 bits) lie. */
   readonly memory: ArrayBuffer
-  /** For each vector, the product with each row. Rows have a multiple of 8 numbers; there is room for a multiple of 4 vectors. */
+  /** For each vector, the product with each row. Rows are a multiple of 2 and have one of 8 numbers; there is room for a multiple of 4 vectors. */
   multiply(order: Product): void
 }
 
@@ -50,11 +50,16 @@ export async function openMultiplier(bytes: number): Promise<Multiplier> {
 
 type Code = readonly number[]
 
-/** Parameters, then what the function itself keeps: six whole numbers, then six times four of them side by side. */
+/** Parameters, then what the function itself keeps: nine whole numbers, then eleven times four of them side by side. */
 const [MATRIX, VECTORS, PRODUCTS, ROWS, NUMBERS, COUNT] = [0, 1, 2, 3, 4, 5]
-const [ROW, VECTOR, AT, END, FROM, STRIDE, TO] = [6, 7, 8, 9, 10, 11, 12]
-const SUMS = [13, 14, 15, 16]
-const [EIGHT] = [17]
+const [ROW, VECTOR, AT, END, FROM, TO, STRIDE, TWICE, THRICE] = [6, 7, 8, 9, 10, 11, 12, 13, 14]
+/** Sums of the upper row with each vector, and of the lower one. */
+const SUMS = [
+  [15, 16, 17, 18],
+  [19, 20, 21, 22],
+] as const
+const [UPPER, LOWER, EIGHT] = [23, 24, 25]
+const WIDE = 11
 
 /* Instructions, as the specification of WebAssembly numbers them. */
 const get = (local: number): Code => [0x20, local]
@@ -82,46 +87,56 @@ const loadEight = (at: Code): Code => [...at, 0xfd, 0x00, 0, 0]
 const addFour = (a: Code, b: Code): Code => [...a, ...b, 0xfd, 0xae, 0x01]
 const productOf = (a: Code, b: Code): Code => [...a, ...b, 0xfd, 0xba, 0x01]
 const lane = (a: Code, at: number): Code => [...a, 0xfd, 0x1b, at]
+const addProduct = (sum: number, row: number): Code =>
+  set(sum, addFour(get(sum), productOf(get(row), get(EIGHT))))
 const acrossLanes = (a: Code): Code => add(add(lane(a, 0), lane(a, 1)), add(lane(a, 2), lane(a, 3)))
 
-/** Four vectors share what was read of a row. */
+/** Where each of four vectors goes on. */
+const VECTORS_AT: readonly Code[] = [
+  get(FROM),
+  add(get(FROM), get(STRIDE)),
+  add(get(FROM), get(TWICE)),
+  add(get(FROM), get(THRICE)),
+]
+
+/** Two rows and four vectors share what was read of each: reading takes as long as multiplying. */
 const BODY: Code = [
   ...set(STRIDE, doubled(get(NUMBERS), 1)),
+  ...set(TWICE, doubled(get(STRIDE), 1)),
+  ...set(THRICE, add(get(STRIDE), get(TWICE))),
   ...loopWhile(
     [
       ...set(VECTOR, whole(0)),
       ...loopWhile(
         [
-          ...SUMS.flatMap((sum) => set(sum, NOTHING)),
+          ...SUMS.flat().flatMap((sum) => set(sum, NOTHING)),
           ...set(AT, add(get(MATRIX), times(get(ROW), get(NUMBERS)))),
           ...set(END, add(get(AT), get(NUMBERS))),
           ...set(FROM, add(get(VECTORS), times(get(VECTOR), get(STRIDE)))),
           ...loopWhile(
             [
-              ...set(EIGHT, loadBytes(get(AT))),
-              ...SUMS.flatMap((sum, at) =>
-                set(
-                  sum,
-                  addFour(
-                    get(sum),
-                    productOf(get(EIGHT), loadEight(add(get(FROM), times(get(STRIDE), whole(at))))),
-                  ),
-                ),
-              ),
+              ...set(UPPER, loadBytes(get(AT))),
+              ...set(LOWER, loadBytes(add(get(AT), get(NUMBERS)))),
+              ...VECTORS_AT.flatMap((from, at) => [
+                ...set(EIGHT, loadEight(from)),
+                ...addProduct(SUMS[0][at] ?? 0, UPPER),
+                ...addProduct(SUMS[1][at] ?? 0, LOWER),
+              ]),
               ...set(FROM, add(get(FROM), whole(16))),
             ],
             [tee(AT, add(get(AT), whole(8))), get(END)],
           ),
           ...set(TO, add(get(PRODUCTS), doubled(add(times(get(VECTOR), get(ROWS)), get(ROW)), 2))),
-          ...SUMS.flatMap((sum) => [
+          ...SUMS[0].flatMap((sum, at) => [
             ...store(get(TO), acrossLanes(get(sum))),
+            ...store(add(get(TO), whole(4)), acrossLanes(get(SUMS[1][at] ?? 0))),
             ...set(TO, add(get(TO), doubled(get(ROWS), 2))),
           ]),
         ],
-        [tee(VECTOR, add(get(VECTOR), whole(SUMS.length))), get(COUNT)],
+        [tee(VECTOR, add(get(VECTOR), whole(SUMS[0].length))), get(COUNT)],
       ),
     ],
-    [tee(ROW, add(get(ROW), whole(1))), get(ROWS)],
+    [tee(ROW, add(get(ROW), whole(SUMS.length))), get(ROWS)],
   ),
   0x0b,
 ]
@@ -132,7 +147,7 @@ const WHOLE = 0x7f
 const FOUR = 0x7b
 
 function moduleOf(pages: number): Uint8Array<ArrayBuffer> {
-  const locals = [2, TO - COUNT, WHOLE, SUMS.length + 1, FOUR]
+  const locals = [2, THRICE - COUNT, WHOLE, WIDE, FOUR]
   return Uint8Array.from([
     ...HEADER,
     ...section(1, [1, 0x60, 6, WHOLE, WHOLE, WHOLE, WHOLE, WHOLE, WHOLE, 0]),
