@@ -17,10 +17,11 @@ test('whoever listens hears once that a call was ended, and not after having let
   expect([signal.aborted, heard]).toEqual([true, ['first']])
 })
 
-test('the system is given a signal of its own kind, which ends with it', async () => {
+test('the system is given a signal of its own kind, which ends with it and is made once', async () => {
   const stopper = openStopper()
   const real = realSignal(stopper.signal)
   expect(realSignal(real)).toBe(real)
+  expect(realSignal(stopper.signal)).toBe(real)
   const waiting = delay(60_000, undefined, { signal: real })
   stopper.abort()
   await expect(waiting).rejects.toThrow('aborted')

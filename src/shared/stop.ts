@@ -39,11 +39,16 @@ class CallStopper implements Stopper, Stop {
   }
 }
 
-/** For functions of the system, which take only a real one. */
+const real = new WeakMap<Stop, AbortSignal>()
+
+/** For functions of the system, which take only a real one: one for each, however often it is asked for. */
 export function realSignal(stop: Stop): AbortSignal {
   if (stop instanceof AbortSignal) return stop
+  const known = real.get(stop)
+  if (known !== undefined) return known
   const controller = new AbortController()
   if (stop.aborted) controller.abort()
   else stop.addEventListener('abort', () => controller.abort(), { once: true })
+  real.set(stop, controller.signal)
   return controller.signal
 }
