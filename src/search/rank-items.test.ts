@@ -125,7 +125,7 @@ test('E1: what an embedder has looked at all of is added by how far it stands ou
     (await ranked('translate text', [ranking])).map(({ item_id }) => item_id)
   // First in its order, but hardly nearer than the rest: the words decide.
   expect((await ids(near(1, 0.5, 0.4)))[0]).toBe('translate')
-  const hits = await ranked('translate text', [near(9, 8, 7)])
+  const hits = await ranked('translate quickly', [near(9, 8, 7)])
   expect(hits.slice(0, 3).map(({ item_id, why }) => [item_id, why.at(-1)])).toEqual([
     ['play_song', 'embedder'],
     ['book_flight', 'embedder'],
@@ -241,4 +241,31 @@ test('S3: what was read as a whole says what is near, and the table is heard bes
     ['translate', expect.not.stringContaining('meaning')],
     ['play_song', 'meaning'],
   ])
+})
+
+test('S3: of what it does not understand the reader says nothing', async () => {
+  const rows = new Map((await ranked('')).map(({ item_id, row }) => [item_id, row]))
+  const read = [{ row: rows.get('play_song') ?? 0, score: 9, nearness: 0.9 }]
+  const asked = async (text: string): Promise<readonly string[]> => {
+    const query = { ...sampleQuery('', { roots: [USER] }), words: parseQuery(text).words }
+    const { hits } = await rankItems(query, { rankings: [], read }, { store: viewOf(store), wordTable })
+    return hits.map(({ item_id }) => item_id)
+  }
+  expect(await asked('天気')).toEqual(['tokyo'])
+  expect(await asked('миграции базы данных')).toEqual([])
+  expect(await asked('a melody')).toEqual(['play_song'])
+})
+
+test('S3: what has all words of a short query stands before what has none, however near', async () => {
+  const rows = new Map((await ranked('')).map(({ item_id, row }) => [item_id, row]))
+  const read = [{ row: rows.get('play_song') ?? 0, score: 9, nearness: 0.9 }]
+  const asked = async (text: string): Promise<readonly (string | number)[]> => {
+    const query = { ...sampleQuery('', { roots: [USER] }), words: parseQuery(text).words }
+    const { hits } = await rankItems(query, { rankings: [], read }, { store: viewOf(store), wordTable })
+    expect(hits.map(({ score }) => score)).toEqual(hits.map(({ score }) => score).toSorted((a, b) => b - a))
+    return hits.map(({ item_id }) => item_id).slice(0, 2)
+  }
+  expect(await asked('invoices')).toEqual(['list_invoices', 'play_song'])
+  expect(await asked('invoices of customers')).toEqual(['list_invoices', 'play_song'])
+  expect(await asked('invoices of airports')).toEqual(['play_song', expect.any(String)])
 })

@@ -4,6 +4,7 @@ import { fuse } from './fuse.ts'
 import type { NamingQuery } from './named-first.ts'
 import { namedFirst } from './named-first.ts'
 import type { ByMeaning } from './vector-search.ts'
+import { wholeFirst } from './whole-first.ts'
 import type { WordTable } from './word-table.ts'
 
 interface RankMeans {
@@ -29,6 +30,8 @@ const NEAR_A_WORD = 0.36
 /** The same of what was read as a whole. */
 const READ_NEAR = 0.2
 const READ_NEAR_A_WORD = 0.4
+/** The reader knows English: of a query with fewer words of it than this part it understands nothing, and would say anything. */
+const UNDERSTOOD = 0.5
 
 /**
  * The items that fit a query: by their words, by what they are about, and by every further ranking of rows. What has none
@@ -45,13 +48,16 @@ export async function rankItems(
   const query = { ...asked, spelt: table.spelt(asked.words) }
   if (query.sortBy !== 'score') return store.search(query)
   const { found, total } = await store.find({ ...query, limit: Math.max(query.limit, CANDIDATES) })
-  const meant = meantBy(await nearBy(query.words, table, store), read, query.words.length === 1)
+  const isUnderstood = query.spelt.size >= UNDERSTOOD * query.words.length
+  const byTable = await nearBy(query.words, table, store)
+  const meant = meantBy(byTable, isUnderstood ? read : null, query.words.length === 1)
   const others = further.filter(({ rows }) => rows.length > 0)
   const rows = [...meant.map(({ row }) => row), ...others.flatMap((ranking) => ranking.rows)]
   const byWords = new Map(found.map(({ row, score }) => [row, score]))
   const fits = new Set([...byWords.keys(), ...(await otherRows(query, rows, byWords, store))])
   const isFit = ({ row }: { readonly row: number }): boolean => fits.has(row)
-  const ranked = addFurther(addUp(byWords, meant.filter(isFit)), others, isFit)
+  const summed = addFurther(addUp(byWords, meant.filter(isFit)), others, isFit)
+  const ranked = await wholeFirst(summed, byWords, query, store)
   const orders = others.filter(({ deviations }) => deviations === undefined)
   const fused = orders.length === 0 ? ranked : mergeOrders(ranked, orders, fits)
   const merged = await namedFirst(fused, query, (one) => ({ ...one, reasons: [] }), store)

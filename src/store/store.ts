@@ -222,6 +222,8 @@ export interface AskedWords {
   readonly words: readonly string[]
   /** Those of them that are spelt right, and so are not taken for another word that is nearly alike. */
   readonly spelt?: ReadonlySet<string>
+  /** Only what has every one of them, where otherwise any is enough. */
+  readonly everyWord?: boolean
 }
 
 export interface SearchQuery extends AskedWords {

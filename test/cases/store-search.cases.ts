@@ -130,6 +130,25 @@ export const rankCases: Cases = {
     expect(await ids(index, 'enr slack')).toEqual(['send_slack-message.v2'])
   },
 
+  async 'S3: where every word is asked for, each is found by its beginning or as it was meant'(bed) {
+    const { index } = await bed.open()
+    const names = ['list_open_issues', 'open_file', 'list_files']
+    await index.update(
+      USER,
+      names.map((item_id) => sampleEntry({ item_id, description: '' })),
+      [],
+    )
+    const asked = async (words: string): Promise<readonly string[]> => {
+      const { hits } = await index.search({ ...sampleQuery(words, { roots }), everyWord: true })
+      return hits.map(({ item_id }) => item_id).toSorted()
+    }
+    expect(await asked('open')).toEqual(['list_open_issues', 'open_file'])
+    expect(await asked('issue open')).toEqual(['list_open_issues'])
+    expect(await asked('isues list')).toEqual(['list_open_issues'])
+    expect(await asked('open fil')).toEqual(['open_file'])
+    expect(await asked('open zebra')).toEqual([])
+  },
+
   async 'S3: sorted by score then name, by name, by time, by downloads'(bed) {
     const { index } = await bed.open()
     const entries = [

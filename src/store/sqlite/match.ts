@@ -46,10 +46,11 @@ export function createMatcher(connection: Connection): Matcher {
       .slice(0, MOST_ALIKE)
       .map(({ term }) => term)
   }
-  const termsOf = ({ words, spelt }: AskedWords): readonly Term[] => {
+  /** For each word what it is found by: nothing, itself, or those it may have been meant for. */
+  const waysOf = ({ words, spelt }: AskedWords): readonly (readonly Term[])[] => {
     const asked = words.slice(0, LIMITS.queryWords)
     let corrected = 0
-    return asked.flatMap((word, at) => {
+    return asked.map((word, at) => {
       // The last word may still be being typed.
       const quoted = at === asked.length - 1 ? `${quote(word)}*` : quote(word)
       const rows = rowsOf(quoted)
@@ -61,11 +62,13 @@ export function createMatcher(connection: Connection): Matcher {
   return {
     anyOf(asked) {
       if (asked.words.length === 0) return null
-      return either(termsOf(asked)) ?? NOTHING
+      return either(waysOf(asked).flat()) ?? NOTHING
     },
     narrowed(asked) {
       if (asked.words.length === 0) return null
-      const terms = termsOf(asked)
+      const ways = waysOf(asked)
+      if (asked.everyWord === true) return every(ways)
+      const terms = ways.flat()
       const any = either(terms)
       if (any === null) return NOTHING
       const rarest = terms.toSorted((a, b) => a.rows - b.rows)
@@ -88,6 +91,11 @@ function narrowest(terms: readonly Term[], any: string, rowsOf: (match: string) 
   const all = terms.map(({ quoted }) => quoted).join(' AND ')
   const ways = [`{name} : (${all})`, `{name} : (${any})`, all]
   return ways.find((match) => rowsOf(match) >= ENOUGH) ?? any
+}
+
+function every(ways: readonly (readonly Term[])[]): string {
+  const each = ways.map(either)
+  return each.includes(null) ? NOTHING : each.map((way) => `(${way})`).join(' AND ')
 }
 
 function either(terms: readonly Term[]): string | null {
