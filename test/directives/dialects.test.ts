@@ -38,7 +38,7 @@ describe('D1: containers of a directive', () => {
         steps: [
           {
             action:
-              'Write this:\n<template>```xml\n<directive name="inner"> a & b </directive>\n```</template>',
+              'Write this:\n<template>\n```xml\n<directive name="inner"> a & b </directive>\n```\n</template>',
           },
         ],
       },

@@ -5,7 +5,9 @@ import type { Element } from './element.ts'
 import { childrenOf } from './element.ts'
 import type { ToolCall } from './model.ts'
 import type { Note } from './note.ts'
+import { noteText } from './note.ts'
 import { dataOf } from './values.ts'
+import { writtenText } from './written-text.ts'
 
 /** Elements that are calls, whatever notation they are written in. */
 const CALLS: ReadonlySet<string> = new Set(['call', 'tool_call'])
@@ -21,6 +23,7 @@ export function callsIn(element: Element, note: Note): readonly ToolCall[] {
   return element.children.flatMap((child): readonly ToolCall[] => {
     if (CALLS.has(child.name)) return callOf(child, note)
     if (META.has(child.name)) return [metaCall(child, note)]
+    if (child.name === 'tool_calls') noteText(child, note, 'put it beside <tool_calls>')
     return child.name === 'description' ? [] : callsIn(child, note)
   })
 }
@@ -34,11 +37,13 @@ function callOf(element: Element, note: Note): readonly ToolCall[] {
   }
   for (const key of Object.keys(element.attributes).filter((name) => !OF_CALLS.includes(name)))
     note(element, `<${element.name}> has no attribute "${key}": a parameter is <param name="${key}">`)
+  noteText(element, note, BESIDE)
   const own = element.children.filter(({ name }) => !OF_CALLS.includes(name))
   return [normal({ tool: toolId(said('mcp'), tool), parameters: parametersIn(own, note) })]
 }
 
 const OF_CALLS = ['mcp', 'tool', 'name']
+const BESIDE = 'put it beside the call, or make it a parameter: <param name="...">'
 
 /** `server.tool`; a tool of Kiwi itself by its name alone. */
 function toolId(server: string, tool: string): string {
@@ -48,6 +53,7 @@ function toolId(server: string, tool: string): string {
 
 /** `<param name="p">v</param>` or `<p>v</p>`, by themselves or in `<params>`. */
 function parametersIn(children: readonly Element[], note: Note): JsonObject {
+  for (const child of children.filter(({ name }) => WRAPPERS.has(name))) noteText(child, note, BESIDE)
   const wrapped = children.flatMap((child) => (WRAPPERS.has(child.name) ? child.children : [child]))
   return valuesIn(wrapped, note)
 }
@@ -73,11 +79,16 @@ function valueIn(element: Element, note: Note): readonly [string, JsonValue] {
   const { name, attributes, children, text } = element
   if (name !== 'param' && name !== 'parameter') return [name, dataOf(element)]
   const { name: called = '', value } = attributes
-  return [called, children.length === 0 ? (value ?? text) : valuesIn(children, note)]
+  // Elements alone are the parts of a value; between words they are text.
+  if (children.length > 0 && text === '') return [called, valuesIn(children, note)]
+  if (value !== undefined) noteText(element, note, `its value is "${value}"`)
+  return [called, value ?? writtenText(element)]
 }
 
 /** `<search item_type="tool" query="x"/>`, `<execute item_type="tool" item_id="x"><p>v</p></execute>`. */
-function metaCall({ name, attributes, children }: Element, note: Note): ToolCall {
+function metaCall(element: Element, note: Note): ToolCall {
+  const { name, attributes, children } = element
+  noteText(element, note, BESIDE)
   const given = parametersIn(children, note)
   if (name === 'search' || name === 'load' || name === 'help')
     return normal({ tool: name, parameters: { ...attributes, ...given } })

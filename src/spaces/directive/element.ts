@@ -9,10 +9,18 @@ export interface Element {
   readonly text: string
   /** All between its tags as its author wrote it. */
   readonly inner: string
+  /** The same in parts, in their order, without comments between them; data has none. */
+  readonly content?: readonly Piece[]
   readonly line: number
   readonly column: number
   /** It is written as data, and shown so. */
   readonly isData?: true
+}
+
+/** A part of what an element holds: a text or an element, and as its author wrote it. */
+export interface Piece {
+  readonly part: string | Element
+  readonly written: string
 }
 
 export function childrenOf({ children }: Element, ...names: readonly string[]): readonly Element[] {

@@ -2,6 +2,8 @@ import type { JsonObject, JsonValue } from '../../shared/json.ts'
 import { isJsonObject } from '../../shared/json.ts'
 import { textOf } from '../../shared/template.ts'
 import type { Element } from './element.ts'
+import type { Reading } from './formed.ts'
+import { formed, listForm, mappingForm } from './formed.ts'
 import type { Position } from './position.ts'
 
 type At = (path: readonly PropertyKey[]) => Position
@@ -56,8 +58,27 @@ function sectionOf(element: Element, isList: boolean): Element {
   return { ...element, attributes: { ...element.attributes, [key]: text }, text: '' }
 }
 
-/** `<permissions>` of what another system calls capabilities: `ryeos.execute.tool.a/b`. */
-export function capability(text: string, place: Position): Element {
+export const DECLARED = ['requires', 'capabilities', 'declared'] as const
+const DECLARED_SO = 'requires: {capabilities: {declared: [...]}}, or what it may do under permissions'
+
+/** What another system calls capabilities, as `<permissions>` hold them; null where it declares none. */
+export function capabilitiesIn(requires: JsonValue | undefined, reading: Reading): readonly Element[] | null {
+  const { at, note } = reading
+  const within = (outer: JsonValue | undefined, depth: 1 | 2): JsonValue | undefined => {
+    const path = DECLARED.slice(0, depth)
+    const key = { path, takes: `"${DECLARED[depth]}"`, write: DECLARED_SO }
+    const { [DECLARED[depth]]: inner, ...others } = formed(outer, mappingForm, key, reading) ?? {}
+    for (const other of Object.keys(others))
+      note(at([...path, other]), `"${[...path, other].join('.')}" is not known: kept, without effect`)
+    return inner
+  }
+  const key = { path: DECLARED, takes: 'a list', write: DECLARED_SO }
+  const declared = formed(within(within(requires, 1), 2), listForm, key, reading)
+  return declared?.map((one, index) => capability(textOf(one), at([...DECLARED, index]))) ?? null
+}
+
+/** `ryeos.execute.tool.a/b`. */
+function capability(text: string, place: Position): Element {
   const [, action, type, id] = /^(?:rye|ryeos)\.(\w+)\.(\w+)\.(.+)$/.exec(text) ?? []
   if (action === undefined || type === undefined || id === undefined)
     return { ...NOTHING, name: text, ...place }

@@ -2,15 +2,19 @@ import type { JsonObject, JsonValue } from '../../shared/json.ts'
 import { isJsonObject } from '../../shared/json.ts'
 import { textOf } from '../../shared/template.ts'
 import type { Element } from './element.ts'
-import { capability, elementsOf, grantsOf } from './from-data.ts'
+import type { Reading } from './formed.ts'
+import { formed, pairsForm, textForm } from './formed.ts'
+import { capabilitiesIn, DECLARED, elementsOf, grantsOf } from './from-data.ts'
 import type { DeclaredInput } from './inputs.ts'
 import { readInputs } from './inputs.ts'
 import { normalLimits } from './limits.ts'
-import type { Directive, Relation } from './model.ts'
+import type { Directive } from './model.ts'
 import type { Note } from './note.ts'
 import { meant, openNotes } from './note.ts'
 import { noteUnfilled } from './placeholders.ts'
+import { parseFault } from './parse-fault.ts'
 import type { Position } from './position.ts'
+import { relationsOf } from './relations.ts'
 import { skillTools } from './skill-tools.ts'
 import type { PlacedStep } from './steps.ts'
 import { noteTwins, stepOfData } from './steps.ts'
@@ -25,7 +29,11 @@ interface MatterOrigin {
 }
 
 /** Keys that only a directive has: with one of them the front matter is the directive, whatever its text looks like. */
-export const OWN_KEYS =
+export function ownKeysIn(given: JsonObject): readonly string[] {
+  return OWN_KEYS.filter((key) => given[key] !== undefined)
+}
+
+const OWN_KEYS =
   'inputs permissions requires steps tools mcps outputs limits model hooks extends context'.split(' ')
 
 /** The model of a directive in front matter, with its instructions below. */
@@ -33,8 +41,14 @@ export function fromMatter(given: JsonObject, origin: MatterOrigin): Directive {
   const { where, stem, body, at, isSkill } = origin
   const { note, findings } = openNotes()
   const { name, version, description, category, extends: base, ...own } = given
-  const { inputs, steps, tools, mcps, permissions: _p, requires: _r, limits, relationships, ...more } = own
+  const { inputs, steps, tools, mcps, permissions, requires, limits, relationships, ...more } = own
   noteKeys(more, at, note)
+  // What a skill says in words of its own is for other readers, and nothing that could stop it.
+  const wrong: Reading['wrong'] = (path, reason, hint) => {
+    if (!isSkill) throw parseFault(where, reason, at(path), { hint })
+    note(at(path), `${reason}: kept, without effect`)
+  }
+  const reading: Reading = { at, note, wrong }
   const placed = entriesOf(steps).map((step, index): PlacedStep => {
     const place = at(['steps', index])
     return { step: stepOfData(step, place, note), place }
@@ -53,26 +67,23 @@ export function fromMatter(given: JsonObject, origin: MatterOrigin): Directive {
     description: textOf(description).replaceAll(/\s+/g, ' ').trim(),
     category: typeof category === 'string' ? category : null,
     dialect: isSkill ? 'skill' : 'yaml',
-    extends: typeof base === 'string' && base !== '' ? base : null,
+    extends: formed(base, textForm, EXTENDS, reading),
     inputs: declared,
     steps: placed.map(({ step }) => step),
     body: body.trim(),
-    permissions: permissionsOf(given, at),
+    permissions: permissionsOf(permissions ?? null, capabilitiesIn(requires, reading), at),
     wanted: isSkill
       ? skillTools(given['allowed-tools'] ?? null, at(['allowed-tools']), note)
       : readWanted(wanted, where, note),
-    relations: relationsOf(relationships ?? null, (key) =>
-      note(
-        at(['relationships', key]),
-        `"${key}" is no relation: left out${meant(key, RELATIONS, (known) => `"${known}"`)}`,
-      ),
-    ),
-    limits: isJsonObject(limits) ? normalLimits(limits) : {},
+    relations: relationsOf(relationships, reading),
+    limits: normalLimits(Object.fromEntries(formed(limits, pairsForm, LIMITS_AT, reading) ?? [])),
     more,
     findings,
   }
 }
 
+const EXTENDS = { path: ['extends'], takes: 'the name of one directive', write: 'extends: other' }
+const LIMITS_AT = { path: ['limits'], takes: 'numbers by name', write: 'limits: {turns: 20}' }
 const COMMON_KEYS = 'name version description category relationships author tags license metadata'.split(' ')
 const KEYS: readonly string[] = [...OWN_KEYS, ...COMMON_KEYS, 'allowed-tools', 'compatibility']
 
@@ -93,7 +104,7 @@ function noteUnquoted(value: JsonValue, inputs: Directive['inputs'], place: Posi
   for (const one of Object.values(value)) noteUnquoted(one, inputs, place, note)
 }
 
-function entriesOf(given: JsonValue | undefined): readonly JsonValue[] {
+export function entriesOf(given: JsonValue | undefined): readonly JsonValue[] {
   if (given === undefined || given === null) return []
   return Array.isArray(given) ? given : [given]
 }
@@ -103,17 +114,17 @@ function section(name: string, children: readonly Element[], place: Position): E
 }
 
 /** What it grants itself, and what another system calls capabilities; null when it says neither. */
-export function permissionsOf(given: JsonObject, at: MatterOrigin['at']): Element | null {
-  const { permissions = null, requires } = given
-  const capabilities = isJsonObject(requires) ? requires['capabilities'] : undefined
-  const declared = isJsonObject(capabilities) ? capabilities['declared'] : undefined
-  if (permissions === null && !Array.isArray(declared)) return null
+export function permissionsOf(
+  permissions: JsonValue,
+  capabilities: readonly Element[] | null,
+  at: MatterOrigin['at'],
+): Element | null {
+  if (permissions === null && capabilities === null) return null
   const own = isJsonObject(permissions)
     ? grantsOf(permissions, at, ['permissions'])
     : elementsOf(entriesOf(permissions), at, ['permissions'])
-  const path = ['requires', 'capabilities', 'declared']
-  const foreign = entriesOf(declared).map((text, index) => capability(textOf(text), at([...path, index])))
-  return section('permissions', [...own, ...foreign], at(permissions === null ? path : ['permissions']))
+  const place = at(permissions === null ? DECLARED : ['permissions'])
+  return section('permissions', [...own, ...(capabilities ?? [])], place)
 }
 
 /** A list with one entry for each, or a description to each name. */
@@ -129,13 +140,4 @@ function declaredInputs(given: JsonValue | undefined, at: MatterOrigin['at']): r
     given: isJsonObject(one) ? one : { name: textOf(one) },
     place: at(['inputs', index]),
   }))
-}
-
-const RELATIONS = ['requires', 'suggests', 'extends', 'related'] as const
-
-function relationsOf(given: JsonValue, sayStranger: (key: string) => void): readonly Relation[] {
-  if (!isJsonObject(given)) return []
-  for (const key of Object.keys(given).filter((one) => !RELATIONS.some((kind) => kind === one)))
-    sayStranger(key)
-  return RELATIONS.flatMap((kind) => entriesOf(given[kind]).map((one) => ({ kind, directive: textOf(one) })))
 }

@@ -4,14 +4,16 @@ import type { Element } from './element.ts'
 import { childrenOf, shown } from './element.ts'
 import { readInputs } from './inputs.ts'
 import { readLimits } from './limits.ts'
-import type { Directive, Relation } from './model.ts'
+import type { Directive } from './model.ts'
 import type { Note } from './note.ts'
-import { meant, openNotes } from './note.ts'
+import { isWords, meant, noteText, openNotes } from './note.ts'
 import { parseFault } from './parse-fault.ts'
 import { noteUnfilled } from './placeholders.ts'
+import { relationOf } from './relations.ts'
 import { noteTwins, readSteps } from './steps.ts'
 import { dataOf } from './values.ts'
 import { readWanted } from './wanted.ts'
+import { writtenText } from './written-text.ts'
 
 /** Sections by their name, in `<metadata>` or beside it. */
 const READ =
@@ -19,6 +21,16 @@ const READ =
 const KEPT =
   'author model model_class tags hooks context context_budget deviation_rules parallel_capable subagent_strategy'
 const KNOWN: ReadonlySet<string> = new Set(`${READ} ${KEPT}`.split(' '))
+/** Sections that only hold elements, and what to write in place of a text. */
+const WITHOUT_TEXT: ReadonlyMap<string, string> = new Map([
+  ['metadata', 'put it into <description> or <process>'],
+  ['inputs', 'an input is <input name="...">'],
+  ['tools', 'a tool is named as in <mcp name="...">'],
+  ['mcps', 'a server is <mcp name="...">'],
+  ['relationships', 'a relation is <requires directive="..."/>'],
+  ['limits', 'a limit is <turns>20</turns>'],
+  ['cost', 'a limit is <turns>20</turns>'],
+])
 const ATTRIBUTES: ReadonlySet<string> = new Set(['name', 'version', 'extends'])
 
 interface XmlOrigin {
@@ -37,7 +49,8 @@ export function fromXml(root: Element, { where, stem, body, process }: XmlOrigin
   const sections = [...metadata.flatMap(({ children }) => children), ...root.children]
   const all = (...names: readonly string[]): readonly Element[] =>
     sections.filter(({ name }) => names.includes(name))
-  const text = (name: string): string => (all(name)[0]?.text ?? '').replaceAll(/\s+/g, ' ').trim()
+  const text = (name: string): string =>
+    all(name).slice(0, 1).map(writtenText).join('').replaceAll(/\s+/g, ' ').trim()
   const [permissions = null, second] = all('permissions')
   if (second !== undefined)
     throw parseFault(
@@ -48,17 +61,8 @@ export function fromXml(root: Element, { where, stem, body, process }: XmlOrigin
         hint: 'Put all of them into one',
       },
     )
-  const unknown: JsonValue[] = []
-  for (const section of sections.filter(({ name }) => !KNOWN.has(name))) {
-    const probably = meant(section.name, KNOWN, (name) => `<${name}>`)
-    note(section, `${shown(section)} is not known: kept, without effect${probably}`)
-    unknown.push({ [section.name]: dataOf(section) })
-  }
-  for (const [name, value] of Object.entries(root.attributes).filter(([key]) => !ATTRIBUTES.has(key))) {
-    const probably = meant(name, ATTRIBUTES)
-    note(root, `<directive> has no attribute "${name}": kept, without effect${probably}`)
-    unknown.push({ [name]: value })
-  }
+  noteTexts(sections, note)
+  const unknown = unknownOf(root, sections, note)
   const processes = all('process')
   const steps = readSteps(processes.length === 0 && process !== null ? [process] : processes, note)
   noteTwins(steps, note)
@@ -80,7 +84,7 @@ export function fromXml(root: Element, { where, stem, body, process }: XmlOrigin
     extends: root.attributes['extends']?.trim() || null,
     inputs,
     steps: steps.map(({ step }) => step),
-    body,
+    body: isWords(root.text) ? `${root.text}\n\n${body}`.trim() : body,
     permissions,
     wanted: readWanted(all('tools', 'mcps'), where, note),
     relations: all('relationships').flatMap(({ children }) =>
@@ -92,6 +96,31 @@ export function fromXml(root: Element, { where, stem, body, process }: XmlOrigin
   }
 }
 
+function noteTexts(sections: readonly Element[], note: Note): void {
+  for (const section of sections) {
+    const instead = WITHOUT_TEXT.get(section.name)
+    if (instead !== undefined) noteText(section, note, instead)
+  }
+}
+
+/** What is not known of it, kept as data. */
+function unknownOf(root: Element, sections: readonly Element[], note: Note): readonly JsonValue[] {
+  const ofSections = sections
+    .filter(({ name }) => !KNOWN.has(name))
+    .map((section) => {
+      const probably = meant(section.name, KNOWN, (name) => `<${name}>`)
+      note(section, `${shown(section)} is not known: kept, without effect${probably}`)
+      return { [section.name]: dataOf(section) }
+    })
+  const ofRoot = Object.entries(root.attributes)
+    .filter(([key]) => !ATTRIBUTES.has(key))
+    .map(([name, value]) => {
+      note(root, `<directive> has no attribute "${name}": kept, without effect${meant(name, ATTRIBUTES)}`)
+      return { [name]: value }
+    })
+  return [...ofSections, ...ofRoot]
+}
+
 function inputsIn(section: Element, note: Note): readonly Element[] {
   const inputs = childrenOf(section, 'input', 'param')
   for (const child of section.children)
@@ -100,22 +129,11 @@ function inputsIn(section: Element, note: Note): readonly Element[] {
 }
 
 function inputData(element: Element): { given: JsonObject; place: Element } {
-  const { attributes, text } = element
-  const described = childrenOf(element, 'description')[0]?.text
-  return { given: { ...attributes, description: described ?? text }, place: element }
-}
-
-const RELATIONS = ['requires', 'suggests', 'extends', 'related'] as const
-
-function relationOf(element: Element, note: Note): readonly Relation[] {
-  const { name, attributes, text } = element
-  const kind = RELATIONS.find((known) => known === name)
-  const directive = attributes['directive'] ?? text
-  if (kind !== undefined && directive !== '') return [{ kind, directive }]
-  const probably = kind === undefined ? meant(name, RELATIONS, (known) => `<${known}>`) : ''
-  const why = kind === undefined ? 'is no relation' : 'names no directive'
-  note(element, `${shown(element)} ${why}: left out${probably}`)
-  return []
+  const { attributes, children, text } = element
+  const [first] = children
+  const isDescribed = text === '' && children.length === 1 && first?.name === 'description'
+  const description = writtenText(isDescribed ? first : element)
+  return { given: { ...attributes, description }, place: element }
 }
 
 function keptOf(sections: readonly Element[]): JsonObject {
@@ -128,10 +146,10 @@ function keptOf(sections: readonly Element[]): JsonObject {
 
 /** Outputs as a list by name; of a model the text is the reason for it. */
 function sectionData(section: Element): JsonValue {
-  const { name, children } = section
+  const { name, children, text: own } = section
   const outputs = childrenOf(section, 'output', 'param')
-  if (name === 'outputs' && outputs.length > 0 && outputs.length === children.length)
-    return outputs.map(({ attributes, text }) => ({ ...attributes, description: text }))
+  if (name === 'outputs' && outputs.length > 0 && outputs.length === children.length && own === '')
+    return outputs.map((output) => ({ ...output.attributes, description: writtenText(output) }))
   const data = dataOf(section)
   if (name !== 'model' && name !== 'model_class') return data
   if (!isJsonObject(data)) return { tier: data }

@@ -36,6 +36,12 @@ describe('PAR-02: a text of eight times the length takes no more than its share'
     ['a long name without a value', (many) => inside(`<a b="${'c'.repeat(many * 7)}" d>`), read],
     ['signs to repair', (many) => inside('<a>&</a>\n'.repeat(many)), repair],
     ['signs to repair in one line', (many) => inside('<a>&</a>'.repeat(many)), repair],
+    ['words behind such signs', (many) => inside('<a>b<c d</a>\n'.repeat(many / 2)), repair],
+    ['words behind such signs in one line', (many) => inside(`<a>${'b<c =d '.repeat(many)}</a>`), repair],
+    ['a long word behind such a sign', (many) => inside(`<a>b<${'c'.repeat(many * 7)}</a>`), repair],
+    ['signs of equality behind such a sign', (many) => inside(`<a>b<c ${'='.repeat(many * 7)}></a>`), repair],
+    ['blanks behind such a sign', (many) => inside(`<a>b<c${' = '.repeat(many * 2)}></a>`), repair],
+    ['text between elements', (many) => inside(`<process>${'a <b/>'.repeat(many)}</process>`), read],
     ['signs to repair in attributes', (many) => inside('<a b="1<2"/>\n'.repeat(many / 2)), repair],
   ])('PAR-02: %s', { timeout: 60_000 }, async (_, text, work) => {
     const few = await leastMs(() => work(text(3000)))

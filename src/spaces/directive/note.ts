@@ -1,4 +1,5 @@
 import { nearest } from '../../shared/nearest.ts'
+import type { Element } from './element.ts'
 import type { Finding } from './model.ts'
 import type { Position } from './position.ts'
 
@@ -17,6 +18,18 @@ export function openNotes(): Notes {
     note: ({ line, column }, message, unfilled) =>
       void findings.push({ line, column, message, ...(unfilled === undefined ? {} : { unfilled }) }),
   }
+}
+
+/** Says that a text stands where none is read, and where it would be. */
+export function noteText(element: Element, note: Note, where: string): void {
+  if (!isWords(element.text)) return
+  const start = element.text.replaceAll(/\s+/g, ' ').slice(0, 40)
+  note(element, `the text "${start}" in <${element.name}> is left out: ${where}`)
+}
+
+/** Dots alone only say that there is more. */
+export function isWords(text: string): boolean {
+  return /[\p{L}\p{N}]/u.test(text)
 }
 
 /** What was probably meant, at the end of what is said. */

@@ -59,7 +59,7 @@ describe('the text of a directive', () => {
   test.each([
     [
       xml('<process>\n<step name="a">x</step>\n <stp name="b">y</stp></process>'),
-      [[4, 2, '<stp name="b"/> is no <step>: left out: <step> is probably meant']],
+      [[4, 2, '<stp name="b"/> is no <step>: read as one: <step> is probably meant']],
     ],
     [xml('<process><stp>y</stp></process>'), [[2, 10, '<stp/> is no <step>: <step> is probably meant']]],
     [
@@ -294,7 +294,7 @@ describe('D1, D2: what would not be what it seems to be is said', () => {
       '<process><step><check file="a&amp;b" of="{x}"/><note level="high">look</note><hr/></step></process>'
     const { directive } = await parseDirective(xml(inner), ORIGIN)
     expect(directive.steps[0]?.action).toBe(
-      '<check file="a&amp;b" of="{x}"/>\n<note level="high">look</note>\n<hr></hr>',
+      '<check file="a&amp;b" of="{x}"/><note level="high">look</note><hr/>',
     )
   })
 

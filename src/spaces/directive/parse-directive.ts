@@ -6,11 +6,12 @@ import { positionIn } from '../parse-document.ts'
 import type { Element } from './element.ts'
 import type { Candidate } from './find-element.ts'
 import { findElement } from './find-element.ts'
-import { fromMatter, noteKeys, OWN_KEYS } from './from-matter.ts'
+import { fromMatter, noteKeys, ownKeysIn } from './from-matter.ts'
 import { fromXml } from './from-xml.ts'
 import type { Directive } from './model.ts'
 import { openNotes } from './note.ts'
 import { parseFault } from './parse-fault.ts'
+import { passedOver } from './passed-over.ts'
 import type { Position } from './position.ts'
 import { positionsIn } from './position.ts'
 import { readXml } from './read-xml.ts'
@@ -50,15 +51,15 @@ export async function parseDirective(text: string, origin: DirectiveOrigin): Pro
     throw await placed(text, where, error)
   })
   const start = text.length - body.length
-  const isMatter = isSkill || OWN_KEYS.some((key) => given[key] !== undefined)
+  const isMatter = isSkill || ownKeysIn(given).length > 0
   const heading = headingOf(body)
   const found = isMatter ? null : await directiveIn(text, { where, stem, start, given })
   if (found === null || 'shown' in found) {
     const directive = fromMatter(given, { where, stem, body, at, isSkill })
-    const hidden = found === null && Object.keys(given).length === 0 ? body.search(HIDDEN) : -1
+    const below = { start, shown: found?.shown ?? null, ownKeys: ownKeysIn(given), isSkill }
+    const passed = passedOver(text, below)
     const findings = [
-      ...(found === null ? [] : [{ ...positionsIn(text)(found.shown), message: SHOWN }]),
-      ...(hidden < 0 ? [] : [{ ...positionsIn(text)(start + hidden), message: HIDDEN_DIRECTIVE }]),
+      ...(passed === null ? [] : [{ ...positionsIn(text)(passed.at), message: passed.message }]),
       ...(UNCLOSED.test(body) ? [{ ...positionsIn(text)(start), message: UNCLOSED_MATTER }] : []),
     ]
     const whole = { ...directive, findings: [...directive.findings, ...findings] }
@@ -74,14 +75,6 @@ export async function parseDirective(text: string, origin: DirectiveOrigin): Pro
   const { line, column } = given['version'] === undefined ? root : at(['version'])
   return { given, heading, directive: whole, versionAt: { line, column } }
 }
-
-const SHOWN =
-  'this <directive> is text: the front matter says what the directive is, unless the only fence below holds it under the same name'
-
-/** One at the start of a line, where nothing else says what the directive is. */
-const HIDDEN = /^[ \t]{0,16}<directive[\s>]/m
-const HIDDEN_DIRECTIVE =
-  'this <directive> is text: to be read it stands first in a fence of ```xml, or outside of all fences'
 
 /** Dashes, a key, and no dashes below: those would have made it front matter. */
 const UNCLOSED = /^\uFEFF?\s*---[ \t]*\r?\n[\w-]+:/

@@ -45,7 +45,8 @@ function declaredBy({ manifest, path, id }: Item, own: Directive): Partial<Direc
   return {
     inputs: inputs.length > 0 ? inputs : readInputs(given, path ?? id, () => undefined),
     permissions:
-      permissions ?? (isJsonObject(config['permissions']) ? permissionsOf(config, () => TOP) : null),
+      permissions ??
+      (isJsonObject(config['permissions']) ? permissionsOf(config['permissions'], null, () => TOP) : null),
     more: typeof tier === 'string' ? { model: { tier }, ...more } : more,
     limits: typeof max_tokens === 'number' ? { ...normalLimits({ max_tokens }), ...limits } : limits,
   }

@@ -1,14 +1,13 @@
-import type { KiwiError } from '../../shared/errors.ts'
 import { messageOf } from '../../shared/errors.ts'
 import { isUnsafeKey } from '../../shared/json.ts'
 import { LIMITS } from '../../shared/limits.ts'
-import type { Element } from './element.ts'
+import type { Element, Piece } from './element.ts'
 import { blank, holdText } from './held-text.ts'
-import { BareSigns, parseFault } from './parse-fault.ts'
+import { parseFault } from './parse-fault.ts'
 import type { Position } from './position.ts'
 import { positionsIn } from './position.ts'
-import { proposeRepair, repairedLines } from './repair.ts'
-import { HINT, xmlFault } from './xml-fault.ts'
+import { refusal, TYPED } from './refusal.ts'
+import { HINT } from './xml-fault.ts'
 
 interface ReadXml {
   readonly root: Element
@@ -18,9 +17,13 @@ interface ReadXml {
 
 interface Open extends Omit<Element, 'text' | 'inner'> {
   readonly children: Element[]
-  /** Where its content begins. */
-  content: number
-  text: string
+  readonly content: Piece[]
+  /** Where its tag begins, and where what it holds does. */
+  readonly begins: number
+  readonly holds: number
+  /** Where the element ended that was read last in it, and its text since. */
+  past: number
+  said: string
 }
 
 /** Reads the element at an offset strictly: no document type, no entity of its own, no attribute twice, nothing repaired. */
@@ -31,66 +34,60 @@ export async function readXml(text: string, where: string, from = 0): Promise<Re
   const { masked, held } = holdText(text, from)
   const stack: Open[] = []
   const found: ReadXml[] = []
-  const explained = (said: string, failed: number, place?: Position): KiwiError => {
-    const fault = xmlFault({ said, text, masked, from, failed, open: stack.at(-1) ?? null })
-    const at = place ?? (typeof fault.place === 'number' ? positionOf(fault.place) : fault.place)
-    const { repaired = null } = fault
-    const hint =
-      repaired === null ? fault.hint : `Write line ${at.line} as: ${fault.hint} (kiwi check --fix does that)`
-    return parseFault(where, fault.reason, at, { hint, repaired })
-  }
-  const refuse = (reason: string, place?: Position): void => {
+  const refuse = (said: string, place?: Position): void => {
     // What stands below its end is none of it.
     if (found.length > 0) return
     const failed = Math.max(parser.position - 1, from)
-    const typed = typeBefore(masked, from, failed)
-    if (typed !== null) throw explained(TYPED, typed)
-    const repair = proposeRepair({ text, masked, from, failed })
-    if (repair === null) throw explained(reason, failed, place)
-    const position = positionOf(repair.offset)
-    const [entity] = /^&\w+;/.exec(text.slice(repair.offset, repair.offset + 64)) ?? []
-    const sign = text[repair.offset] ?? ''
-    const said = entity === undefined ? `a bare "${sign}" is not text` : `the entity "${entity}" is not known`
-    throw parseFault(where, said, position, {
-      hint: `Write line ${position.line} as: ${repair.line.trim()} (kiwi check --fix does that)`,
-      repaired: repair.line,
-      cause: new BareSigns(() => repairedLines({ text, masked, from })),
-    })
+    throw refusal({ said, text, masked, from, failed, open: stack.at(-1) ?? null }, { where, place })
   }
   parser.on('error', (error) => refuse(messageOf(error).replaceAll(/^\d+:\d+: |\.$/g, '')))
   parser.on('doctype', () => refuse(TYPED))
   parser.on('opentagstart', ({ name }) => {
     if (found.length > 0) return
-    const place = positionOf(masked.lastIndexOf('<', parser.position - 1))
+    const begins = masked.lastIndexOf('<', parser.position - 1)
+    const place = positionOf(begins)
     if (stack.length >= LIMITS.nesting) refuse(`it is nested deeper than ${LIMITS.nesting} levels`, place)
     if (isUnsafeKey(name)) refuse(`"${name}" is not allowed as a name`, place)
-    stack.push({ name, attributes: {}, children: [], content: 0, text: '', ...place })
+    for (const around of stack.slice(-1)) endText(around, text, begins)
+    const empty = { attributes: {}, children: [], content: [], said: '' }
+    stack.push({ ...empty, name, begins, holds: begins, past: begins, ...place })
   })
   parser.on('opentag', ({ attributes }) => {
     for (const opened of stack.splice(-1)) {
       const unsafe = Object.keys(attributes).find(isUnsafeKey)
       if (unsafe !== undefined) refuse(`"${unsafe}" is not allowed as a name`)
-      const content = parser.position
-      stack.push({ ...opened, attributes: { ...attributes }, content, text: held.get(content) ?? '' })
+      const holds = parser.position
+      const said = held.get(holds) ?? ''
+      stack.push({ ...opened, attributes: { ...attributes }, holds, past: holds, said })
     }
   })
   const add = (more: string): void => {
-    for (const last of stack.slice(-1)) last.text += more
+    for (const last of stack.slice(-1)) last.said += more
   }
+  parser.on('comment', () => {
+    for (const around of stack.slice(-1)) {
+      endText(around, text, masked.lastIndexOf('<!--', parser.position))
+      // It is told of before its last sign.
+      around.past = masked.indexOf('>', parser.position) + 1
+    }
+  })
   parser.on('text', add)
   parser.on('cdata', add)
   parser.on('closetag', ({ isSelfClosing }) => {
-    for (const { content, ...closed } of stack.slice(-1)) {
+    for (const closed of stack.slice(-1)) {
       const end = masked.lastIndexOf('<', parser.position - 1)
       const name = isSelfClosing ? closed.name : nameAt(masked, end)
       if (name !== closed.name && stack.every((one) => one.name !== name)) refuse('unexpected close tag')
       if (name !== closed.name) refuse(`<${closed.name}> is never closed`, closed)
       stack.pop()
-      const inner = isSelfClosing ? '' : text.slice(content, end)
-      const element = { ...closed, text: closed.text.trim(), inner }
+      endText(closed, text, end)
+      const element = elementOf(closed, text.slice(closed.holds, Math.max(closed.holds, end)))
       const around = stack.at(-1)
-      if (around !== undefined) around.children.push(element)
-      else if (found.length === 0) found.push({ root: element, end: parser.position })
+      if (around !== undefined) {
+        around.children.push(element)
+        around.past = parser.position
+        around.content.push({ part: element, written: text.slice(closed.begins, around.past) })
+      } else if (found.length === 0) found.push({ root: element, end: parser.position })
     }
   })
   parser.write(blank(masked.slice(0, from)) + masked.slice(from))
@@ -100,13 +97,15 @@ export async function readXml(text: string, where: string, from = 0): Promise<Re
   return whole
 }
 
-const TYPED = 'it has a document type'
+/** What was said up to here is one part of what an element holds. */
+function endText(open: Open, text: string, end: number): void {
+  if (end > open.past) open.content.push({ part: open.said, written: text.slice(open.past, end) })
+  open.said = ''
+}
 
-/** Where a document type begins that reading came upon, outside of comments and quotations: to mend its entities would not help. */
-function typeBefore(masked: string, from: number, failed: number): number | null {
-  const parts = /<!--[^]*?(?:-->|$)|<!\[CDATA\[[^]*?(?:\]\]>|$)|<!doctype/gi
-  const found = [...masked.slice(from, failed + 1).matchAll(parts)].find(([part]) => /^<!d/i.test(part))
-  return found === undefined ? null : from + found.index
+function elementOf({ name, attributes, children, content, line, column }: Open, inner: string): Element {
+  const said = content.map(({ part }) => (typeof part === 'string' ? part : ''))
+  return { name, attributes, children, text: said.join('').trim(), inner, content, line, column }
 }
 
 /** Of the closing tag that begins here. */

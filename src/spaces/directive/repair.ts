@@ -55,20 +55,26 @@ function escaped(text: string, start: number, end: number, offsets: readonly num
 }
 
 const REFERENCE = String.raw`(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[\dA-Fa-f]{1,6});`
+/** A name that is none of a tag: behind it comes a sign that no tag has there, or another tag before this one ends. */
+const NAME = String.raw`(?=(?<name>[A-Za-z_][\w.:-]{0,255}))\k<name>`
+/** Signs of equality that are none of an attribute. */
+const EQUALS = String.raw`(?:={2,}(?!=)|(?<=\s)=(?=\s)(?!\s*["']))`
+const NO_TAG = String.raw`${NAME}(?:[^\w.:\-\s/>\u0080-\uFFFF]|[^<>=]*(?:${EQUALS}[^<>=]*)*<)`
 /** Signs that can only be meant as themselves, and what may hold any. */
-const SIGNS = new RegExp(`<!--|<!\\[CDATA\\[|&(?!${REFERENCE})|<(?![A-Za-z_/!?])`, 'g')
+const SIGNS = new RegExp(`<!--|<!\\[CDATA\\[|&(?!${REFERENCE})|<(?![A-Za-z_/!?])|<(?=${NO_TAG})`, 'g')
 
 const VALUE_SIGNS = new RegExp(`&(?!${REFERENCE})|<`, 'g')
 
 /** Offsets of such signs, those on the line at which reading failed included. */
 function bareSigns(text: string, from: number, failed: number): readonly number[] {
   const last = lineAround(text, failed).end
+  const isText = textTest(text, from)
   const signs = new RegExp(SIGNS)
   signs.lastIndex = from
   const found: number[] = []
   for (let sign = signs.exec(text); sign !== null && sign.index < last; sign = signs.exec(text)) {
     if (sign[0].length === 1) {
-      found.push(sign.index)
+      if (isText(sign)) found.push(sign.index)
       continue
     }
     const close = text.indexOf(sign[0] === '<!--' ? '-->' : ']]>', sign.index)
@@ -78,21 +84,37 @@ function bareSigns(text: string, from: number, failed: number): readonly number[
   return found
 }
 
+/** Tells a text behind such a sign from a tag of which the end was forgotten: that one is closed before what is around it. */
+function textTest(text: string, from: number): (sign: RegExpExecArray) => boolean {
+  const closed = new Set([...text.slice(from).matchAll(/<\/([\w.:-]{1,256})/g)].map(([, name]) => name))
+  return ({ index, groups }) => {
+    const name = groups?.['name']
+    if (name === undefined || !closed.has(name)) return true
+    const next = text.indexOf('<', index + 1)
+    return text.startsWith('</', next) && !isClosing(text, next, name)
+  }
+}
+
+function isClosing(text: string, at: number, name: string): boolean {
+  return text.startsWith(`</${name}`, at) && /[\s>]/.test(text[at + name.length + 2] ?? '')
+}
+
 /** A tag with values, each on one line: in them no such sign begins anything. */
 const TAG = String.raw`<[A-Za-z_][^\s<>"'=/]*(?:\s+[^\s<>"'=/]+\s*=\s*(?:"[^"\n]*"|'[^'\n]*'))+`
 
 /** Offsets of such signs to the end of the element. */
 function signsWithin(text: string, from: number): readonly number[] {
   const [, name = ''] = /^<([^\s<>/]+)/.exec(text.slice(from, from + 64)) ?? []
-  const ends = `</${name}`
+  const isText = textTest(text, from)
   const signs = new RegExp(`${SIGNS.source}|${TAG}|</`, 'g')
   signs.lastIndex = from
   const found: number[] = []
   for (let sign = signs.exec(text); sign !== null; sign = signs.exec(text)) {
     const { index: at, 0: written } = sign
-    if (written.length === 1) found.push(at)
-    else if (written === '</') {
-      if (text.startsWith(ends, at) && /[\s>]/.test(text[at + ends.length] ?? '')) break
+    if (written.length === 1) {
+      if (isText(sign)) found.push(at)
+    } else if (written === '</') {
+      if (isClosing(text, at, name)) break
     } else if (written.startsWith('<!')) {
       const close = text.indexOf(written === '<!--' ? '-->' : ']]>', at)
       if (close < 0) break

@@ -2,14 +2,13 @@ import type { JsonObject, JsonValue } from '../../shared/json.ts'
 import { isJsonObject } from '../../shared/json.ts'
 import { textOf } from '../../shared/template.ts'
 import { callOfData, callsIn, isCall } from './calls.ts'
-import { xmlText } from './dialect.ts'
 import type { Element } from './element.ts'
 import { childrenOf, shown } from './element.ts'
 import type { Step } from './model.ts'
 import type { Note } from './note.ts'
-import { meant } from './note.ts'
+import { isWords, meant } from './note.ts'
 import type { Position } from './position.ts'
-import { dedented } from './values.ts'
+import { groupsIn, textOfGroup, textsBeside } from './written-text.ts'
 
 /** A step, and where it stands. */
 export interface PlacedStep {
@@ -17,27 +16,27 @@ export interface PlacedStep {
   readonly place: Position
 }
 
-/** The steps of `<process>`; one that is plain text is one step. */
+/** The steps of `<process>`. What else stands in it is for whoever follows it, too: a step in its place. */
 export function readSteps(processes: readonly Element[], note: Note): readonly PlacedStep[] {
   return processes.flatMap((process) => {
-    const steps = childrenOf(process, 'step').map((element) => ({
-      step: stepOf(element, note),
-      place: element,
-    }))
-    noteStrangers(process, steps.length > 0, note)
-    return steps.length > 0 || process.inner.trim() === ''
-      ? steps
-      : [{ step: stepOf(process, note), place: process }]
+    const isInSteps = childrenOf(process, 'step').length > 0
+    return groupsIn(process, ({ name }) => name === 'step').map(({ apart, pieces }) => {
+      if (apart !== null) return { step: stepOf(apart, note), place: apart }
+      const children = pieces.flatMap(({ part }) => (typeof part === 'string' ? [] : [part]))
+      // Between words it is markup.
+      const isSaid = isInSteps && !pieces.some(({ part }) => typeof part === 'string' && isWords(part))
+      for (const child of children) noteStranger(child, isSaid, note)
+      const attributes = isInSteps ? {} : process.attributes
+      const rest: Element = { ...process, attributes, children, content: pieces }
+      return { step: stepOf(rest, note), place: process }
+    })
   })
 }
 
-/** Beside steps nothing else counts; without any, all of it is text for whoever follows it. */
-function noteStrangers({ children }: Element, isInSteps: boolean, note: Note): void {
-  for (const child of children.filter(({ name }) => name !== 'step')) {
-    const probably = meant(child.name, ['step'], (name) => `<${name}>`)
-    if (isInSteps || probably !== '')
-      note(child, `${shown(child)} is no <step>${isInSteps ? ': left out' : ''}${probably}`)
-  }
+function noteStranger(child: Element, isSaid: boolean, note: Note): void {
+  const probably = meant(child.name, ['step'], (name) => `<${name}>`)
+  if (isSaid || probably !== '')
+    note(child, `${shown(child)} is no <step>${isSaid ? ': read as one' : ''}${probably}`)
 }
 
 /** Two steps of one name are two steps, but whoever speaks of one cannot say which. */
@@ -60,25 +59,24 @@ function stepOf(element: Element, note: Note): Step {
         element,
         `<step> has no attribute "${key}": without effect${meant(key, ['name', 'condition'], quoted)}`,
       )
-  const actions = childrenOf(element, 'action')
   // What nobody here knows was written for whoever follows the step.
-  const further = children.filter(
-    (child) => !['description', 'action'].includes(child.name) && !isCall(child),
-  )
-  for (const child of further) noteMisspelt(child, note)
-  const parts = [
-    ...(element.text === '' ? [] : [dedented(element.text)]),
-    ...actions.map(textWithin),
-    ...further.map(asWritten),
-  ].filter((part) => part !== '')
-  const description = dedented(childrenOf(element, 'description')[0]?.text ?? '')
+  for (const child of children.filter((one) => !isPart(one))) noteMisspelt(child, note)
+  const action = groupsIn(element, isPart).flatMap((group) => {
+    if (group.apart === null) return [textOfGroup(group)]
+    return group.apart.name === 'action' ? textsBeside(group.apart, isCall) : []
+  })
+  const description = childrenOf(element, 'description').flatMap((child) => textsBeside(child, () => false))
   return {
     name,
     condition,
-    description: description === '' ? null : description,
-    action: parts.length === 0 ? null : unquoted(parts.join('\n')),
+    description: description.length === 0 ? null : description.join('\n'),
+    action: action.length === 0 ? null : unquoted(action.join('\n')),
     calls: callsIn(element, note),
   }
+}
+
+function isPart(child: Element): boolean {
+  return child.name === 'description' || child.name === 'action' || isCall(child)
 }
 
 /** What is nearly the name of a part of a step was hardly written as text. */
@@ -101,18 +99,6 @@ const PARTS = [
 
 function quoted(name: string): string {
   return `"${name}"`
-}
-
-/** An element with all that its author wrote. */
-function asWritten({ name, attributes, inner }: Element): string {
-  const given = Object.entries(attributes).map(([key, value]) => ` ${key}="${xmlText(value)}"`)
-  const tag = `<${name}${given.join('')}`
-  return inner === '' && given.length > 0 ? `${tag}/>` : `${tag}>${dedented(inner)}</${name}>`
-}
-
-/** Its text; as it is written where it holds more than text and calls. */
-function textWithin(element: Element): string {
-  return dedented(element.children.every(isCall) ? element.text : element.inner)
 }
 
 /** Marks that could not stand in a quotation themselves. */

@@ -3,6 +3,7 @@ import { isJsonObject, parsePlain } from '../../shared/json.ts'
 import { textOf } from '../../shared/template.ts'
 import type { Element } from './element.ts'
 import type { DirectiveInput } from './model.ts'
+import { writtenText } from './written-text.ts'
 
 /** A value as its type wants it, whether it was written as text or as data; undefined when it is none of that type. */
 export function valueAs(type: DirectiveInput['type'], given: JsonValue): JsonValue | undefined {
@@ -52,8 +53,13 @@ export function wordsIn(text: string): readonly string[] {
 }
 
 /** An element as data: its text, or its attributes and children by name, those that are there several times as a list. */
-export function dataOf({ attributes, children, text }: Element): JsonValue {
-  if (children.length === 0 && Object.keys(attributes).length === 0) return text
+export function dataOf(element: Element): JsonValue {
+  const { attributes } = element
+  // Between words an element is markup: apart from them it would say something else.
+  const isText = element.text !== '' || element.children.length === 0
+  const text = isText ? writtenText(element) : ''
+  const children = isText ? [] : element.children
+  if (isText && Object.keys(attributes).length === 0) return text
   const found = new Map<string, JsonValue[]>()
   const add = (name: string, value: JsonValue): void => {
     const known = found.get(name)
@@ -66,12 +72,4 @@ export function dataOf({ attributes, children, text }: Element): JsonValue {
   return Object.fromEntries(
     [...found].map(([name, values]) => [name, values.length === 1 ? (values[0] ?? '') : values]),
   )
-}
-
-/** A text over several lines without the blanks its place in the file gave them. */
-export function dedented(text: string): string {
-  const [first = '', ...rest] = text.trim().split(/\r?\n/)
-  const blanks = rest.map((line) => line.search(/\S/)).filter((at) => at >= 0)
-  const least = blanks.reduce((fewest, at) => Math.min(fewest, at), Infinity)
-  return [first, ...rest.map((line) => line.slice(Number.isFinite(least) ? least : 0).trimEnd())].join('\n')
 }

@@ -7,6 +7,7 @@ import type { Note } from './note.ts'
 import { meant } from './note.ts'
 import { parseFault } from './parse-fault.ts'
 import { valueAs, wordsIn } from './values.ts'
+import { textsBeside } from './written-text.ts'
 
 export const NOTHING_WANTED: WantedTools = {
   servers: [],
@@ -116,7 +117,7 @@ function commandsOf(element: Element): readonly string[] {
 }
 
 function serverOf(element: Element, note: Note): readonly WantedServer[] {
-  const { attributes, text, line } = element
+  const { attributes, line } = element
   const { name = '', alias } = attributes
   if (name === '') {
     note(element, `${nameIn(dialectOf(element), 'mcp')} names no server: left out`)
@@ -150,10 +151,16 @@ function serverOf(element: Element, note: Note): readonly WantedServer[] {
         (tools.length === 0 && !isGiven(element, 'tools')) || tools.includes('*')
           ? null
           : [...new Set(tools)],
-      why: (attributes['why'] ?? text).replaceAll(/\s+/g, ' ').trim(),
+      why: (attributes['why'] ?? reasonIn(element)).replaceAll(/\s+/g, ' ').trim(),
       line,
     },
   ]
+}
+
+/** What it says beside its tools. */
+function reasonIn(element: Element): string {
+  if (element.isData === true) return element.text
+  return textsBeside(element, ({ name }) => name === 'tools' || name === 'tool').join(' ')
 }
 
 const ATTRIBUTES: ReadonlySet<string> = new Set([

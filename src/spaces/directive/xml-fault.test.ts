@@ -112,6 +112,53 @@ describe('D1: what is wrong is said with the place where it begins, and what to 
     expect(await repairText(within(line), ORIGIN)).toEqual({ text: within(repaired), lines: [6] })
   })
 
+  test.each([
+    ['a<b', 'a&lt;b'],
+    ['x <y', 'x &lt;y'],
+    ['if a<b then stop', 'if a&lt;b then stop'],
+    ['while i<n do', 'while i&lt;n do'],
+    ['i<n; i++', 'i&lt;n; i++'],
+    ['a<b && c=="d"', 'a&lt;b &amp;&amp; c=="d"'],
+    ['a<s and b<process', 'a&lt;s and b&lt;process'],
+    ['say "a<b" x=y', 'say "a&lt;b" x=y'],
+    ['a<b = c', 'a&lt;b = c'],
+  ])('D1: in "%s" the sign is text, and mended', async (words, mended) => {
+    const line = (said: string): string => `<step><action>${said}</action></step>`
+    const error = await faultIn(within(line(words)))
+    const column = line(words).indexOf(words) + words.indexOf('<') + 1
+    expect(error.message).toBe(
+      `Cannot read "d.md": a bare "<" is not text: it begins no element (line 6, column ${column})`,
+    )
+    expect(error.hint).toBe(`Write line 6 as: ${line(mended)} (kiwi check --fix does that)`)
+    expect(await repairText(within(line(words)), ORIGIN)).toEqual({ text: within(line(mended)), lines: [6] })
+  })
+
+  test('D1: as many of them as there are lines are mended at once, and what holds any sign is left', async () => {
+    const held = '<raw>a<b</raw><![CDATA[a<b]]><!-- a<b --> <b>a</b>'
+    const text = (sign: string): string => within(`<step>${`while i${sign}n do\n`.repeat(100)}${held}</step>`)
+    const { text: repaired, lines } = await repairText(text('<'), ORIGIN)
+    expect(repaired).toBe(text('&lt;'))
+    expect(lines).toHaveLength(100)
+  })
+
+  test.each([
+    ['<step name="a" <b>x</b></step>', 1, 'the tag <step is never ended'],
+    ['<step<b>x</b></step>', 1, 'the tag <step is never ended'],
+    ['<step>a<b <b>x</b></step>', 8, 'the tag <b is never ended'],
+    ['<deny a="b" c="d" </step>', 1, 'the tag <deny is never ended'],
+  ])('D1: whether %s lacks an end or is text, its author is asked', async (line, column, reason) => {
+    const error = await faultIn(within(line))
+    const [, tag = ''] = reason.split('<').map((part) => part.split(' ')[0])
+    expect(error.message).toBe(`Cannot read "d.md": ${reason} (line 6, column ${column})`)
+    expect(error.hint).toBe(`Write > where it ends, or &lt;${tag} where it is text`)
+    await expect(repairText(within(line), ORIGIN)).rejects.toThrow(reason)
+  })
+
+  test('D1: words up to the next ">" may be attributes or a text: both are said', async () => {
+    const { hint } = await faultIn(within('<step>if a<s and c>d</step>'))
+    expect(hint).toBe('Write and="...", or &lt;s where it is text')
+  })
+
   test('D1: a value that no quotes would help is told how one is written', async () => {
     expect((await faultIn(within('<step name=>x</step>'))).hint).toBe('Write it as name="value"')
   })

@@ -1,7 +1,7 @@
 import type { Position } from './position.ts'
 
 /** What the parser says of a text that it cannot read. */
-interface Refused {
+export interface Refused {
   readonly said: string
   readonly text: string
   /** The same without what may hold any sign. */
@@ -62,10 +62,12 @@ const EXPLAINED: readonly (readonly [RegExp, Explain])[] = [
       const near = masked.slice(Math.max(0, failed - LONGEST_NAME), failed)
       const [name = ''] = /[^\s<>"'=/]+\s*$/.exec(near) ?? []
       const place = failed - name.length
+      const { tag } = tagBefore(masked, failed)
+      const isClosed = new RegExp(`</${escapedName(tag)}[\\s>]`).test(masked.slice(failed))
       return {
         reason: `the attribute "${name.trim()}" has no value`,
         place,
-        hint: `Write ${name.trim()}="..."`,
+        hint: `Write ${name.trim()}="..."${isClosed ? '' : `, or &lt;${tag} where it is text`}`,
       }
     },
   ],
@@ -75,8 +77,12 @@ const EXPLAINED: readonly (readonly [RegExp, Explain])[] = [
   ],
   [
     /^(disallowed character in tag name|malformed name)/,
-    (refused) => escaped(refused, refused.masked.lastIndexOf('<', refused.failed), 'it begins no element'),
+    (refused) => {
+      if (refused.masked[refused.failed] === '<') return unendedTag(refused)
+      return escaped(refused, tagBefore(refused.masked, refused.failed).at, 'it begins no element')
+    },
   ],
+  [/^disallowed character in attribute name/, unendedTag],
   [
     /^malformed comment$/,
     ({ masked, failed }) => ({
@@ -117,6 +123,24 @@ const EXPLAINED: readonly (readonly [RegExp, Explain])[] = [
     }),
   ],
 ]
+
+/** The tag that is being read. */
+function tagBefore(masked: string, failed: number): { readonly at: number; readonly tag: string } {
+  const at = masked.lastIndexOf('<', failed - 1)
+  const [, tag = ''] = /^<([^\s<>"'=/]*)/.exec(masked.slice(at, at + LONGEST_NAME)) ?? []
+  return { at, tag }
+}
+
+/** Where another begins before this one ends, its end was forgotten, or it is no tag. */
+function unendedTag({ said, masked, failed }: Refused): XmlFault {
+  if (masked[failed] !== '<') return { reason: said, place: failed, hint: HINT }
+  const { at, tag } = tagBefore(masked, failed)
+  return {
+    reason: `the tag <${tag} is never ended`,
+    place: at,
+    hint: `Write > where it ends, or &lt;${tag} where it is text`,
+  }
+}
 
 /** Where an attribute stands in its tag for the second time. */
 function secondOf({ masked, failed }: Refused, name: string): number {
