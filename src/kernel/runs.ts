@@ -75,6 +75,8 @@ export interface PreparedRun extends Omit<Begun, 'id'> {
   readonly rules: readonly Rule[]
   /** What will judge its calls besides the base layers. */
   readonly layers: readonly Layer[]
+  /** Those of them that the runs above hand on. */
+  readonly above: readonly Layer[]
   /** Begins it, and gives its id. */
   readonly open: () => Promise<string>
 }
@@ -137,9 +139,12 @@ export function openRuns({ store, clock, home, ...means }: RunMeans): Runs {
       },
     )
     await Promise.all(ceiling.map(compile))
+    const layers = await Promise.all(own.map(compile))
     return {
       rules: permissions ?? [],
-      layers: await Promise.all(own.map(compile)),
+      layers,
+      // What is handed on stands first.
+      above: layers.slice(0, begins?.ceiling.length ?? 0),
       secrets,
       warnings: reports,
       async open() {
@@ -183,7 +188,7 @@ function createHeldFind(
 ): Pick<Runs, 'named' | 'ending'> {
   return {
     async named(id, caller) {
-      if (caller.kind === 'agent' && !(await held.mayName(caller, id))) throw notUnderWay(id)
+      if (caller.kind === 'agent' && !(await held.mayName(caller, id))) throw notUnderWay(id, WITHIN)
       return find(id, caller.principal)
     },
     async ending(id, caller) {
@@ -276,9 +281,15 @@ function heldElsewhere({ id }: Run): KiwiError {
   })
 }
 
-function notUnderWay(id: string): KiwiError {
+const WITHIN =
+  'Leave run_id out: this session stays inside of the run it has begun, until it ends that one with finish'
+
+function notUnderWay(
+  id: string,
+  hint = 'Leave run_id out to call without a directive, or begin the run again',
+): KiwiError {
   return new KiwiError('NOT_FOUND', `Cannot find the run "${id.slice(0, 64)}"`, {
-    hint: 'Leave run_id out to call without a directive, or begin the run again',
+    hint,
     details: { run_id: id.slice(0, 64) },
   })
 }

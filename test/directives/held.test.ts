@@ -95,7 +95,10 @@ describe('a session that has begun a run', () => {
     expect((await execute({ ...greet, run_id: id })).status).toBe('success')
     const child = textField((await execute(directive('greet', 'run'))).data, 'run_id')
     expect((await execute({ ...greet, run_id: child })).status).toBe('success')
-    expect((await execute({ ...greet, run_id: id })).error?.code).toBe('NOT_FOUND')
+    expect((await execute({ ...greet, run_id: id })).error).toMatchObject({
+      code: 'NOT_FOUND',
+      hint: expect.stringContaining('until it ends that one with finish'),
+    })
     expect((await execute(directive(id, 'finish'))).status).toBe('success')
     expect((await temp.run('hello_node')).status).toBe('success')
   })
@@ -143,6 +146,23 @@ describe('a session that has begun a run', () => {
     expect(ended.data).toMatchObject({ run_id: second, directive: 'greet' })
     expect((await temp.run('hello_node')).status).toBe('success')
   })
+
+  test.each([
+    ['beside the arguments', (id: string) => ({ ...directive('greet', 'finish'), run_id: id })],
+    ['alone', (id: string) => ({ item_type: 'directive', action: 'finish', run_id: id })],
+    ['twice', (id: string) => ({ ...directive(id, 'finish'), run_id: id })],
+    ['in parameters', (id: string) => ({ ...directive('greet', 'finish'), parameters: { run_id: id } })],
+  ])(
+    'D9, S8: from within another a run is ended with its run_id %s, and that one with it',
+    async (_, args) => {
+      const id = await begin('proxy', '<execute><directive>greet</directive></execute>')
+      const child = textField((await execute(directive('greet', 'run'))).data, 'run_id')
+      expect((await execute(args('01M7PEGPAZFS1E8A1F4G52T5A2'))).error).toMatchObject({ code: 'NOT_FOUND' })
+      expect((await execute(args(id))).data).toMatchObject({ run_id: id, directive: 'greet' })
+      expect((await execute(directive(child, 'finish'))).error).toMatchObject({ details: { is_over: true } })
+      expect((await temp.run('hello_node')).status).toBe('success')
+    },
+  )
 
   test('D9, S8: where no session is held, a run is ended by its id alone', async () => {
     const id = await begin('direct')

@@ -5,6 +5,7 @@ import { compileNameGlob } from '../../shared/name-glob.ts'
 import type { WantedServer } from '../../spaces/directive/model.ts'
 import type { Item } from '../../spaces/item.ts'
 import { FILE_OPERATIONS } from '../policy/groups.ts'
+import type { Rule, Verdict } from '../policy/rule.ts'
 import { judgedItem } from '../item-demand.ts'
 import { aboutOf, directly } from './about-server.ts'
 import { execDemand, judgeCommand } from './effective-rules.ts'
@@ -63,12 +64,12 @@ function isWantedGroup({ directive }: Scene, group: string): boolean {
 }
 
 function filesPart(items: readonly Item[], scene: Scene): Part | null {
-  const { directive, granted, wanted, lookup, policy } = scene
+  const { directive, left, wanted, lookup, policy } = scene
   const named = directive.wanted.filesystem === null ? null : wanted
   // What people decided narrows what is wanted and granted.
   const bounds = policy.layers.map(({ rules }) => rules)
   const [read = [], write = []] = (['read', 'write'] as const).map((right) => {
-    const paths = [...(named === null ? [] : [named]), granted, ...bounds].map((rules) =>
+    const paths = [...(named === null ? [] : [named]), left, ...bounds].map((rules) =>
       shownPaths(rules, right),
     )
     return fromProject(paths.reduce(narrowPaths), lookup.projectPath)
@@ -83,29 +84,37 @@ function isWriting(id: string): boolean {
 }
 
 function shellPart(items: readonly Item[], scene: Scene): Part | null {
-  const { directive, granted, layers } = scene
+  const { directive, granted, left, layers } = scene
   const { shell } = directive.wanted
-  const given = granted.flatMap(({ op, effect, match }) => {
-    if (op !== 'exec' || effect === 'deny') return []
-    if (match.kind === 'prefix') return [match.words.join(' ')]
-    return match.kind === 'program' ? match.names : []
-  })
-  const commands = shell === null ? given : shell.flatMap((name) => grantedAs(name, given))
-  const judged = [...new Set(commands)].map((command) => ({
-    command,
-    verdict: judgeCommand(command, layers),
-  }))
-  const usable = judged.filter(({ verdict }) => verdict?.effect !== 'deny')
+  const judged = (rules: readonly Rule[]): readonly JudgedCommand[] => {
+    const given = commandsOf(rules)
+    const commands = shell === null ? given : shell.flatMap((name) => grantedAs(name, given))
+    return [...new Set(commands)].map((command) => ({ command, verdict: judgeCommand(command, layers) }))
+  }
+  const usable = judged(left).filter(({ verdict }) => verdict?.effect !== 'deny')
   const asked = usable.filter(({ verdict }) => verdict?.effect === 'ask').map(({ command }) => command)
   const tools = usable.length === 0 ? [] : allowed(items, scene)
   const part = partOf('shell', shownTools(tools, scene), shell !== null, {
     allowed_commands: usable.map(({ command }) => command),
     ...(asked.length === 0 ? {} : { needs_approval: asked }),
   })
-  const warnings = judged.flatMap(({ command, verdict }) =>
+  const warnings = judged(granted).flatMap(({ command, verdict }) =>
     verdict?.effect === 'deny' ? [leftOut(`"shell ${command}"`, verdict.remedy)] : [],
   )
   return part === null ? null : { ...part, warnings }
+}
+
+interface JudgedCommand {
+  readonly command: string
+  readonly verdict: Verdict | null
+}
+
+function commandsOf(rules: readonly Rule[]): readonly string[] {
+  return rules.flatMap(({ op, effect, match }) => {
+    if (op !== 'exec' || effect === 'deny') return []
+    if (match.kind === 'prefix') return [match.words.join(' ')]
+    return match.kind === 'program' ? match.names : []
+  })
 }
 
 /** A program that is granted as a whole, or in some commands. */

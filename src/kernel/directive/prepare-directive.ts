@@ -17,6 +17,7 @@ import { checkInputs } from './check-inputs.ts'
 import { effectiveRules } from './effective-rules.ts'
 import { isGroup } from './group-parts.ts'
 import { harnessMode } from './harness-mode.ts'
+import { leftUnder } from './left-under.ts'
 import type { Handed } from './ready-answer.ts'
 import type { Scene } from './scene.ts'
 import { settleAliases } from './settle-aliases.ts'
@@ -67,6 +68,7 @@ export async function prepareDirective(read: Directive, occasion: Occasion): Pro
   const layers = [...policy.layers, ...run.layers]
   const judge = itemJudge({ ...policy, layers })
   const granted = run.rules
+  const left = leftUnder(granted, run.above)
   const found = [
     ...directive.findings.map(({ line, message }) => `line ${line}: ${message}`),
     ...(isEmpty(directive) ? [NOTHING_TO_FOLLOW] : []),
@@ -76,6 +78,7 @@ export async function prepareDirective(read: Directive, occasion: Occasion): Pro
     scene: {
       directive,
       granted,
+      left: left.rules,
       wanted: narrowing?.rules ?? null,
       judge,
       layers,
@@ -89,9 +92,9 @@ export async function prepareDirective(read: Directive, occasion: Occasion): Pro
       directive,
       inputs,
       aliases,
-      permissions: permissionsOf(run, layers),
-      byPattern: patternsIn(run.rules, wanted),
-      warnings: [...strange, ...unnamed, ...found],
+      permissions: permissionsOf(run, left.rules, layers),
+      byPattern: patternsIn(left.rules, wanted),
+      warnings: [...strange, ...unnamed, ...found, ...left.warnings],
     },
   }
 }
@@ -123,9 +126,13 @@ function heldSession({ caller }: Ticket, policy: Policy): string | null {
 }
 
 /** What it may do and must ask for under all layers, in words; what of it means nothing; and what only a person can give it. */
-function permissionsOf({ rules, warnings, secrets }: PreparedRun, layers: readonly Layer[]): JsonObject {
+function permissionsOf(
+  { warnings, secrets }: PreparedRun,
+  left: readonly Rule[],
+  layers: readonly Layer[],
+): JsonObject {
   return {
-    granted: effectiveRules(rules, layers).map(ruleWords),
+    granted: [...new Set(effectiveRules(left, layers).map(ruleWords))],
     ignored: warnings,
     ...(secrets.length === 0 ? {} : { asks_for_secrets: secrets }),
   }

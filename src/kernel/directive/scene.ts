@@ -14,6 +14,8 @@ export interface Scene {
   readonly directive: Directive
   /** What it grants, asks about and denies. */
   readonly granted: readonly Rule[]
+  /** What the runs above leave of that. */
+  readonly left: readonly Rule[]
   /** What it says it will use, as rules; null where it does not say. */
   readonly wanted: readonly Rule[] | null
   /** What all layers together say of an item, those of the run among them. */
