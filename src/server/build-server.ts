@@ -54,8 +54,8 @@ export interface BuiltServer {
   readonly build: McpServerFactory
   /** What clients of the newer era that listen over HTTP are told. */
   readonly bus: ServerEventBus
-  /** A client of the newer era listens on standard input, to these resources among others. */
-  readonly listen: (uris: readonly string[]) => void
+  /** A client of the newer era listens on standard input, to these resources among others; it is told so afterwards. */
+  readonly listen: (uris: readonly string[]) => Promise<void>
   close(): void
 }
 
@@ -76,7 +76,7 @@ export function buildServer(endpoint: Endpoint): BuiltServer {
   })
   const build: McpServerFactory = async ({ era, requestInfo }) => {
     const uris = requestInfo === undefined ? null : await listenedToBy(requestInfo)
-    if (uris !== null) await sharedChanges.watch(uris)
+    if (uris !== null) await sharedChanges.expect(uris)
     const server = newServer(endpoint.version)
     const session = era === 'modern' ? shared : endpoint.newSession()
     const { clientOf, project } = openClient(server, { endpoint, era, session })
@@ -123,8 +123,8 @@ export function buildServer(endpoint: Endpoint): BuiltServer {
     build,
     bus: busOf({ ...sharedChanges, hear: (listener) => hearAll(sharedChanges, listener) }),
     listen(uris) {
-      hearAll(sharedChanges, () => undefined)
-      void sharedChanges.watch(uris)
+      sharedChanges.attend()
+      return sharedChanges.expect(uris)
     },
     close: () => sharedChanges.close(),
   }

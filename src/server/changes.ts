@@ -2,6 +2,7 @@ import type { Server } from '@modelcontextprotocol/server'
 import type { Meta } from '../meta/meta.ts'
 import type { Outlook } from '../meta/surfaces/outlook.ts'
 import type { Clock } from '../shared/clock.ts'
+import { endedWithin } from '../shared/ended-within.ts'
 import type { Notices } from './passthrough-notices.ts'
 import { openTicking } from './ticking.ts'
 
@@ -12,6 +13,8 @@ type Listener = Parameters<Notices['hear']>[0]
 export interface Changes extends Notices {
   /** A list is about to be shown: from now on it is told when it changes. */
   begin(list: List): Promise<void>
+  /** Somebody will hear of the lists and of these resources: what comes after they are told so is a change. */
+  expect(uris: readonly string[]): Promise<void>
   readonly watching: number
   /** Somebody waits for nothing else: the files are looked at until the end that is given back. */
   attend(): () => void
@@ -28,6 +31,8 @@ interface ChangeMeans {
 
 const LISTS: readonly List[] = ['prompts', 'resources']
 export const MOST_WATCHED = 1000
+/** For so long at most whoever listens waits for the first look. */
+const FIRST_LOOK_MS = 5000
 
 /** What was shown, as it was then; null before anybody looked. */
 interface Seen {
@@ -72,21 +77,20 @@ export function openChanges({ open, project, clock }: ChangeMeans): Changes {
     clock,
   })
 
+  const see = async (shown: readonly List[], uris: readonly string[]): Promise<void> => {
+    if (!add(seen, shown, uris)) return
+    await inTurn(false, true)
+    ticking.start()
+  }
+
   return {
     get watching() {
       return resources.size
     },
-    async begin(list) {
-      if (lists.has(list)) return
-      lists.set(list, null)
-      await inTurn(false, true)
-      ticking.start()
-    },
-    async watch(uris) {
-      const added = uris.filter((uri) => !resources.has(uri)).slice(0, MOST_WATCHED - resources.size)
-      if (added.length === 0) return
-      for (const uri of added) resources.set(uri, undefined)
-      await inTurn(false, true)
+    begin: (list) => see([list], []),
+    watch: (uris) => see([], uris),
+    async expect(uris) {
+      await endedWithin(inTurn(true, add(seen, LISTS, uris)), FIRST_LOOK_MS)
       ticking.start()
     },
     unwatch: async (uris) => uris.forEach((uri) => resources.delete(uri)),
@@ -116,6 +120,15 @@ export function openChanges({ open, project, clock }: ChangeMeans): Changes {
   }
 }
 
+/** Whether any of them is to be seen for the first time. */
+function add({ lists, resources }: Seen, shown: readonly List[], uris: readonly string[]): boolean {
+  const listed = shown.filter((list) => !lists.has(list))
+  const added = uris.filter((uri) => !resources.has(uri)).slice(0, MOST_WATCHED - resources.size)
+  for (const list of listed) lists.set(list, null)
+  for (const uri of added) resources.set(uri, undefined)
+  return listed.length > 0 || added.length > 0
+}
+
 function compare({ lists, resources }: Seen, now: Outlook, tell: Listener): void {
   for (const [list, before] of lists) {
     lists.set(list, now[list])
@@ -129,11 +142,10 @@ function compare({ lists, resources }: Seen, now: Outlook, tell: Listener): void
   }
 }
 
-/** For somebody who listens: all that there is to tell, found by looking at the files meanwhile. */
+/** For somebody who listens, and was expected: all that there is to tell, found by looking at the files meanwhile. */
 export function hearAll(changes: Changes, listener: Listener): () => void {
   const leave = changes.attend()
   const end = changes.hear(listener)
-  for (const list of LISTS) void changes.begin(list)
   return () => {
     end()
     leave()

@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
 import { expect, test } from 'vitest'
+import { field } from '../../test/fixtures/field.ts'
 import type { Shortcut } from './line-transport.ts'
 import { lineTransport } from './line-transport.ts'
 
@@ -73,6 +74,29 @@ test('what is no message is answered under its id, so that nobody waits for it',
     ['q1', 2, 3, 5, 6, null, null].map((id) => ({ jsonrpc: '2.0', id, error: { code: -32_600 } })),
   )
 })
+
+test.each(['ends', 'fails'])(
+  'what is held back is heard when that %s, and what comes after it in order',
+  async (end) => {
+    let [done, fail] = [(): void => undefined, (): void => undefined]
+    const ready = new Promise<void>((resolve, reject) => {
+      done = resolve
+      fail = () => reject(new Error('no'))
+    })
+    const { input, heard } = await open((message) => (field(message, 'id') === 1 ? ready : false))
+    const messages = [1, 2, 3].map((id) => ({ jsonrpc: '2.0', id, method: 'ping', params: {} }))
+    input.write(messages.map((each) => `${JSON.stringify(each)}\n`).join(''))
+    await turn()
+    expect(heard).toEqual([])
+    if (end === 'ends') done()
+    else fail()
+    await turn()
+    expect(heard).toEqual(messages)
+    input.write(`${JSON.stringify({ ...messages[1], id: 4 })}\n`)
+    await turn()
+    expect(heard).toHaveLength(4)
+  },
+)
 
 test('what the shortcut takes goes no further, and is answered by it', async () => {
   const { input, output, heard } = await open((message, answer) => {

@@ -8,8 +8,8 @@ import type { MessageFault } from './read-message.ts'
 import { idOf, invalidRequest } from './read-message.ts'
 import { strictLines } from './strict-lines.ts'
 
-/** Takes a message before the SDK sees it; false leaves it to the SDK. */
-export type Shortcut = (message: unknown, answer: (message: object | null) => void) => boolean
+/** Takes a message before the SDK sees it; false leaves it to the SDK, a promise does so when it has ended. */
+export type Shortcut = (message: unknown, answer: (message: object | null) => void) => boolean | Promise<void>
 
 /** One message a line. What is none is answered with what is wrong with it. */
 export function lineTransport(input: Readable, output: Writable, shortcut: Shortcut): Transport {
@@ -24,12 +24,29 @@ export function lineTransport(input: Readable, output: Writable, shortcut: Short
   const refuse = ({ id, ...error }: MessageFault): void => {
     write({ jsonrpc: '2.0', id: id ?? null, error })
   }
+  let held: Promise<void> | null = null
+  const hand = (message: JSONRPCMessage): void => {
+    if (!isClosed) transport.onmessage?.(message)
+  }
+  /** What comes after one that is held back is held back as well, so that they stay in order. */
+  const handAfter = async (message: JSONRPCMessage, before: readonly unknown[]): Promise<void> => {
+    await Promise.allSettled(before)
+    hand(message)
+  }
   const take = (value: unknown): MessageFault | null => {
     linger.end()
-    if (shortcut(value, (answer) => answer !== null && write(answer))) return null
+    const taken = shortcut(value, (answer) => answer !== null && write(answer))
+    if (taken === true) return null
     const message = messageOf(value)
     if (message === null) return invalidRequest('The request is no JSON-RPC message', idOf(value))
-    transport.onmessage?.(message)
+    if (taken === false && held === null) {
+      hand(message)
+      return null
+    }
+    const mine = handAfter(message, [held, taken]).finally(() => {
+      if (held === mine) held = null
+    })
+    held = mine
     return null
   }
   const close = (): void => {

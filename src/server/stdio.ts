@@ -8,8 +8,8 @@ import { listenedTo } from './listened-to.ts'
 
 interface Spoken {
   readonly build: McpServerFactory
-  /** Told to which resources a client of the newer era listens. */
-  readonly listen: (uris: readonly string[]) => void
+  /** Told to which resources a client of the newer era will listen: it does when this has ended. */
+  readonly listen: (uris: readonly string[]) => Promise<void>
 }
 
 /** Speaks the protocol on standard input and output, in whichever era the client opens. */
@@ -18,8 +18,7 @@ export function openStdio({ build, listen }: Spoken): { close(): Promise<void> }
   const transport = lineTransport(process.stdin, process.stdout, (message, answer) => {
     if (lane !== null) return lane.take(message, answer)
     const uris = listenedTo(message)
-    if (uris !== null) listen(uris)
-    return false
+    return uris === null ? false : listen(uris)
   })
   process.stdin.once('close', () => lane?.close())
   return serveStdio(

@@ -1,6 +1,8 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { openChanges } from '../../src/server/changes.ts'
+import { systemClock } from '../../src/shared/clock.ts'
 import type { Offered } from './offered.ts'
 import { GREET, openOffered } from './offered.ts'
 
@@ -120,6 +122,39 @@ describe('X11: a client of the newer era that listens', () => {
       WAIT,
     )
     await listening.close()
+  })
+
+  test('X11: hears of a list that is another as soon as it listens', async () => {
+    const client = await offered.connect('modern')
+    const heard = heardBy(client)
+    const listening = await client.listen({ promptsListChanged: true })
+    offered.temp.write('directives/new_one.md', '---\ndescription: New\n---\nGo.\n')
+    await vi.waitFor(() => expect(heard).toEqual(['prompts changed']), WAIT)
+    await listening.close()
+  })
+
+  test('X11: hears of nothing that changed before it listened', async () => {
+    const client = await offered.connect('modern')
+    const heard = heardBy(client)
+    const all = { promptsListChanged: true, resourcesListChanged: true, resourceSubscriptions: [NOTE] }
+    const first = await client.listen(all)
+    await first.close()
+    write('knowledge/note.md', 'While nobody listens.')
+    offered.temp.write('directives/new_one.md', '---\ndescription: New\n---\nGo.\n')
+    const listening = await client.listen(all)
+    write('knowledge/note.md', 'While somebody listens.')
+    await vi.waitFor(() => expect(heard).toEqual([`updated ${NOTE}`]), WAIT)
+    await listening.close()
+  })
+
+  test('X11: is let listen where nothing can be looked at', async () => {
+    const changes = openChanges({
+      open: () => Promise.reject(new Error('no store')),
+      project: () => null,
+      clock: systemClock,
+    })
+    await expect(changes.expect([NOTE])).resolves.toBeUndefined()
+    changes.close()
   })
 })
 
