@@ -140,7 +140,7 @@ async function speak(
   const effect = upstreamIn(draft)
   const { method, params, talk } = request
   const isCall = method === 'tools/call'
-  const { signal, session, relist } = watch
+  const { signal, waiter, relist, listed } = watch
   const sent: UpstreamRequest = {
     method,
     params,
@@ -148,10 +148,10 @@ async function speak(
     // Who listens does so until they have heard enough.
     timeoutMs: method === 'subscriptions/listen' ? Infinity : effect.timeoutMs,
     isRepeatable: !isCall || draft.plan.isRepeatable,
-    isListedOnly: isCall && relist !== undefined,
     signal,
-    caller: session,
+    caller: waiter,
     onResend: talk.onResend,
+    onRefused: talk.onRefused,
     ask: talk.ask,
     capabilities: talk.capabilities,
     tell: talk.tell,
@@ -159,9 +159,10 @@ async function speak(
   }
   const tool = isCall ? draft.plan.item.id : null
   const send = (): Promise<JsonObject> =>
-    cleanly(draft, { effect, tool }, means, () =>
-      means.upstreams.request(upstreamOf(effect, means, watch), sent),
-    )
+    cleanly(draft, { effect, tool }, means, async () => {
+      const upstream = upstreamOf(effect, means, watch)
+      return means.upstreams.request(upstream, isCall ? { ...sent, listed: await listed?.() } : sent)
+    })
   for (let tries = 0; tries < MOST_LISTINGS; tries++) {
     try {
       return await send()
@@ -172,11 +173,11 @@ async function speak(
   }
   throw new KiwiError(
     'UPSTREAM_UNAVAILABLE',
-    `Cannot call a tool of "${effect.served.item.id}": it was lost each time after it had said what it has`,
+    `Cannot call a tool of "${effect.served.item.id}": it was lost, or had changed, each time after it had said what it has`,
   )
 }
 
-/** Connections to one server that may be lost between its listing and a call. */
+/** How often one server may be lost, or change, between its listing and a call. */
 const MOST_LISTINGS = 3
 
 /** What the server of a draft says of itself, and the key its notices carry. */
@@ -207,8 +208,8 @@ function headersFor({ plan }: Draft, { method, params }: RelayedRequest): Readon
   return parameterHeaders(item.id, item.manifest.input_schema, given)
 }
 
-/** What a server has, and how to note that it is known: from then on its tools are called over this connection. */
-export type HeardListing = RawListing & { readonly noteKept: () => void }
+/** What a server has, and how to note what that is known by: its tools are called over connections that listed the same. */
+export type HeardListing = RawListing & { readonly noteKept: (hash: string) => void }
 
 /** Asks the server of a draft what it has. */
 export async function listUpstream(draft: Draft, means: PerformMeans, watch: Watch): Promise<HeardListing> {
@@ -216,13 +217,13 @@ export async function listUpstream(draft: Draft, means: PerformMeans, watch: Wat
   const { timeoutMs } = effect
   const terms = { timeoutMs, signal: watch.signal }
   const upstream = upstreamOf(effect, means, watch)
-  let noteKept: (() => void) | null = null
+  let noteKept: ((hash: string) => void) | null = null
   const listing = await cleanly(draft, { effect, tool: null }, means, async () => {
     await means.upstreams.describe(upstream, watch.signal)
     noteKept = means.upstreams.listing(upstream.key)
     return listTools(means.upstreams, upstream, terms)
   })
-  return { ...listing, noteKept: () => noteKept?.() }
+  return { ...listing, noteKept: (hash) => noteKept?.(hash) }
 }
 
 /** Upstreams whose last words are kept. */

@@ -50,7 +50,7 @@ export interface Request {
   /** The connection of the client, for servers that remember what each of them said. */
   readonly session?: string
   /** The server is spoken to in the older era, over a connection of this session alone. */
-  readonly isOlder?: boolean
+  readonly isOlder?: boolean | undefined
   /** A server is to be listed or spoken to, and not run. */
   readonly isServerMeant?: boolean
 }

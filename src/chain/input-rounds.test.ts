@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Ask } from '../shared/progress.ts'
+import { openStopper } from '../shared/stop.ts'
 import { askedInRounds } from './input-rounds.ts'
 
 const FORM = { method: 'elicitation/create', params: { message: 'x' } }
@@ -79,5 +80,27 @@ describe('X2: the rounds of a call of the newer era', () => {
     const { sent, send } = upstream([{ resultType: 'input_required', requestState: 's' }, { content: [] }])
     await askedInRounds({ from: 'up', params: { name: 't' }, send, ask: refuse })
     expect(sent[1]).toEqual({ name: 't', requestState: 's' })
+  })
+
+  test.each([
+    ['in the pause before it is asked again', { resultType: 'input_required', requestState: 's' }],
+    ['while a form is open', wants({ a: FORM })],
+    ['while something is asked that nobody can dismiss', wants({ a: { method: 'roots/list' } })],
+  ])('X2 H7: a call that is cancelled %s was cancelled, and not refused', async (_, result) => {
+    const { sent, send } = upstream([result])
+    const stopper = openStopper()
+    const { signal } = stopper
+    // As a client says it that was told to close the form.
+    const ask: Ask = (request, stop) =>
+      new Promise((_resolve, reject) => {
+        stop?.addEventListener('abort', () => void refuse(request).catch(reject))
+      })
+    const ended = askedInRounds({ from: 'up', params: {}, send, ask, signal })
+    setTimeout(() => stopper.abort(), 20)
+    await expect(ended).rejects.toMatchObject({
+      code: 'CANCELLED',
+      message: 'Cannot use "up": the call was cancelled',
+    })
+    expect(sent).toHaveLength(1)
   })
 })

@@ -5,6 +5,7 @@ import { isJsonObject } from '../shared/json.ts'
 import type { Ask } from '../shared/progress.ts'
 import type { Stop } from '../shared/stop.ts'
 import { realSignal } from '../shared/stop.ts'
+import { cancelled } from '../upstream/pending.ts'
 
 /** One call of a tool, sent as often as it takes. */
 interface Rounds {
@@ -39,8 +40,7 @@ export async function askedInRounds({
     const asked = isJsonObject(inputRequests) ? Object.entries(inputRequests) : []
     if (asked.length > MOST_INPUTS || (asked.length === 0 && typeof requestState !== 'string'))
       throw endless(from)
-    if (asked.length === 0)
-      await delay(PAUSE_MS * round, undefined, signal === undefined ? {} : { signal: realSignal(signal) })
+    if (asked.length === 0) await pause(PAUSE_MS * round, from, signal)
     const answers = await Promise.all(
       asked.map(async ([key, request]) => [key, await answerTo(request, from, ask, signal)] as const),
     )
@@ -51,6 +51,13 @@ export async function askedInRounds({
     })
   }
   return finish?.(result) ?? result
+}
+
+async function pause(ms: number, from: string, signal: Stop | undefined): Promise<void> {
+  const options = signal === undefined ? {} : { signal: realSignal(signal) }
+  await delay(ms, undefined, options).catch(() => {
+    throw cancelled(from)
+  })
 }
 
 /** A form that cannot be shown is one that nobody filled in. What has no such answer ends the call. */
@@ -66,7 +73,9 @@ export async function answerTo(
   try {
     return await ask({ from, method, params }, signal)
   } catch (error) {
-    if (method !== 'elicitation/create' || signal?.aborted === true) throw error
+    // A form that is taken back with its call was refused by nobody.
+    if (signal?.aborted === true) throw cancelled(from)
+    if (method !== 'elicitation/create') throw error
     return { action: 'cancel' }
   }
 }

@@ -10,7 +10,10 @@ import type { UpstreamRequest } from '../upstream/upstream.ts'
 export interface UpstreamTalk {
   readonly ask: Ask
   /** What goes along with the request. */
-  readonly options: Pick<UpstreamRequest, 'ask' | 'tell' | 'progress' | 'capabilities' | 'onResend'>
+  readonly options: Pick<
+    UpstreamRequest,
+    'ask' | 'tell' | 'progress' | 'capabilities' | 'onResend' | 'onRefused'
+  >
   /** What the request says of it, for upstreams that read it there. */
   readonly meta: JsonObject
   /** What it asked for and did not get, in words. */
@@ -36,6 +39,12 @@ export function openTalk(
     const cleaned = redact(params)
     return isJsonObject(cleaned) ? cleaned : {}
   }
+  const note = (method: string, why: string): void => {
+    const said = `the server asked for ${method}: ${textOf(redact(why))}`
+    inVain.add(said)
+    // Many ask for roots when they start, and do without.
+    if (method !== 'roots/list') warnings.add(said)
+  }
   let questions = 0
   const askClient: Ask = async (request, signal) => {
     try {
@@ -44,10 +53,7 @@ export function openTalk(
       if (ask === undefined) throw refused(request.method, 'nobody can be asked')
       return await ask({ ...request, params: clean(request.params) }, signal)
     } catch (error) {
-      const said = `the server asked for ${request.method}: ${textOf(redact(messageOf(error)))}`
-      inVain.add(said)
-      // Many ask for roots when they start, and do without.
-      if (request.method !== 'roots/list') warnings.add(said)
+      note(request.method, messageOf(error))
       throw error
     }
   }
@@ -56,6 +62,7 @@ export function openTalk(
     options: {
       ask: askClient,
       capabilities: more(ask === undefined ? {} : capabilities),
+      onRefused: note,
       onResend: (why) => void warnings.add(`the call was sent again: ${textOf(redact(why, true))}`),
       tell: tell && ((notice) => tell({ ...notice, params: clean(notice.params) })),
       progress:

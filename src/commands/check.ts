@@ -3,7 +3,7 @@ import { basename, dirname, join, parse, resolve } from 'node:path'
 import type { CheckedDirective } from '../kernel/directive/check-directive.ts'
 import { checkDirective } from '../kernel/directive/check-directive.ts'
 import { ruleWords } from '../kernel/policy/rule-words.ts'
-import { ERRORS } from '../shared/errors.ts'
+import { ERRORS, KiwiError } from '../shared/errors.ts'
 import { parseItemRef } from '../shared/ids.ts'
 import { LIMITS } from '../shared/limits.ts'
 import { nameIn } from '../spaces/directive/dialect.ts'
@@ -31,6 +31,7 @@ export function checkCommand(target: string, options: CheckOptions): Promise<num
     lookup.freshen(true)
     const terminal = openTerminal()
     const file = fileAt(target)
+    if (file === null && isPath(target)) throw noFile(target)
     if (options.fix === true) {
       await fix(file ?? (await pathOf(target, lookup)), terminal)
       lookup.freshen(true)
@@ -48,6 +49,21 @@ function fileAt(target: string): string | null {
   const skill = join(target, 'SKILL.md')
   if (existsSync(skill)) return skill
   return existsSync(target) && statSync(target).isFile() ? target : null
+}
+
+/** Of what is not there: no id begins like a path, or ends like a file of a directive. */
+function isPath(target: string): boolean {
+  return /^(?:\.{0,2}\/|~)|\.md$|\\/.test(target)
+}
+
+function noFile(target: string): KiwiError {
+  const isFolder = existsSync(target)
+  const reason = isFolder ? 'it is a folder without a SKILL.md' : 'there is no such file'
+  return new KiwiError('NOT_FOUND', `Cannot check "${target.slice(0, 300)}": ${reason}`, {
+    hint: isFolder ? 'Name a file in it' : 'Name a file that is there, or a directive by its id',
+    fix: { call: 'search', arguments: { query: '', item_type: 'directive' } },
+    details: { path: resolve(target) },
+  })
 }
 
 async function pathOf(target: string, lookup: Lookup): Promise<string | null> {

@@ -25,8 +25,10 @@ export async function serveCommand(options: ServeOptions): Promise<number> {
   const config = loadConfig(readEnvironment(), flags)
   const token = options.auth ? await readOrMakeToken(config.token) : null
   const served = createServed(() => config, token === null ? 'local' : 'bearer')
-  const whole = options.passthrough === undefined ? null : await openWhole(served, options.passthrough)
-  const shown = whole ?? buildServer({ ...served.endpoint, hasManyClients: true })
+  const endpoint = { ...served.endpoint, hasManyClients: true }
+  const whole =
+    options.passthrough === undefined ? null : await openWhole({ ...served, endpoint }, options.passthrough)
+  const shown = whole ?? buildServer(endpoint)
   const http = await openHttp(shown.build, {
     bus: shown.bus,
     port: config.port,

@@ -12,6 +12,7 @@ import type { Described, Named } from './described.ts'
 import { completed } from './described.ts'
 import { File, TextOrKeys, toFile } from './files.ts'
 import { newDocument } from './new-document.ts'
+import { readNewId } from './new-id.ts'
 import { languageOf, newScript } from './new-script.ts'
 
 /** What `create` takes: a manifest by itself, or its parts beside each other, and files by path. */
@@ -36,9 +37,9 @@ export async function readNewItem(
   const { files, location, content, manifest } = readParameters(itemId, given)
   const { content: _c, manifest: _m, files: _f, location: _l, ...beside } = given
   const carried = Object.entries(files).map(([path, file]) => toFile(path, file))
-  const described = { kind, id: itemId, content, manifest, beside, files: carried }
-  const item = await newItem(described)
-  return { item: { ...item, itemType: kind === 'thread' ? 'tool' : kind }, location }
+  const { id, category } = readNewId(itemId)
+  const item = await newItem({ kind, id, content, manifest, beside, files: carried })
+  return { item: { ...item, category, itemType: kind === 'thread' ? 'tool' : kind }, location }
 }
 
 async function newItem(described: Described): Promise<Named> {

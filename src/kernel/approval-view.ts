@@ -4,6 +4,7 @@ import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { visible, visibleJson, visibleLine } from '../shared/visible.ts'
 import type { Approval } from '../store/approvals.ts'
 import type { Call, Work } from './call.ts'
+import { isOfMany } from './find-answer.ts'
 import type { Demand, Verdict } from './policy/rule.ts'
 import { resourceOf } from './policy/rule.ts'
 
@@ -11,7 +12,8 @@ import { resourceOf } from './policy/rule.ts'
 const SHOWN_CHARACTERS = 4096
 
 /** What is kept of a call for the person who is asked about it: all of its arguments, live secrets taken out. */
-export function summaryOf({ work, ticket, projectPath }: Call, asks: readonly Verdict[]): JsonObject {
+export function summaryOf(call: Call, asks: readonly Verdict[]): JsonObject {
+  const { work, ticket, projectPath } = call
   if (work === null) throw new TypeError('nobody is asked about a call before it was worked out')
   const { item, action, demands, parameters, redact, preview, change } = work
   const would = preview(true)
@@ -38,8 +40,14 @@ export function summaryOf({ work, ticket, projectPath }: Call, asks: readonly Ve
       reason: redact(reason),
     })),
     caller: ticket.caller.kind,
+    ...(isOfMany(call) ? { of_many: true } : {}),
     project: projectPath,
   }
+}
+
+/** What a yes can be for: where several clients have the session, this call alone. */
+export function longestScope({ summary }: Approval): Approval['scope'] {
+  return summary['of_many'] === true ? 'once' : 'run'
 }
 
 /** What is judged as a command is shown as one, argument by argument. */

@@ -4,7 +4,7 @@ import { summaryOf, questionText } from './approval-view.ts'
 import { asksOf } from './asks.ts'
 import type { Call, Outcome, Work } from './call.ts'
 import { callHash } from './call-hash.ts'
-import { findAnswer, sessionOf } from './find-answer.ts'
+import { findAnswer, isOfMany, sessionOf } from './find-answer.ts'
 import type { Stage } from './gate.ts'
 import type { Means } from './means.ts'
 import { denied } from './permission.ts'
@@ -47,7 +47,7 @@ function claimOf(
   call: Call,
   { clock }: Means,
 ): NonNullable<Call['approval']>['claim'] {
-  if (scope === 'run' && session === sessionOf(call)) return null
+  if (scope === 'run' && session === sessionOf(call) && !isOfMany(call)) return null
   return { approval: id, call_hash, mac, used_at: clock.now() }
 }
 

@@ -28,6 +28,11 @@ export interface Caller {
   readonly kind: 'agent' | 'person'
   /** Several clients have the same session: what one of them does says nothing of the others. */
   readonly isShared?: boolean | undefined
+  /**
+   * Sees one server whole and speaks the older era: so is the server spoken to, called and listed, over a connection of
+   * this session alone.
+   */
+  readonly isOlder?: boolean | undefined
   /** The revision of the protocol it speaks; none at the command line. */
   readonly protocol?: string | undefined
 }
@@ -190,8 +195,6 @@ export interface RelayOrder {
   /** Null: what the server says of itself. */
   readonly method: string | null
   readonly params: JsonObject
-  /** The client speaks the older era: so is the server spoken to, over a connection of this session alone. */
-  readonly isOlder: boolean
   /** What the server wants to know is a part of its answer, and the client sends the request again. */
   readonly passesInput: boolean
 }
@@ -223,6 +226,8 @@ export type Location = 'project' | 'user' | 'registry'
 /** An item that somebody wants to exist. */
 export interface NewItem {
   readonly id: string
+  /** What the path form of its id says, where it has one. */
+  readonly category: string | null
   readonly itemType: ItemType
   readonly written: WrittenItem
 }

@@ -36,22 +36,25 @@ export async function createWork(
     brought === null
       ? null
       : await createWork({ kind: 'create', item: brought.item, location }, lookup, ticket, means)
-  const authorIt = (written: WrittenItem): Promise<Authored> =>
+  const authorIt = (written: WrittenItem, category: string | null): Promise<Authored> =>
     author(written, {
       action: 'create',
       stem: given.id,
-      category: null,
+      category,
       location,
       lookup: brought?.lookup ?? lookup,
       means,
     })
-  const read = await authorIt(given.written)
+  const read = await authorIt(given.written, null)
+  assertMeant(read.item, given.id, given.itemType)
+  assertCategory(read.item, given.category, location)
   // What is new starts at 1.0.0.
   const isUnversioned = read.item.raw['version'] === undefined
-  const authored = isUnversioned ? await authorIt(await withVersion(given.written, '1.0.0')) : read
+  const written = isUnversioned ? await withVersion(given.written, '1.0.0') : given.written
+  const isRead = !isUnversioned && given.category === null
+  const authored = isRead ? read : await authorIt(written, given.category)
   const { item, plan, warnings } = authored
   const { manifest } = item
-  assertMeant(item, given.id, given.itemType)
   await assertFree(item, location, lookup, means)
   await assertUnshadowed('create', item, location, { ticket, lookup, means })
   await assertUnpublished('create', item, means.store.registry)
@@ -125,6 +128,17 @@ function assertMeant(item: Item, id: string, itemType: string): void {
   throw new KiwiError('INVALID_PARAMETERS', `Cannot create "${id}": ${reason}`, {
     hint: 'Say the same in the call and in the item',
     details: { missing: [], invalid: [{ name, reason }] },
+  })
+}
+
+/** The folder that the path form of an id names: the registry has none, so there the item says it itself. */
+function assertCategory({ id, manifest }: Item, category: string | null, location: Location): void {
+  const own = manifest.category
+  if (category === null || own === category || (own === null && location !== 'registry')) return
+  const reason = own === null ? 'the registry has no folders' : `it says itself that its category is "${own}"`
+  throw new KiwiError('INVALID_PARAMETERS', `Cannot create "${category}/${id}": ${reason}`, {
+    hint: `Send item_id "${id}" and parameters.category, such as "${category}"`,
+    details: { missing: [], invalid: [{ name: 'category', reason }] },
   })
 }
 

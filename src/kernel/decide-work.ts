@@ -2,6 +2,7 @@ import type { JsonObject } from '../shared/json.ts'
 import { keepAll } from '../shared/redact.ts'
 import type { Lookup } from '../spaces/lookup.ts'
 import type { Approval } from '../store/approvals.ts'
+import { longestScope } from './approval-view.ts'
 import { assertPerson } from './assert-person.ts'
 import type { Answer, Ticket, Wish, Work } from './call.ts'
 import { approveEdited } from './edit-approval.ts'
@@ -42,7 +43,7 @@ export async function decideWork(
           : await approveEdited(asked, answer.parameters, { answer, lookup, ticket, means })
       const decided = await means.approver.seal({
         ...asked,
-        ...decisionOf(asked, answer, means.clock.now()),
+        ...decisionOf(asked, { ...answer, scope: scopeOf(asked, answer) }, means.clock.now()),
         decided_by: ticket.caller.principal,
         replaced_by: other?.id ?? null,
         ...(other === null ? {} : { state: 'rejected' }),
@@ -56,6 +57,11 @@ export async function decideWork(
 
 /** How long a yes for the whole session or run is good for at most. */
 const LONGEST_GRANT_MS = 24 * 60 * 60 * 1000
+
+/** Where several clients have the session, a yes to one of them is for this call alone. */
+function scopeOf(asked: Approval, { scope }: Answer): Approval['scope'] {
+  return longestScope(asked) === 'once' ? 'once' : scope
+}
 
 /** A yes is good for as long as the question was, from now on. */
 function decisionOf(
@@ -74,14 +80,16 @@ function decisionOf(
   }
 }
 
-function resultOf(
-  { id, tool, state, scope, call_hash, expires_at }: Approval,
-  { decision }: Answer,
-): JsonObject {
+function resultOf(decided: Approval, { decision, scope: wanted }: Answer): JsonObject {
+  const { id, tool, state, scope, call_hash, expires_at } = decided
   const until = new Date(expires_at).toISOString()
+  const alone =
+    wanted === 'run' && longestScope(decided) === 'once'
+      ? '; not longer, since several clients have this session'
+      : ''
   const output =
     decision === 'deny'
       ? `Denied: "${tool}" does not run`
-      : `Approved: "${tool}" runs ${scope === 'once' ? 'once' : 'without being asked about in this session or run'} when the call is sent again, until ${until}`
+      : `Approved: "${tool}" runs ${scope === 'once' ? 'once' : 'without being asked about in this session or run'} when the call is sent again, until ${until}${alone}`
   return { output, approval_id: id, state, scope, call_hash, expires_at: until }
 }

@@ -22,7 +22,7 @@ export async function discoverWork(
   means: Means,
 ): Promise<Work> {
   lookup.freshen(true)
-  const server = (await lookup.serverFor(ref.name)) ?? (await refusal(ref, lookup))
+  const server = (await lookup.serverFor(ref.name)) ?? (await otherServer(ref, lookup))
   const { list, ...listing } = await listWork(server, lookup, ticket, means)
   const { root } = rootOf(server.item.id, location, lookup, means)
   const folder = join(root, 'tools', 'mcp', server.name)
@@ -82,15 +82,25 @@ function dataOf(
   }
 }
 
-/** What is shipped has the tools that are shipped with it, and what is switched off is not started. */
-async function refusal(ref: Extract<Wish, { kind: 'discover' }>['ref'], lookup: Lookup): Promise<never> {
+/**
+ * The person's own, where its name is one of ours: `code` loads `mcp_code`, and means it here too. What is shipped has the
+ * tools that are shipped with it, and what is switched off is not started.
+ */
+async function otherServer(ref: Extract<Wish, { kind: 'discover' }>['ref'], lookup: Lookup): Promise<Server> {
   const item = await lookup.find(ref, 'mcp')
   if (item === null) throw notFound(ref, 'mcp')
-  if (item.manifest.enabled !== false) {
+  const server = await lookup.serverOf(item)
+  if (server !== null) return server
+  if (item.manifest.enabled === false) throw switchedOff(`Cannot discover "${item.id}": it`, item)
+  if (item.space === 'builtin') {
     throw new KiwiError(
       'BUILTIN_PROTECTED',
       `Cannot discover "${item.id}": its tools are shipped with Kiwi as they are`,
     )
   }
-  throw switchedOff(`Cannot discover "${item.id}": it`, item)
+  throw new KiwiError(
+    'INVALID_MANIFEST',
+    `Cannot discover "${item.id}": with a dot in it, its name could not be told from that of a tool`,
+    { hint: 'Ask the person to call the server otherwise', details: { server: item.id, space: item.space } },
+  )
 }

@@ -12,6 +12,11 @@ export function sessionOf({ run, ticket }: Call): string {
   return run?.id ?? ticket.caller.session
 }
 
+/** Whether it is no one client's: a yes for more than this one call would be good for the others, too. */
+export function isOfMany({ run, ticket }: Pick<Call, 'run' | 'ticket'>): boolean {
+  return run === null && ticket.caller.isShared === true
+}
+
 /** Nobody answered while there was time, or the answer was not used while there was. */
 export function isExpired({ created_at, expires_at }: Approval, now: number): boolean {
   return now >= expires_at || now < created_at - CLOCK_SLACK_MS
@@ -59,7 +64,7 @@ async function sealedOnly(
   return rows.filter((_, at) => areSealed[at])
 }
 
-/** A person's yes for the whole session or run: the same tool in the same content, for every rule that asks now. */
+/** A person's yes for the whole session or run, where one client has it: the same tool in the same content, for every rule that asks now. */
 async function findGrant(
   call: Call,
   asks: readonly Verdict[],
@@ -67,6 +72,7 @@ async function findGrant(
 ): Promise<Approval | null> {
   const { ticket, work } = call
   const { principal } = ticket.caller
+  if (isOfMany(call)) return null
   const session = sessionOf(call)
   const rows = await store.approvals.list({ session, states: ['approved'], limit: 100 })
   for (const row of rows) {

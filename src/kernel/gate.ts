@@ -8,7 +8,7 @@ import { checkpoint } from './checkpoint.ts'
 import { commit } from './commit.ts'
 import { endings } from './endings.ts'
 import { guardTalk } from './guard-talk.ts'
-import { holderOf } from './holder.ts'
+import { waiterOf } from './holder.ts'
 import type { Means } from './means.ts'
 import { permission } from './permission.ts'
 import { decide } from './policy/decide.ts'
@@ -47,7 +47,7 @@ async function performWork(call: Call, means: Means): Promise<Outcome> {
   const { ask, tell } = guardTalk(call, means)
   const { signal, report, capabilities, logLevel } = ticket
   const { data, warnings: found } = await work.perform({
-    session: holderOf(call),
+    waiter: waiterOf(call),
     seen,
     mayRead: (path) => may({ op: 'read', path, isChosen: true }),
     mayReach: (host, method) => may({ op: 'net', host, method, isChosen: true }),

@@ -33,7 +33,7 @@ export async function inlineServer(
     const made = await serverManifest(executor, server)
     const item = await readWritten(made, { stem: executor, category: null }, location)
     return {
-      item: { id: executor, itemType: 'mcp', written: made },
+      item: { id: executor, category: null, itemType: 'mcp', written: made },
       lookup: {
         ...lookup,
         executorOf: async (of) => (of.manifest.executor === executor ? item : lookup.executorOf(of)),

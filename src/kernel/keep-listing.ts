@@ -65,7 +65,7 @@ export async function keepListing(
     instructions,
   }
   await store.catalog.put(listing, tools)
-  noteKept()
+  noteKept(listing.hash)
   lookup.freshen(true)
   const unusable = tools
     .filter(({ state }) => state === 'unusable')

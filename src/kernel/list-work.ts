@@ -28,6 +28,7 @@ export async function listWork(
     callId: ticket.callId,
     principal: ticket.caller.principal,
     session: ticket.caller.session,
+    isOlder: ticket.caller.isOlder,
     parameters: {},
     projectPath: lookup.projectPath,
     spaceRoot,

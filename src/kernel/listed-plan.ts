@@ -34,6 +34,7 @@ export function listedPlan(
     try {
       ;({ warnings } = await listings.list(stale, { ticket, lookup, means }))
     } catch (error) {
+      if (ticket.signal?.aborted === true) throw error
       if (plan === null || plan.trust.refusal?.details['reason'] === 'unlisted') throw error
       return { plan, warnings: [`"${stale.name}" could not be listed again: ${messageOf(error)}`] }
     }

@@ -2,7 +2,8 @@ import type { Clock } from '../shared/clock.ts'
 import { endedWithin } from '../shared/ended-within.ts'
 import { KiwiError, messageOf } from '../shared/errors.ts'
 import { createIds } from '../shared/ids.ts'
-import { realSignal } from '../shared/stop.ts'
+import type { Report } from '../shared/progress.ts'
+import { unlessStopped } from '../shared/unless-stopped.ts'
 import type { Item } from '../spaces/item.ts'
 import type { Server } from '../spaces/listed.ts'
 import type { Lookup } from '../spaces/lookup.ts'
@@ -15,7 +16,10 @@ import type { Means } from './means.ts'
 export interface Listings {
   /** Whether what is known of a server may still be believed. */
   isCurrent(server: Item, listing: Listing | null): boolean
-  /** Asks a server now; those who ask at the same time wait for one answer. */
+  /**
+   * Asks a server now; those who ask at the same time wait for one answer. Each of them leaves when its own call is
+   * cancelled. The asking goes on to its end: others may wait for it, and what is found will be asked for again.
+   */
   list(server: Server, asker: Asker): Promise<Outcome>
   /** Asks on the side. */
   refresh(server: Server, asker: Asker): Refresh
@@ -50,16 +54,20 @@ const PAUSE_MS = 60_000
 const CLOSING_MS = 2500
 
 export function openListings({ clock, pass }: ListingMeans): Listings {
-  const underWay = new Map<string, { readonly asking: Promise<Outcome>; readonly at: number }>()
+  const underWay = new Map<string, UnderWay>()
   const failed = new Map<string, { readonly at: number; readonly reason: string }>()
   const closing = new AbortController()
   const ask = createAsk({ clock, pass }, closing.signal)
 
-  const list = (server: Server, asker: Asker, isQuiet = false): Promise<Outcome> => {
-    const flight = `${server.key} ${asker.ticket.caller.principal}`
+  const join = (server: Server, asker: Asker): UnderWay => {
+    const flight = flightOf(server, asker)
     const known = underWay.get(flight)
-    if (known !== undefined) return known.asking
-    const asking = ask(server, asker, isQuiet)
+    if (known !== undefined) {
+      known.wanted += 1
+      return known
+    }
+    const reports = new Set<Report>()
+    const asking = ask(server, asker, reports)
       .then(
         (outcome) => {
           failed.delete(flight)
@@ -67,13 +75,14 @@ export function openListings({ clock, pass }: ListingMeans): Listings {
         },
         (error: unknown) => {
           if (failed.size >= MOST_FAILED) failed.clear()
-          failed.set(flight, { at: clock.monotonic(), reason: messageOf(error) })
+          if (!isCancelled(error)) failed.set(flight, { at: clock.monotonic(), reason: messageOf(error) })
           throw error
         },
       )
       .finally(() => underWay.delete(flight))
-    underWay.set(flight, { asking, at: clock.monotonic() })
-    return asking
+    const begun = { asking, reports, wanted: 1, at: clock.monotonic() }
+    underWay.set(flight, begun)
+    return begun
   }
 
   return {
@@ -82,43 +91,86 @@ export function openListings({ clock, pass }: ListingMeans): Listings {
       const age = clock.now() - listing.listed_at
       return age >= 0 && age < secondsOf(server) * 1000
     },
-    list: (server, asker) => list(server, asker),
+    list(server, asker) {
+      const { signal, report } = asker.ticket
+      const listed = async (): Promise<Outcome> => {
+        const joined = join(server, asker)
+        if (report !== undefined) joined.reports.add(report)
+        const leave = (): void => {
+          joined.wanted -= 1
+          if (report !== undefined) joined.reports.delete(report)
+        }
+        signal?.addEventListener('abort', leave, { once: true })
+        return joined.asking
+      }
+      return unlessStopped(listed, signal, () => cancelled(server))
+    },
     refresh(server, asker) {
-      const flight = `${server.key} ${asker.ticket.caller.principal}`
-      const before = failed.get(flight)
+      const before = failed.get(flightOf(server, asker))
       if (before !== undefined && clock.monotonic() - before.at < PAUSE_MS)
         return { failure: before.reason, first: null }
-      const asking = list(server, asker, true)
+      const { asking, at } = join(server, asker)
       // Whoever waits for it later hears why it failed.
       asking.catch(() => undefined)
-      const forMs = clock.monotonic() - (underWay.get(flight)?.at ?? 0)
+      const forMs = clock.monotonic() - at
       return { failure: null, first: before === undefined ? { asking, forMs } : null }
     },
     async close() {
-      const ended = Promise.allSettled(Array.from(underWay.values(), ({ asking }) => asking))
-      await endedWithin(ended, CLOSING_MS)
+      const all = [...underWay.values()]
+      // Who has cancelled at a terminal waits for nothing.
+      await endedWithin(ended(all.filter(({ wanted }) => wanted > 0)), CLOSING_MS)
       closing.abort(new KiwiError('CANCELLED', 'Cannot list a server: Kiwi is closing'))
-      await ended
+      await ended(all)
     },
   }
 }
 
-/** Asking is a call of its own. One that nobody waits for goes on when its asker is gone. */
+/** One asking, for all who want to know. */
+interface UnderWay {
+  readonly asking: Promise<Outcome>
+  /** Those who hear how far it is. */
+  readonly reports: Set<Report>
+  /** How many have asked and have not cancelled. */
+  wanted: number
+  readonly at: number
+}
+
+/** What is asked over the connection of one session is answered for that one. */
+function ended(all: readonly UnderWay[]): Promise<unknown> {
+  return Promise.allSettled(all.map(({ asking }) => asking))
+}
+
+function flightOf({ key }: Server, { ticket: { caller } }: Asker): string {
+  const { principal, session, isOlder } = caller
+  return isOlder === true ? `${key} ${principal} ${session}` : `${key} ${principal}`
+}
+
+function cancelled({ name }: Server): KiwiError {
+  return new KiwiError('CANCELLED', `Cannot list "${name}": the call was cancelled`)
+}
+
+/** It says nothing of the server. */
+function isCancelled(error: unknown): boolean {
+  return error instanceof KiwiError && error.code === 'CANCELLED'
+}
+
+/** Asking is a call of its own, which goes on when its asker is gone. */
 function createAsk(
   { clock, pass }: ListingMeans,
   closing: AbortSignal,
-): (server: Server, asker: Asker, isQuiet: boolean) => Promise<Outcome> {
+): (server: Server, asker: Asker, reports: ReadonlySet<Report>) => Promise<Outcome> {
   const ids = createIds(() => clock.now())
-  return async (server: Server, { ticket, lookup, means }: Asker, isQuiet: boolean): Promise<Outcome> => {
-    const { caller, signal, report } = ticket
+  return async (server, { ticket: { caller }, lookup, means }, reports): Promise<Outcome> => {
     const asked: Ticket = {
       callId: ids(),
       operation: 'mcp.list',
       subject: server.item.id,
       parameters: {},
       caller,
-      signal: isQuiet || signal === undefined ? closing : AbortSignal.any([realSignal(signal), closing]),
-      ...(report === undefined || isQuiet ? {} : { report }),
+      signal: closing,
+      report: (progress) => {
+        for (const report of reports) report(progress)
+      },
     }
     return pass(asked, async (call): Promise<Arrival> => {
       call.projectPath = lookup.projectPath

@@ -54,7 +54,7 @@ export function relayWork(
         sandbox: policy.sandbox,
         guardsOwn: ticket.caller.kind === 'agent' ? policy.guardsOwn : null,
         isServerMeant: called === null,
-        isOlder: order.isOlder,
+        isOlder: ticket.caller.isOlder,
       })
       return after(drafted, (draft) =>
         workOf({ order, called, server, meant, trusted, draft }, { lookup, ticket, means }),

@@ -1,5 +1,7 @@
 import type { Draft } from '../chain/draft.ts'
 import type { JsonObject } from '../shared/json.ts'
+import type { Maybe } from '../shared/maybe.ts'
+import { after } from '../shared/maybe.ts'
 import type { Watch } from '../shared/progress.ts'
 import { newlyHeld } from '../spaces/definitions/definition-changes.ts'
 import type { Lookup } from '../spaces/lookup.ts'
@@ -21,8 +23,9 @@ export interface Relisting {
 }
 
 /**
- * A server that was started anew may be another one than was listed. It is asked over the very connection that the call
- * goes over, as a part of the call, which was judged for starting it.
+ * A server that was started anew may be another one than was listed, and so may one that others reach over connections of
+ * their own. It is asked over the very connection that the call goes over, as a part of the call, which was judged for
+ * starting it.
  */
 export function relisting(draft: Draft, { lookup, means, judge }: Circumstances): Relisting {
   const { effect } = draft
@@ -38,5 +41,6 @@ export function relisting(draft: Draft, { lookup, means, judge }: Circumstances)
     }
     await judge()
   }
-  return { found, watching: (watch = {}) => ({ relist: () => relist(watch), ...watch }) }
+  const listed = (): Maybe<string> => after(lookup.listing(effect.identity), (listing) => listing?.hash ?? '')
+  return { found, watching: (watch = {}) => ({ relist: () => relist(watch), listed, ...watch }) }
 }

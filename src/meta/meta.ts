@@ -6,7 +6,7 @@ import { understand } from '../items/understand.ts'
 import type { Clock } from '../shared/clock.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { Ids } from '../shared/ids.ts'
-import { parseItemRef } from '../shared/ids.ts'
+import { parseItemRef, timeOfId } from '../shared/ids.ts'
 import { isObject } from '../shared/json.ts'
 import type { Maybe } from '../shared/maybe.ts'
 import { after } from '../shared/maybe.ts'
@@ -144,8 +144,8 @@ export function openMeta(opened: MetaMeans): Meta {
     release: (key) => kernel.release(key),
     relay: (request, client, signal) =>
       admit(relayTicket(request, client, { callId: ids(), signal, redact: kernel.redact }), () => {
-        const { method, params, isOlder, passesInput } = request
-        const order = { server: parseItemRef(request.server), method, params, isOlder, passesInput }
+        const { method, params, passesInput } = request
+        const order = { server: parseItemRef(request.server), method, params, passesInput }
         return after(workplace(undefined, client, kernel, spaces), ({ lookup, sessionProject }) => ({
           wish: { kind: 'relay', order },
           lookup,
@@ -223,8 +223,8 @@ function workplace(
   })
 }
 
-function callerOf({ principal, session, parentSession, kind, protocol, isShared }: Client): Caller {
-  return { principal, session, parentSession, kind, protocol, isShared }
+function callerOf({ principal, session, parentSession, kind, protocol, isShared, isOlder }: Client): Caller {
+  return { principal, session, parentSession, kind, protocol, isShared, isOlder }
 }
 
 async function answer(tool: string, args: unknown, call: MetaCall, stamp: () => Stamp): Promise<Reply> {
@@ -326,7 +326,7 @@ function ticketOf(given: {
     name === 'execute' && typeof fields['action'] === 'string' ? `.${fields['action'].slice(0, 32)}` : ''
   const subject = fields['item_id'] ?? fields['query'] ?? fields['topic'] ?? fields['error_code'] ?? ''
   const { report, ask, tell, capabilities, logLevel } = client
-  const runId = name === 'execute' ? fields['run_id'] : undefined
+  const runId = name === 'execute' && !namesOnlyItsEnd(fields) ? fields['run_id'] : undefined
   return {
     callId,
     operation: `${name.slice(0, 32)}${action}`,
@@ -342,6 +342,13 @@ function ticketOf(given: {
     capabilities,
     logLevel,
   }
+}
+
+/** A run that a call ends, and names beside the directive, is none that it acts in: who is in another may still end it. */
+function namesOnlyItsEnd(fields: Readonly<Record<string, unknown>>): boolean {
+  const { action, item_id: id, parameters, run_id: run } = fields
+  if (action !== 'finish' || (isObject(parameters) && parameters['run_id'] !== undefined)) return false
+  return typeof id !== 'string' || id === run || timeOfId(id) === null
 }
 
 /** A folder the client named once and that is gone since is no project; what is not in it still works. */

@@ -2,11 +2,13 @@ import { randomBytes } from 'node:crypto'
 import type { InputRequiredResult, ServerContext } from '@modelcontextprotocol/server'
 import { createRequestStateCodec, inputRequired, inputResponse } from '@modelcontextprotocol/server'
 import { z } from 'zod'
+import { longestScope } from '../kernel/approval-view.ts'
 import { changeLines } from '../kernel/change-lines.ts'
 import { answerAct } from '../meta/answer-act.ts'
 import type { Client } from '../meta/meta.ts'
 import { cannotAnswer } from '../shared/can-answer.ts'
 import type { Reply } from '../shared/reply.ts'
+import { realSignal } from '../shared/stop.ts'
 import type { Endpoint } from './build-server.ts'
 import type { Abilities } from './client-abilities.ts'
 
@@ -78,18 +80,25 @@ export function createAsking(endpoint: Endpoint): (occasion: Occasion) => Asked 
   const formFor = async ({ data }: Reply): Promise<{ approval_id: string; form: Form }> => {
     const { approval_id, summary } = Asked.parse(data)
     const meta = await endpoint.open()
-    const changes = changeLines(await meta.question(approval_id), false, meta.redact)
-    return { approval_id, form: formOf([summary, ...changes].join('\n')) }
+    const question = await meta.question(approval_id)
+    const changes = changeLines(question, false, meta.redact)
+    return { approval_id, form: formOf([summary, ...changes].join('\n'), longestScope(question)) }
   }
 
   const askNow = async (occasion: Occasion, call: () => Promise<Answer>, waiting: Reply): Promise<Answer> => {
     const { approval_id, form } = await formFor(waiting)
     const { mcpReq } = occasion.ctx
+    const { signal } = mcpReq
+    // The form is taken back with the call. What is answered all the same is an answer to nothing.
+    const options = { timeout: PATIENCE_MS, signal: realSignal(signal) }
     const answer = await mcpReq
-      .send({ method: 'elicitation/create', params: form }, { timeout: PATIENCE_MS })
+      .send({ method: 'elicitation/create', params: form }, options)
       // Who does not answer in time may still do so elsewhere.
       .catch(() => null)
-    return answer !== null && (await decide(approval_id, answer, occasion)) ? call() : waiting
+    if (answer === null || signal.aborted) return waiting
+    const isAnswered = await decide(approval_id, answer, occasion)
+    // A yes is not used up by a call that nobody waits for.
+    return isAnswered && !signal.aborted ? call() : waiting
   }
 
   return (occasion) => async (make) => {
@@ -150,7 +159,8 @@ function canShowForm({ abilities: { capabilities } }: Occasion): boolean {
 
 type Form = Parameters<typeof inputRequired.elicit>[0]
 
-function formOf(question: string): Form {
+function formOf(question: string, longest: 'once' | 'run'): Form {
+  const forLong = longest === 'run' ? ' run: this tool for the rest of the session;' : ''
   return {
     message: `A call waits for your answer:\n\n${question}`,
     requestedSchema: {
@@ -159,8 +169,8 @@ function formOf(question: string): Form {
         decision: {
           type: 'string',
           title: 'Decision',
-          description: 'once: this very call; run: this tool for the rest of the session; reject: not at all',
-          enum: ['once', 'run', 'reject'],
+          description: `once: this very call;${forLong} reject: not at all`,
+          enum: longest === 'run' ? ['once', 'run', 'reject'] : ['once', 'reject'],
         },
         reason: { type: 'string', title: 'Reason', description: 'told to whoever asks', maxLength: 500 },
       },

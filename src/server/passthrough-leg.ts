@@ -61,7 +61,7 @@ export function openLeg(endpoint: Endpoint, server: string, era: Leg['era']): Le
     try {
       const meta = await endpoint.open()
       const { method, params, passesInput } = request
-      const reply = await meta.relay({ method, params, passesInput, server, isOlder }, client, signal)
+      const reply = await meta.relay({ method, params, passesInput, server }, { isOlder, ...client }, signal)
       if (request.method === 'tools/list' && reply.status === 'success') noteSchemas(reply.data, schemas)
       return reply
     } catch (error) {

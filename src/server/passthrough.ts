@@ -32,7 +32,7 @@ export interface Passthrough {
   /** What clients of the newer era that listen over HTTP are told. */
   readonly bus: ServerEventBus
   /** A client of the newer era listens on standard input, to these resources among others. */
-  readonly listen: (uris: readonly string[]) => void
+  readonly listen: (uris: readonly string[]) => Promise<void>
   close(): void
 }
 
@@ -51,13 +51,7 @@ export function openPassthrough(endpoint: Endpoint, name: string): Passthrough {
     const abilities = abilitiesOf({ era, ctx, opened: server.getClientCapabilities(), level })
     const isSameEra = described.era === era
     const isParked = era === 'modern' && !isSameEra
-    const client: Client = {
-      principal: endpoint.principal,
-      session: leg.session,
-      kind: 'agent',
-      protocol: server.getNegotiatedProtocolVersion(),
-      defaultProject: () => endpoint.folder,
-    }
+    const client = clientOf(given, endpoint)
     const occasion = isParked ? { ctx, request: withoutMeta(params), abilities } : null
     if (occasion !== null) {
       const resumed = await parked.resume(occasion)
@@ -115,7 +109,10 @@ export function openPassthrough(endpoint: Endpoint, name: string): Passthrough {
   return {
     build,
     bus: busOf(shared.notices),
-    listen: (uris) => void shared.notices.watch(uris).catch(() => undefined),
+    // What it hears of is the business of the server behind, which may only be starting.
+    async listen(uris) {
+      shared.notices.watch(uris).catch(() => undefined)
+    },
     close: () => shared.notices.close(),
   }
 }
@@ -128,6 +125,17 @@ interface Given {
   readonly params: JsonObject
   readonly ctx: ServerContext
   readonly level: string | null
+}
+
+function clientOf({ leg, server }: Given, endpoint: Endpoint): Client {
+  return {
+    principal: endpoint.principal,
+    session: leg.session,
+    isShared: leg.era === 'modern' && endpoint.hasManyClients === true,
+    kind: 'agent',
+    protocol: server.getNegotiatedProtocolVersion(),
+    defaultProject: () => endpoint.folder,
+  }
 }
 
 /**

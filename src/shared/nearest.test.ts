@@ -18,3 +18,7 @@ test.each([
 test('the best come first, and no more than a few', () => {
   expect(nearest('abcd', ['abce', 'abcd', 'bbcd', 'abdc', 'accd'])).toEqual(['abcd', 'abce', 'abdc'])
 })
+
+test('what is written exactly so comes before what differs in case', () => {
+  expect(nearest('na', ['NA', 'Na', 'na', 'n-a'])).toEqual(['na', 'NA', 'Na'])
+})

@@ -2,13 +2,15 @@
 export function nearest(given: string, names: readonly string[], most = MOST): readonly string[] {
   const wanted = plain(given)
   const furthest = Math.max(1, Math.floor(wanted.length / 4))
+  /** What differs in nothing comes before what differs only in case. */
+  const isSame = (name: string): number => Number(name === given)
   return names
     .slice(0, MOST_COMPARED)
     .flatMap((name) => {
       const away = distance(wanted, plain(name), furthest)
       return away <= furthest ? [{ name, away }] : []
     })
-    .toSorted((a, b) => a.away - b.away || (a.name < b.name ? -1 : 1))
+    .toSorted((a, b) => a.away - b.away || isSame(b.name) - isSame(a.name) || (a.name < b.name ? -1 : 1))
     .slice(0, most)
     .map(({ name }) => name)
 }

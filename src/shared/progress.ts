@@ -1,4 +1,5 @@
 import type { JsonObject } from './json.ts'
+import type { Maybe } from './maybe.ts'
 import type { Stop } from './stop.ts'
 
 /** What a call is busy with before it has a result. */
@@ -26,14 +27,16 @@ export interface Talk {
 export interface Watch extends Talk {
   readonly signal?: Stop | undefined
   readonly report?: Report | undefined
-  /** The session or run that waits for it: what an upstream asks is passed on only where one of them can be meant. */
-  readonly session?: string | undefined
+  /** Who waits for it: what an upstream asks or tells is passed on only where one of them can be meant. */
+  readonly waiter?: string | undefined
   /** The hash of each path the call may change, as it was looked at before; null for nothing there. */
   readonly seen?: ReadonlyMap<string, string | null>
   /** Each path as the call names it, and as it was judged: what the system calls it, links followed. */
   readonly paths?: ReadonlyMap<string, string>
   /** Looks again at what an upstream lists, before a tool is called over a connection that was opened after it was listed; fails when the tool may not be called. */
   readonly relist?: (() => Promise<void>) | undefined
+  /** What the list is known by that the call was judged by; '' for none. */
+  readonly listed?: (() => Maybe<string>) | undefined
   /** Whether something that a look into a folder finds may be read as well. */
   readonly mayRead?: (path: string) => boolean
   /** Whether a host that an answer leads to may be reached as well. */

@@ -59,11 +59,18 @@ function ambiguous(ref: ItemRef, entries: readonly Entry[]): KiwiError {
     path,
   }))
   const paths = candidates.map(({ path }) => path).join(', ')
+  const ids = new Set(candidates.map(({ id }) => id))
   return new KiwiError('AMBIGUOUS_ID', `Cannot choose "${ref.name}": several files have this id: ${paths}`, {
-    // Where all are called the same, no id tells them apart.
-    ...(new Set(candidates.map(({ id }) => id)).size < candidates.length
-      ? { hint: 'Remove one of these files, or rename it' }
-      : {}),
+    // Where two are called the same, no id tells them apart. Whoever reads the hint may not see the details.
+    hint:
+      ids.size < candidates.length ? 'Remove one of these files, or rename it' : `Write ${someOf([...ids])}`,
     details: { candidates },
   })
+}
+
+const MOST_NAMED = 10
+
+function someOf(ids: readonly string[]): string {
+  const more = ids.length - MOST_NAMED
+  return `${ids.slice(0, MOST_NAMED).join(' or ')}${more > 0 ? `, or one of ${more} more` : ''}`
 }

@@ -176,6 +176,54 @@ Do it.
   })
 })
 
+describe('D1, D16: an id that none can have is told with its place, in words of the file', () => {
+  test.each([
+    [
+      'knowledge/n.md',
+      '---\ntitle: A\nid: 2024\n---\n',
+      'the id 2024 is no text (line 3, column 1)',
+      { hint: 'Write the id in quotes', details: { line: 3, column: 1 } },
+    ],
+    [
+      'knowledge/n.md',
+      '---\nzettel_id: a b\n---\n',
+      '"a b" cannot be an id: use letters',
+      { hint: 'Write another id', details: { line: 2, column: 1 } },
+    ],
+    [
+      'knowledge/größe.md',
+      'Text',
+      'its name "größe" cannot be an id: use letters',
+      { hint: 'Rename it, or write an id into it', details: { line: 1, column: 1 } },
+    ],
+    [
+      'directives/größe.md',
+      '---\ndescription: d\n---\nGo.\n',
+      'its name "größe" cannot be an id: use letters',
+      { hint: 'Rename it, or write an id into it', details: { line: 1, column: 1 } },
+    ],
+    [
+      'directives/a.md',
+      '<directive name="größe" version="1.0.0"></directive>',
+      '"größe" cannot be an id: use letters',
+      { hint: 'Write another id' },
+    ],
+  ])('%s: %j', async (path, text, said, more) => {
+    await expect(read({ [path]: text })).rejects.toMatchObject({
+      code: 'PARSE_ERROR',
+      message: expect.stringContaining(`${path}": ${said}`),
+      ...more,
+    })
+  })
+
+  test('D16: a fault in front matter has its place in the details too', async () => {
+    await expect(read({ 'knowledge/a.md': '---\ntitle: A\ntitle: B\n---\n' })).rejects.toMatchObject({
+      code: 'PARSE_ERROR',
+      details: { line: 3, column: 1 },
+    })
+  })
+})
+
 describe('a folder with a SKILL.md', () => {
   const SKILL =
     '---\nname: pdf-forms\ndescription: Fills in forms\nlicense: MIT\nallowed-tools: Read\n---\nDo it.\n'

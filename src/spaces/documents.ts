@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
-import type { JsonObject } from '../shared/json.ts'
+import { ItemName } from '../shared/ids.ts'
+import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
 import { textOf } from '../shared/template.ts'
 import { parameterOf } from './directive/inputs.ts'
@@ -7,6 +8,7 @@ import { parseDirective } from './directive/parse-directive.ts'
 import { parseFault } from './directive/parse-fault.ts'
 import { headingOf, readFrontMatter } from './front-matter.ts'
 import { isVersion } from './manifest.ts'
+import type { Position } from './parse-document.ts'
 import type { Entry } from './scan.ts'
 import { keyOf } from './source/declared.ts'
 
@@ -18,7 +20,7 @@ interface ReadDocument {
 
 /** A piece of knowledge: front matter is its manifest, the rest its content. */
 export async function readKnowledge(text: string, { stem, path }: Entry): Promise<ReadDocument> {
-  const { given, body } = await readFrontMatter(text, path)
+  const { given, body, at } = await readFrontMatter(text, path)
   const { entry_type = 'learning', source_type = null, source_url = null, ...others } = given
   // Vectors are made anew, and the signature of old is none of its content.
   const {
@@ -37,8 +39,23 @@ export async function readKnowledge(text: string, { stem, path }: Entry): Promis
     ...(source_url === null ? {} : { source_url }),
   }
   const name = textOf(title ?? called ?? headingOf(body) ?? stem)
-  const identity = { tool_id: id ?? zettel_id ?? stem, name, description: name }
+  const key = (id ?? null) === null ? 'zettel_id' : 'id'
+  const own = id ?? zettel_id ?? stem
+  assertId(own, { stem, path }, at([key]))
+  const identity = { tool_id: own, name, description: name }
   return { raw: { ...identity, config, ...kept, tool_type: 'knowledge', executor: null }, body }
+}
+
+/** What cannot be an id is told where it stands; of a file that gives itself none, it is the name of the file. */
+function assertId(id: JsonValue, { stem, path }: Pick<Entry, 'stem' | 'path'>, at: Position): void {
+  const fault = ItemName.safeParse(id).error?.issues[0]?.message
+  if (fault === undefined) return
+  if (typeof id !== 'string')
+    throw parseFault(path, `the id ${JSON.stringify(id)} is no text`, at, { hint: 'Write the id in quotes' })
+  const said = id === stem ? `its name "${stem}"` : `"${id}"`
+  throw parseFault(path, `${said} cannot be an id: ${fault}`, at, {
+    hint: id === stem ? 'Rename it, or write an id into it' : 'Write another id',
+  })
 }
 
 /** Keys of a directive's front matter that are keys of every manifest; the others are its own, and go to `config`. */
@@ -79,6 +96,7 @@ export async function readDirectiveManifest(
         hint: 'Write a version of three numbers, such as 1.0.0',
       },
     )
+  assertId(name, { stem, path }, { line: 1, column: 1 })
   return {
     tool_id: name,
     ...keyOf('version', version === '0.0.0' ? undefined : version),

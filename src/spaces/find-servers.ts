@@ -7,15 +7,16 @@ interface ServerMeans {
   readonly roots: readonly IndexedSpace[]
   readonly shelf: Shelf
   readonly listed: Listed
-  readonly generation: () => number
+  /** Of the spaces, and of what the index knows of them. */
+  readonly state: () => string
 }
 
-/** Every server that is switched on and not shipped: asked of the index once for each state of the spaces. */
+/** Every server that is switched on and not shipped: asked of the index once for each state. */
 export function createServers(means: ServerMeans): () => Promise<readonly Server[]> {
-  const { roots, shelf, listed, generation } = means
-  let kept: { readonly at: number; readonly servers: readonly Server[] } | null = null
+  const { roots, shelf, listed, state } = means
+  let kept: { readonly at: string; readonly servers: readonly Server[] } | null = null
   return async () => {
-    const at = generation()
+    const at = state()
     if (kept?.at === at) return kept.servers
     const { hits } = await shelf.store.index.search({ ...ALL_SERVERS, roots })
     const names = new Set(hits.map(({ item_id: id }) => serverName(id)))

@@ -97,7 +97,10 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
   const foreign = (item: Item, action: string): Promise<KiwiError | null> =>
     foreignName(item, action, (name) => listed.serverFor(name))
   const sync = createSync(spaces, shelf)
-  const servers = createServers({ roots, shelf, listed, generation: () => freshness.generation })
+  /** The generation that the index was made equal to. */
+  let indexedAt = -1
+  const state = (): string => `${freshness.generation} ${indexedAt}`
+  const servers = createServers({ roots, shelf, listed, state })
 
   return {
     ...listed,
@@ -141,7 +144,9 @@ export function openLookup(projectPath: string | null, spaces: readonly FileSpac
     async syncIndex() {
       for (const space of spaces) await space.catchUp()
       freshness.freshen()
+      const { generation } = freshness
       const faults = await sync()
+      indexedAt = generation
       const upstreams = await syncListed(await servers(), shelf.store)
       return { faults: [...faults, ...upstreams.faults], places: [...roots, ...upstreams.places] }
     },

@@ -24,7 +24,8 @@ export async function meantBy(
     said,
     servers.map((server) => server.name),
   )
-  const among = rest.length === 0 ? servers : servers.filter((server) => near.includes(server.name))
+  const among =
+    rest.length === 0 ? servers : near.flatMap((one) => servers.filter((server) => server.name === one))
   const found = await Promise.all(
     among.map(async (server) => {
       const names = await lookup.toolNames(server)

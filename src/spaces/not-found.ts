@@ -44,7 +44,9 @@ async function missingTool(ref: ItemRef, lookup: Asked): Promise<KiwiError> {
       : switchedOff(`Cannot use "${ref.name}": the server "${serverName(off.id)}"`, off)
   }
   const fault = await lookup.toolFault(server, toolIn(ref)).catch(() => null)
-  return fault === null ? withMeant(toolNotFound(ref, server), ref, lookup) : toolUnusable(ref, server, fault)
+  return fault === null
+    ? withMeant(toolNotFound(ref, server), ref, lookup, server)
+    : toolUnusable(ref, server, fault)
 }
 
 /** A server may be missing because the list it stands in cannot be read. */
@@ -146,14 +148,16 @@ function wholeNotFound(ref: ItemRef): KiwiError {
   })
 }
 
-/** The same, with what may be meant. */
+/** The same, with what may be meant. A server that is there is meant itself, whatever else is called nearly so. */
 async function withMeant(
   missing: KiwiError,
   ref: ItemRef,
   lookup: Pick<Lookup, 'servers' | 'toolNames'>,
+  known: Server | null = null,
 ): Promise<KiwiError> {
   // A store that cannot be asked takes nothing from the answer there is.
-  const { ids, server, tool } = await meantBy(ref, lookup).catch(() => NOBODY)
+  const { ids, server: near, tool } = await meantBy(ref, lookup).catch(() => NOBODY)
+  const server = near === null ? null : (known?.name ?? near)
   const [best] = ids
   if (best === undefined && server === null) return missing
   const { message, details } = missing

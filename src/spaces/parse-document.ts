@@ -44,7 +44,7 @@ export async function parseValue(text: string, where: string): Promise<Located<J
     // Who wrote JSON has heard nothing of flow maps.
     if (looksLikeJson(text)) readJson(text, where)
     const { line, col } = lines.linePos(fault.offset)
-    throw parseError(where, `${fault.reason} (line ${line}, column ${col})`)
+    throw parseError(where, `${fault.reason} (line ${line}, column ${col})`, { line, column: col })
   }
   const value: unknown = document.toJS({ maxAliasCount: 0 })
   assertPlain(value, `"${where}"`, 'PARSE_ERROR')
@@ -141,8 +141,8 @@ async function findFault(document: Document): Promise<DocumentFault | null> {
   return faults[0] ?? null
 }
 
-function parseError(where: string, reason: string): KiwiError {
-  return new KiwiError('PARSE_ERROR', `Cannot read "${where}": ${reason}`)
+function parseError(where: string, reason: string, place?: Position): KiwiError {
+  return new KiwiError('PARSE_ERROR', `Cannot read "${where}": ${reason}`, { details: { ...place } })
 }
 
 /** Where a fault of reading says it is; the beginning when it does not say. */

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { field } from '../../test/fixtures/field.ts'
 import type { TempUpstreams } from '../../test/fixtures/temp-upstreams.ts'
@@ -65,15 +66,40 @@ describe('S12: what an upstream asks', () => {
     )
     const ask: Ask = async () => ({ from: 'a' })
     const method = 'roots/list'
-    const more = { caller: 'a', ask, progress: () => {} }
+    const refused: string[][] = []
+    const onRefused = (...said: string[]): void => void refused.push(said)
+    const more = { caller: 'a', ask, onRefused, progress: () => {} }
     expect(answered(await temp.call('asks', { method }, more))).toMatchObject({
       error: { code: -32600, message: expect.stringMatching(/^Several callers/) },
     })
+    expect(refused).toEqual([[method, expect.stringMatching(/^several callers .* nobody was asked/)]])
     const given = field(await temp.call('given', {}, more), 'structuredContent', '_meta', 'progressToken')
     const params = { _meta: { progressToken: Number(given) + 1 } }
     expect(answered(await temp.call('asks', { method, params }, more))).toEqual({ result: { from: 'a' } })
     never.abort()
     await expect(other).rejects.toMatchObject({ code: 'CANCELLED' })
+  })
+
+  test('S12: what is asked while the client of another call has long had its question is for the others', async () => {
+    await temp.pid()
+    const method = 'roots/list'
+    const asked: string[] = []
+    const gone = new AbortController()
+    const left: Ask = (_, signal) =>
+      new Promise((_resolve, reject) => {
+        asked.push('a')
+        signal?.addEventListener('abort', () => reject(new Error('gone')))
+      })
+    const waiting = temp.call('asks', { method }, { caller: 'a', ask: left, signal: gone.signal })
+    await expect.poll(() => asked).toEqual(['a'])
+    const more = { caller: 'b', ask: async () => ({ from: 'b' }) }
+    // What comes at once may be one thing more that the first call wants to know.
+    expect(answered(await temp.call('asks', { method }, more))).toMatchObject({ error: { code: -32600 } })
+    await delay(1100)
+    expect(answered(await temp.call('asks', { method }, more))).toEqual({ result: { from: 'b' } })
+    expect(asked).toEqual(['a'])
+    gone.abort()
+    await expect(waiting).rejects.toMatchObject({ code: 'CANCELLED' })
   })
 
   test('S12: of several calls of one caller the newest that can is asked', async () => {

@@ -2,7 +2,7 @@ import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { isJsonObject, isObject } from '../shared/json.ts'
 import type { Stop } from '../shared/stop.ts'
-import { addresseeIn } from './callers.ts'
+import { askedIn } from './callers.ts'
 import type { InFlight, Pending } from './pending.ts'
 import type { Asked } from './read-message.ts'
 
@@ -21,6 +21,8 @@ interface AskMeans {
   readonly pending: Pending
   /** Sends what is only told. */
   readonly reply: (message: JsonObject) => void
+  /** How long after a question another one may still be of the same call. */
+  readonly settledMs?: number
 }
 
 const ASKED: ReadonlySet<string> = new Set(['elicitation/create', 'sampling/createMessage', 'roots/list'])
@@ -31,12 +33,19 @@ const INTERNAL = -32603
 const MOST_OPEN = 16
 /** Of one call in all: what asks on and on gets no more time by it. */
 const MOST_QUESTIONS = 64
+/** Some ask for several things in one go. */
+const SETTLED_MS = 1000
 
-export function openAsks({ id, pending, reply }: AskMeans): Asks {
+export function openAsks({ id, pending, reply, settledMs = SETTLED_MS }: AskMeans): Asks {
   const open = new Map<string | number, AbortController>()
 
   const refuse = (asked: Asked, code: number, message: string): void =>
     reply({ id: asked.id, error: { code, message } })
+  /** Whoever it may have been for hears that nobody was asked: the upstream goes on without the answer. */
+  const turnDown = (asked: Asked, among: readonly InFlight[], message: string, why = message): void => {
+    for (const { request } of among) request.onRefused?.(asked.method, why)
+    refuse(asked, INVALID_REQUEST, message)
+  }
 
   const pass = async (asked: Asked, to: InFlight): Promise<void> => {
     const controller = new AbortController()
@@ -45,6 +54,7 @@ export function openAsks({ id, pending, reply }: AskMeans): Asks {
     to.endings.add(end)
     const { method, params } = asked
     to.asking += 1
+    to.askedAt = performance.now()
     to.questions += 1
     const answer = await answerOf(to, { from: id, method, params }, controller.signal)
     to.asking -= 1
@@ -61,14 +71,17 @@ export function openAsks({ id, pending, reply }: AskMeans): Asks {
       if (asked.method === 'ping') return reply({ id: asked.id, result: {} })
       if (!ASKED.has(asked.method))
         return refuse(asked, METHOD_NOT_FOUND, `Kiwi does not answer ${JSON.stringify(asked.method)}`)
+      const to =
+        namedBy(asked, pending) ?? askedIn(pending, ({ request }) => request.ask !== undefined, settledMs)
+      const among = to.asked === null ? to.among : [to.asked]
       if (open.size >= MOST_OPEN || open.has(asked.id))
-        return refuse(asked, INVALID_REQUEST, 'Too many questions are open, or two have the same id')
-      const to = namedBy(asked, pending) ?? addresseeIn(pending, ({ request }) => request.ask !== undefined)
-      if (to.asked !== null && to.asked.questions >= MOST_QUESTIONS)
-        return refuse(asked, INVALID_REQUEST, `One call asks no more than ${MOST_QUESTIONS} questions`)
-      if (to.asked !== null) return void pass(asked, to.asked)
-      if (to.why === 'several') return refuse(asked, INVALID_REQUEST, SEVERAL)
-      return refuse(asked, METHOD_NOT_FOUND, `Nobody who could answer ${asked.method} is calling`)
+        return turnDown(asked, among, 'Too many questions are open, or two have the same id')
+      if (to.asked === null && to.why === 'several') return turnDown(asked, among, SEVERAL, UNSAID)
+      if (to.asked === null)
+        return refuse(asked, METHOD_NOT_FOUND, `Nobody who could answer ${asked.method} is calling`)
+      if (to.asked.questions >= MOST_QUESTIONS)
+        return turnDown(asked, among, `One call asks no more than ${MOST_QUESTIONS} questions`)
+      void pass(asked, to.asked)
     },
     cancel(asked) {
       if (typeof asked !== 'string' && typeof asked !== 'number') return
@@ -84,6 +97,9 @@ export function openAsks({ id, pending, reply }: AskMeans): Asks {
 
 const SEVERAL =
   'Several callers use this server at once, so it is not known whom this is for: name the progressToken of the call in _meta'
+
+const UNSAID =
+  'several callers use it at once and it does not say for which of them, so nobody was asked; send the call again by itself'
 
 /** The token of a call is its number. */
 function namedBy({ params }: Asked, pending: Pending): { readonly asked: InFlight } | null {

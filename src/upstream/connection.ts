@@ -10,14 +10,14 @@ import { openPeer } from './peer.ts'
 import type { Description, UpstreamRequest } from './upstream.ts'
 import type { Wire } from './wire.ts'
 
-/** Nothing was sent: nobody has looked at what the upstream lists over this connection. */
+/** Nothing was sent: what is known of the upstream is not what it lists over this connection. */
 export class NotListed extends Error {}
 
 /** One upstream that is up, and known. */
 export interface Connection {
   readonly description: Description
-  /** Its tools were listed over it, and what they are now is known. */
-  isListed: boolean
+  /** What its tools are known by, as they were listed over it; null until then, and when it says that they changed. */
+  listed: string | null
   request(request: UpstreamRequest): Promise<JsonObject>
   notify(method: string, params: JsonObject): void
   /** Whether a refusal came because it is of another era than was taken for granted. */
@@ -32,7 +32,11 @@ export interface Connection {
 
 /** `id` is how people know the upstream. One that cannot be spoken to is ended. */
 export async function connect(id: string, wire: Wire, terms: Terms, onNotice: Deliver): Promise<Connection> {
-  const peer = openPeer(id, wire, onNotice)
+  let connection: Connection | null = null
+  const peer = openPeer(id, wire, (method, params) => {
+    if (connection !== null && method === LIST_CHANGED) connection.listed = null
+    onNotice(method, params)
+  })
   const { signal } = terms
   const stop = (): void => void peer.close()
   signal.addEventListener('abort', stop, { once: true })
@@ -42,7 +46,8 @@ export async function connect(id: string, wire: Wire, terms: Terms, onNotice: De
     wire.agree(description.protocol)
     if (description.era === 'legacy') peer.tell({ method: 'notifications/initialized' })
     else listen(peer, description)
-    return connectionOf(peer, description, description === terms.prior)
+    connection = connectionOf(peer, description, description === terms.prior)
+    return connection
   } catch (error) {
     await peer.close()
     throw whyNot(peer, error)
@@ -50,6 +55,8 @@ export async function connect(id: string, wire: Wire, terms: Terms, onNotice: De
     signal.removeEventListener('abort', stop)
   }
 }
+
+const LIST_CHANGED = 'notifications/tools/list_changed'
 
 export function closingError(id: string): KiwiError {
   return new KiwiError('UPSTREAM_UNAVAILABLE', `Cannot use "${id}": Kiwi is closing`)
@@ -77,7 +84,7 @@ function connectionOf(peer: Peer, description: Description, isAssumed: boolean):
   let isProven = !isAssumed || era === 'legacy'
   return {
     description,
-    isListed: false,
+    listed: null,
     async request(request) {
       const result = await peer.request(request, era)
       isProven = true

@@ -29,6 +29,8 @@ export interface InFlight {
   readonly endings: Set<() => void>
   /** Questions of the upstream that whoever waits for it has not answered yet. */
   asking: number
+  /** When it was asked last, by the monotonic clock. */
+  askedAt: number
   /** All questions that were asked of it. */
   questions: number
   /** Nobody is asked any more: its time begins anew. */
@@ -92,6 +94,7 @@ export function openPending(id: string): Pending {
         expire,
         endings: new Set(),
         asking: 0,
+        askedAt: 0,
         questions: 0,
         resume() {
           entry.deadline = deadlines.in(timeoutMs)

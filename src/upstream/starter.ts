@@ -7,6 +7,7 @@ import { connect } from './connection.ts'
 import { EndedOnProbe } from './negotiate.ts'
 import { openRestarts, reasonOf } from './restarts.ts'
 import type { Description, Upstream } from './upstream.ts'
+import type { Wire } from './wire.ts'
 
 export interface StarterMeans {
   readonly clock: Clock
@@ -47,8 +48,10 @@ export function createStarter({ clock, waitsMs, closing, onNotice }: StarterMean
     isBroken = true
     const prior = known ?? (await upstream.prior?.()) ?? null
     const terms = { startupMs, now: clock.now(), prior, isOlder, signal: closing }
+    let opened: Wire | null = null
     try {
       const wire = await open()
+      opened = wire
       const connection = await connect(id, wire, terms, (method, params) => onNotice(id, method, params))
       isBroken = false
       lastExit = null
@@ -64,7 +67,7 @@ export function createStarter({ clock, waitsMs, closing, onNotice }: StarterMean
       const before = lastExit
       lastExit = exitOf(error)
       if (lastExit === null || lastExit !== before) throw error
-      throw endsAlways(id, error)
+      throw endsAlways(id, error, opened?.said() ?? '')
     }
   }
 
@@ -110,10 +113,14 @@ function exitOf(error: unknown): number | null {
 }
 
 /** Twice in a row, in the same way: a third time would be no other. */
-function endsAlways(id: string, error: unknown): KiwiError {
+function endsAlways(id: string, error: unknown, said: string): KiwiError {
+  const why =
+    said.trim() === ''
+      ? 'it writes nothing before it ends, so the person looks at its command and arguments'
+      : 'details.stderr says what is wrong with it, for the person to correct'
   return new KiwiError('UPSTREAM_UNAVAILABLE', `Cannot start "${id}": ${reasonOf(messageOf(error))}`, {
     retryable: false,
-    hint: 'Do not repeat it: details.stderr says what is wrong with it, for the person to correct',
+    hint: `Do not repeat it: ${why}`,
     details: { exit_code: exitOf(error) },
     cause: error,
   })

@@ -44,9 +44,11 @@ export interface UpstreamRequest {
   readonly isRepeatable: boolean
   /** Hears, in words, why it is sent again. */
   readonly onResend?: ((why: string) => void) | undefined
-  /** It goes out only over a connection over which the tools were listed; over another it fails with `NotListed`, unsent. */
-  readonly isListedOnly?: boolean | undefined
+  /** It goes out only over a connection over which the tools that are known by this were listed last; over another it fails with `NotListed`, unsent. */
+  readonly listed?: string | undefined
   readonly signal?: Stop | undefined
+  /** Hears, in words, why something that was asked, perhaps during this request, was passed on to nobody. */
+  readonly onRefused?: ((method: string, why: string) => void) | undefined
   /** Who waits for it, such as a session: the upstream's questions are passed on only where one caller can be meant. */
   readonly caller?: string | undefined
   /** Answers what the upstream asks meanwhile. */

@@ -261,6 +261,7 @@ describe('M5: a server that is lost', () => {
       code: 'UPSTREAM_UNAVAILABLE',
       message: `Cannot start "missing": it ended with code 1: Error: Cannot find module '/no/such/module'`,
       retryable: false,
+      hint: 'Do not repeat it: details.stderr says what is wrong with it, for the person to correct',
       details: { exit_code: 1 },
     }
     await expect(temp.upstreams.request(missing, repeatable)).rejects.toMatchObject(refusal)
@@ -268,6 +269,15 @@ describe('M5: a server that is lost', () => {
     expect(temp.starts).toBe(3)
     await expect(temp.upstreams.request(missing, repeatable)).rejects.toMatchObject(refusal)
     expect(temp.starts).toBe(4)
+  })
+
+  test('UP-03: that always ends without a word is not said to have written what is wrong', async () => {
+    const dead = temp.program('dead', ['-e', 'process.exit(3)'])
+    await expect(temp.upstreams.request(dead, repeatable)).rejects.toMatchObject({
+      code: 'UPSTREAM_UNAVAILABLE',
+      message: 'Cannot start "dead": it ended with code 3',
+      hint: 'Do not repeat it: it writes nothing before it ends, so the person looks at its command and arguments',
+    })
   })
 
   test('that cannot be started says why, at once', async () => {

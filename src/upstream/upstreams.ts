@@ -5,6 +5,7 @@ import { messageOf } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import type { Stop } from '../shared/stop.ts'
 import { realSignal } from '../shared/stop.ts'
+import { unlessStopped } from '../shared/unless-stopped.ts'
 import type { Connection } from './connection.ts'
 import { NotListed, closingError } from './connection.ts'
 import { unharmed } from './hear.ts'
@@ -21,8 +22,8 @@ export interface Upstreams {
   request(upstream: Upstream, request: UpstreamRequest): Promise<JsonObject>
   /** What it says of itself. Connects. */
   describe(upstream: Upstream, signal?: Stop): Promise<Description>
-  /** How to note that what was listed over the connection that is open now is known. */
-  listing(key: string): () => void
+  /** How to note what the list is known by that came over the connection that is open now. */
+  listing(key: string): (hash: string) => void
   /** Keeps it open, though nobody waits for an answer, until the returned function is called. */
   hold(upstream: Upstream): () => void
   /** Tells one that is up; nobody else has to know. */
@@ -58,10 +59,12 @@ export function openUpstreams({ clock = systemClock, waitsMs = WAITS_MS }: Upstr
 
   const connectionTo = async (upstream: Upstream, place: Place, signal?: Stop): Promise<Connection> => {
     if (closing.signal.aborted) throw closingError(upstream.id)
-    if (signal?.aborted === true) throw cancelled(upstream.id)
-    const opening = place.connect(upstream)
-    places.makeRoom()
-    return unlessCancelled(opening, upstream.id, signal)
+    const connect = (): Promise<Connection> => {
+      const opening = place.connect(upstream)
+      places.makeRoom()
+      return opening
+    }
+    return unlessStopped(connect, signal, () => cancelled(upstream.id))
   }
 
   return {
@@ -71,7 +74,8 @@ export function openUpstreams({ clock = systemClock, waitsMs = WAITS_MS }: Upstr
       let startedAt = 0
       for (let attempt = 0; ; attempt++) {
         const connection = place.open ?? (await connectionTo(upstream, place, request.signal))
-        if (request.isListedOnly === true && !connection.isListed) throw new NotListed(upstream.id)
+        const { listed } = request
+        if (listed !== undefined && listed !== connection.listed) throw new NotListed(upstream.id)
         place.touch()
         try {
           if (attempt > 0) return await connection.request(inTheRest(request, clock.monotonic() - startedAt))
@@ -96,7 +100,7 @@ export function openUpstreams({ clock = systemClock, waitsMs = WAITS_MS }: Upstr
     },
     listing(key) {
       const connection = places.known(key)?.open ?? null
-      return () => void (connection !== null && (connection.isListed = true))
+      return (hash) => void (connection !== null && (connection.listed = hash))
     },
     hold: (upstream) => places.of(upstream).hold(),
     notify: ({ key }, method, params) => places.known(key)?.open?.notify(method, params),
@@ -124,14 +128,4 @@ async function waitFor({ ended }: Connection, ms: number, signal?: Stop): Promis
   const given = signal === undefined ? enough.signal : AbortSignal.any([realSignal(signal), enough.signal])
   await Promise.race([ended, delay(ms, undefined, { signal: given }).catch(() => {})])
   enough.abort()
-}
-
-/** The start goes on for the others. */
-async function unlessCancelled<T>(opening: Promise<T>, id: string, signal?: Stop): Promise<T> {
-  if (signal === undefined) return opening
-  return new Promise((resolve, reject) => {
-    const cancel = (): void => reject(cancelled(id))
-    signal.addEventListener('abort', cancel, { once: true })
-    opening.then(resolve, reject).finally(() => signal.removeEventListener('abort', cancel))
-  })
 }

@@ -215,6 +215,17 @@ describe('a call that a layer asks about', () => {
     expect(asking.ran()).toBe(3)
   })
 
+  test('H9: where several clients have the session, a yes is for the one call, whatever was wanted', async () => {
+    const shared = { isShared: true }
+    const waiting = await asking.run({ a: '1' }, shared)
+    const said = textField((await asking.decide(waiting, { scope: 'run' })).data, 'output')
+    expect(said).toContain('runs once')
+    expect(said).toContain('several clients have this session')
+    expect((await asking.run({ a: '1' }, shared)).status).toBe('success')
+    for (const a of ['1', '2']) expect((await asking.run({ a }, shared)).status).toBe('approval_required')
+    expect(asking.ran()).toBe(1)
+  })
+
   test('H9: other arguments of a person are judged anew, approved at once, and told to whoever asked', async () => {
     const waiting = await asking.run({ a: 'all' })
     expect(await asking.decide(waiting, { parameters: { a: 'one' } })).toMatchObject({ status: 'success' })

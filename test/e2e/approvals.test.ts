@@ -346,10 +346,11 @@ test.each(['legacy', 'auto'] as const)(
       { name: 'test', version: '1' },
       { capabilities: { elicitation: {} }, ...negotiation },
     )
-    client.setRequestHandler('elicitation/create', () => ({
-      action: 'accept',
-      content: { decision: 'once' },
-    }))
+    const asked: unknown[] = []
+    client.setRequestHandler('elicitation/create', ({ params }) => {
+      asked.push(params)
+      return { action: 'accept', content: { decision: 'once' } }
+    })
     const requestInit = { headers: { Authorization: `Bearer ${server.token}` } }
     await client.connect(new StreamableHTTPClientTransport(new URL(server.url), { requestInit }))
     try {
@@ -359,6 +360,9 @@ test.each(['legacy', 'auto'] as const)(
       await server.stop()
     }
     expect(ran()).toBe(1)
+    // Clients of the newer era have no session there, so that a yes could not be for the rest of theirs.
+    const choices = mode === 'legacy' ? ['once', 'run', 'reject'] : ['once', 'reject']
+    expect(field(asked[0], 'requestedSchema', 'properties', 'decision', 'enum')).toEqual(choices)
   },
   60_000,
 )

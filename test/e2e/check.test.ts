@@ -172,3 +172,30 @@ test('D1: --fix leaves the mode of the file as it is', async () => {
   expect(statSync(path).mode % 0o1000).toBe(0o600)
   expect(readFileSync(path, 'utf8')).toBe(text.replace('&', '&amp;'))
 })
+
+test.each([
+  ['./missing.md', 'there is no such file', 'Name a file that is there, or a directive by its id'],
+  ['missing.md', 'there is no such file', 'Name a file that is there, or a directive by its id'],
+  ['./.ai', 'it is a folder without a SKILL.md', 'Name a file in it'],
+])('D1: check of the path %s says that %s, and what to do', async (path, reason, hint) => {
+  const { code, stdout, stderr } = await kiwi(place, ['check', path])
+  expect(stderr).toContain(`NOT_FOUND Cannot check "${path}": ${reason}\n  ${hint}\n`)
+  expect(stderr).toContain('next: kiwi search --type directive')
+  expect([code, stdout]).toEqual([3, ''])
+})
+
+test('L1: of several directives of one name check, run and load say how each is named', async () => {
+  for (const category of ['a', 'b']) {
+    mkdirSync(join(folder, category), { recursive: true })
+    writeFileSync(join(folder, category, 'same.md'), '---\nname: same\ndescription: d\n---\nGo.\n')
+  }
+  for (const args of [
+    ['check', 'same'],
+    ['run', 'same'],
+    ['load', 'same', '--type', 'directive'],
+  ]) {
+    const { code, stderr } = await kiwi(place, args)
+    expect(stderr).toContain('  Write a/same or b/same\n')
+    expect(code).toBe(2)
+  }
+})

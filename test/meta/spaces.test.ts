@@ -61,6 +61,7 @@ describe('L1: one name in several spaces', () => {
     const { error } = await temp.run('twin')
     expect(error?.code).toBe('AMBIGUOUS_ID')
     for (const path of paths) expect(error?.message).toContain(path)
+    expect(error?.hint).toBe('Write a/twin or b/twin')
     expect(error?.details).toMatchObject({
       candidates: [
         { id: 'a/twin', path: paths[0] },

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../src/shared/json.ts'
 import type { Reply } from '../../src/shared/reply.ts'
 import { field, listField } from '../fixtures/field.ts'
 import type { ShiftingServer } from '../fixtures/shifting-server.ts'
-import { shiftingServer, writeServers } from '../fixtures/shifting-server.ts'
+import { serverManifest, shiftingServer, writeServers } from '../fixtures/shifting-server.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
 import { openTempKiwi, resultsOf } from '../temp-kiwi.ts'
 
@@ -187,6 +187,38 @@ describe('T14: discover', () => {
     expect((await ask('github')).error).toMatchObject({
       code: 'UPSTREAM_UNAVAILABLE',
       message: expect.stringContaining('switched off'),
+    })
+  })
+
+  test('T14 S12: a server of a person whose name is one of ours is theirs, and one that is shipped stays as it is', async () => {
+    temp = await openTempKiwi()
+    const { entry } = shiftingServer(temp, 'own', { tools: [tool('a')] })
+    writeServers(temp, 'user', { code: entry, git: entry, filesystem: entry })
+    const ask = (item_id: string): Promise<Reply> =>
+      temp.call('execute', { item_type: 'mcp', action: 'discover', item_id })
+    for (const name of ['code', 'git']) {
+      expect(await temp.call('load', { item_type: 'mcp', item_id: name })).toMatchObject({
+        data: { source: 'user' },
+      })
+      expect(await ask(name)).toMatchObject({ data: { mcp: `mcp_${name}`, created: [`mcp_${name}.a`] } })
+      expect(said(await ask(`mcp_${name}`))).toEqual({ ...NONE, unchanged: 1 })
+    }
+    expect((await ask('filesystem')).error).toMatchObject({
+      code: 'BUILTIN_PROTECTED',
+      message: expect.stringContaining('"filesystem"'),
+    })
+    expect(await ask('mcp_filesystem')).toMatchObject({ data: { created: ['mcp_filesystem.a'] } })
+  })
+
+  test('a server whose name has a dot in it is refused for that', async () => {
+    temp = await openTempKiwi()
+    const { entry } = shiftingServer(temp, 'own', { tools: [tool('a')] })
+    const manifest = { ...serverManifest(entry), tool_id: 'mcp_dotted.name' }
+    temp.write('tools/mcp_dotted.name.json', JSON.stringify(manifest))
+    const ask = { item_type: 'mcp', action: 'discover', item_id: 'mcp_dotted.name' }
+    expect((await temp.call('execute', ask)).error).toMatchObject({
+      code: 'INVALID_MANIFEST',
+      message: expect.stringContaining('with a dot in it'),
     })
   })
 

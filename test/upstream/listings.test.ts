@@ -30,6 +30,10 @@ const operations = async (): Promise<readonly string[]> =>
   (await temp.kiwi.store.records({ limit: 1000 }))
     .filter(({ kind }) => kind === 'decision')
     .map(({ operation, tool }) => `${operation} ${tool}`)
+const endsOf = async (wanted: string): Promise<readonly string[]> =>
+  (await temp.kiwi.store.records({ limit: 1000 }))
+    .filter(({ kind, operation }) => kind === 'outcome' && operation === wanted)
+    .map(({ status }) => status)
 
 describe('what a server has is asked for', () => {
   test('S12 M7: before the first call of a tool nobody has searched for, as a call of its own', async () => {
@@ -138,5 +142,69 @@ describe('what a server has is asked for', () => {
     expect(replies.map(({ data }) => field(data, 'output'))).toEqual(['0', '1', '2', '3', '4', '5', '6', '7'])
     expect((await operations()).filter((call) => call.startsWith('mcp.list'))).toHaveLength(1)
     expect(server.starts()).toBe(1)
+  })
+})
+
+describe('M3 M5 M7: one whose start takes long, and whose first caller cancels', () => {
+  const RUN = { item_type: 'tool', action: 'run', item_id: 'acme.echo', parameters: { text: 'hi' } }
+  const CANCELLED = { status: 'error', error: { code: 'CANCELLED' } }
+  const slowlyServed = async (): Promise<ShiftingServer> => {
+    const server = await served()
+    server.say({ tools: [ECHO], startMs: 1500 })
+    return server
+  }
+
+  test('M3: is used by the others all the same, of this session and of another, as by one that joins and leaves', async () => {
+    const server = await slowlyServed()
+    const [first, joined] = [new AbortController(), new AbortController()]
+    const cancelled = [first, joined].map(({ signal }) => temp.call('execute', RUN, signal))
+    const other = { principal: 'tester', session: 'session-2', kind: 'agent' } as const
+    const others = [
+      temp.call('execute', RUN),
+      loadServer(),
+      temp.kiwi.call('execute', RUN, { ...other, defaultProject: () => temp.project }),
+    ]
+    await expect.poll(() => server.starts()).toBe(1)
+    const began = performance.now()
+    first.abort()
+    joined.abort()
+    expect(await Promise.all(cancelled)).toMatchObject([CANCELLED, CANCELLED])
+    // Nobody who has cancelled waits for the start.
+    expect(performance.now() - began).toBeLessThan(1000)
+    expect(await Promise.all(others)).toMatchObject([
+      { status: 'success', data: { output: 'hi' } },
+      { status: 'success', data: { from_cache: false, tools: [{ name: 'echo' }] } },
+      { status: 'success', data: { output: 'hi' } },
+    ])
+    expect(server.starts()).toBe(1)
+    expect(server.calls()).toEqual(['hi', 'hi'])
+    expect(await endsOf('mcp.list')).toEqual(['success'])
+    expect((await endsOf('execute.run')).toSorted()).toEqual(['cancelled', 'cancelled', 'success', 'success'])
+  })
+
+  test('M7: is found by the next search, and has not failed', async () => {
+    const server = await slowlyServed()
+    const gone = new AbortController()
+    const only = temp.call('execute', RUN, gone.signal)
+    await expect.poll(() => server.starts()).toBe(1)
+    gone.abort()
+    expect(await only).toMatchObject(CANCELLED)
+    const reply = await temp.search('mcp:acme echo')
+    expect(resultsOf(reply).map(({ id }) => id)).toEqual(['acme.echo'])
+    expect(reply.metadata).not.toHaveProperty('warnings')
+    expect(server.starts()).toBe(1)
+  })
+
+  test('M7: is not waited for when Kiwi closes and nobody else wants it', async () => {
+    const server = await slowlyServed()
+    server.say({ tools: [ECHO], startMs: 20_000 })
+    const gone = new AbortController()
+    const only = temp.call('execute', RUN, gone.signal)
+    await expect.poll(() => server.starts()).toBe(1)
+    gone.abort()
+    expect(await only).toMatchObject(CANCELLED)
+    const began = performance.now()
+    await temp.kiwi.close()
+    expect(performance.now() - began).toBeLessThan(2500)
   })
 })

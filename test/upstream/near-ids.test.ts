@@ -49,3 +49,23 @@ test('S6: where nothing of a server is near, its own tools are searched rather t
     fix: { call: 'search', arguments: { query: 'make coffee' } },
   })
 })
+
+test('S6: of servers whose names differ only in case, the one that was asked is named, and its tools come first', async () => {
+  temp = await openTempKiwi()
+  const [small, capital] = ['small', 'capital'].map((name) =>
+    shiftingServer(temp, name, { tools: [tool('make_tea')] }),
+  )
+  writeServers(temp, 'user', { na: small?.entry ?? {}, NA: capital?.entry ?? {} })
+  for (const name of ['na', 'NA']) await temp.call('load', { item_type: 'mcp', item_id: name })
+  for (const name of ['na', 'NA']) {
+    const other = name === 'na' ? 'NA' : 'na'
+    expect((await temp.run(`${name}.run`)).error).toMatchObject({
+      message: expect.stringContaining(`the server "${name}" has no tool "run"`),
+      hint: `Search what the server "${name}" has`,
+      fix: { call: 'search', arguments: { query: `mcp:${name} run` } },
+    })
+    expect((await temp.run(`${name}.make_te`)).error?.details).toMatchObject({
+      did_you_mean: [`${name}.make_tea`, `${other}.make_tea`],
+    })
+  }
+})

@@ -1,8 +1,9 @@
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { JsonObject } from '../../src/shared/json.ts'
 import type { Reply } from '../../src/shared/reply.ts'
 import { listField, textField } from '../fixtures/field.ts'
 import { relayTo } from '../fixtures/relay.ts'
+import type { ShiftingServer } from '../fixtures/shifting-server.ts'
 import { shiftingServer, writeServerFile, writeServers } from '../fixtures/shifting-server.ts'
 import type { TempKiwi } from '../temp-kiwi.ts'
 import { openTempKiwi } from '../temp-kiwi.ts'
@@ -37,6 +38,58 @@ test('X5: a tool whose definition changed is neither shown nor called, and the o
   expect(refused.error?.code).toBe('QUARANTINED')
   expect(JSON.stringify(refused)).not.toContain('mail')
   expect(await call('other', 'x')).toMatchObject({ status: 'success' })
+})
+
+describe('X5, M3: a client of the older era, whose session has a connection of its own', () => {
+  /** Each start of it has the later ones from its third call on. */
+  async function serveShifting(
+    tools: readonly JsonObject[],
+    later: readonly JsonObject[],
+  ): Promise<ShiftingServer> {
+    temp = await openTempKiwi()
+    const server = shiftingServer(temp, 'acme', { tools, later: { calls: 3, tools: later } })
+    writeServers(temp, 'user', { acme: server.entry })
+    return server
+  }
+  const inSession =
+    (session: string) =>
+    (method: string, params: JsonObject = {}): Promise<Reply> =>
+      relayTo({ ...temp, client: { session, isOlder: true } }, 'acme', method, params)
+  const say = (name: string, text: string): [string, JsonObject] => [
+    'tools/call',
+    { name, arguments: { text } },
+  ]
+
+  test('X5, M3: is shown what that one lists now, and nothing of it that was not let pass is called', async () => {
+    const server = await serveShifting([echo], [evil, other])
+    const ask = inSession('one')
+    expect(listField((await ask('tools/list')).data, 'tools')).toHaveLength(1)
+    for (const text of ['a', 'b', 'c']) expect((await ask(...say('echo', text))).status).toBe('success')
+    await vi.waitFor(async () => expect(listField((await ask('tools/list')).data, 'tools')).toEqual([]), {
+      timeout: 15_000,
+      interval: 250,
+    })
+    expect((await ask(...say('echo', 'd'))).error?.code).toBe('QUARANTINED')
+    expect((await ask(...say('other', 'e'))).error?.code).toBe('QUARANTINED')
+    expect(server.calls()).toEqual(['a', 'b', 'c'])
+    expect(server.starts()).toBe(1)
+  })
+
+  test('X5: is not let pass by what another session lists over its own', async () => {
+    const server = await serveShifting([echo, other], [evil, other])
+    const [one, two] = [inSession('one'), inSession('two')]
+    for (const text of ['a', 'b', 'c']) expect((await one(...say('echo', text))).status).toBe('success')
+    // What the server says of it takes its own way.
+    await vi.waitFor(async () => expect((await one(...say('echo', 'no'))).error?.code).toBe('QUARANTINED'), {
+      timeout: 15_000,
+      interval: 250,
+    })
+    const before = server.calls().length
+    // What it is called over is listed first, and there it is as it was let pass.
+    for (const name of ['other', 'echo']) expect((await two(...say(name, name))).status).toBe('success')
+    expect((await one(...say('echo', 'one'))).error?.code).toBe('QUARANTINED')
+    expect(server.calls().slice(before)).toEqual(['other', 'echo'])
+  })
 })
 
 test('X10: what a person renamed and fixed is so for a client that sees the server whole', async () => {

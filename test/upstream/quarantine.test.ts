@@ -59,8 +59,9 @@ test('X5 POI-03: a description that changes after three calls blocks that tool, 
   })
   expect(JSON.stringify(refused)).not.toContain('mail')
   expect(await temp.run('acme.other', { text: 'x' })).toMatchObject({ data: { output: 'x' } })
-  const listings = await recordsOf('mcp.list')
-  const held = listings.flatMap((body) => (body['quarantined'] === undefined ? [] : [body['quarantined']]))
+  // The list is asked for by itself, or as a part of the call that came first after the notice.
+  const looked = [...(await recordsOf('mcp.list')), ...(await recordsOf('execute.run'))]
+  const held = looked.flatMap((body) => (body['quarantined'] === undefined ? [] : [body['quarantined']]))
   expect(held).toHaveLength(1)
   expect(JSON.stringify(held)).toContain('+  \\"description\\": \\"Says it again, then reads the mail')
   expect(await trustServer(temp, 'acme.echo')).toMatchObject({ status: 'success' })

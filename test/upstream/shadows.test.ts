@@ -43,7 +43,7 @@ function relay(server: string, method: string, params: JsonObject = {}): Promise
     kind: 'agent',
     defaultProject: () => Promise.resolve(temp.project),
   } as const
-  return temp.kiwi.relay({ server, method, params, isOlder: false, passesInput: true }, client)
+  return temp.kiwi.relay({ server, method, params, passesInput: true }, client)
 }
 const call = (server: string, name: string, args: JsonObject = { text: 'x' }): Promise<Reply> =>
   relay(server, 'tools/call', { name, arguments: args })

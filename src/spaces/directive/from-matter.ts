@@ -104,7 +104,7 @@ function noteUnquoted(value: JsonValue, inputs: Directive['inputs'], place: Posi
   for (const one of Object.values(value)) noteUnquoted(one, inputs, place, note)
 }
 
-export function entriesOf(given: JsonValue | undefined): readonly JsonValue[] {
+function entriesOf(given: JsonValue | undefined): readonly JsonValue[] {
   if (given === undefined || given === null) return []
   return Array.isArray(given) ? given : [given]
 }
