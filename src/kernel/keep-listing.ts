@@ -34,7 +34,7 @@ export async function keepListing(
   { lookup, means, watch }: Keeping,
 ): Promise<Kept> {
   const { chain, store, clock, scanDefinitions } = means
-  const { identity: key } = upstreamIn(draft)
+  const { identity: key, isOlder } = upstreamIn(draft)
   // A server takes its time to start, and what its tools are judged by is made ready in it.
   const [{ description, tools: raw, faults, noteKept }, scan] = await Promise.all([
     chain.list(draft, watch),
@@ -44,15 +44,21 @@ export async function keepListing(
     }),
   ])
   const before = await store.catalog.tools(key)
+  const known = await store.catalog.listing(key)
   const judged = judgeListing(before, raw, {
-    isBaseline: before.length === 0 && (await store.catalog.listing(key)) === null,
+    isBaseline: before.length === 0 && known === null,
     isVouched: isVouched(draft.plan),
     key,
     otherServers: await othersOf(server, lookup, means),
     scan,
   })
   const tools = await withSchemaFindings(judged, before, chain)
-  const { era, protocol, capabilities, serverInfo, instructions } = description
+  const { serverInfo, ...said } = description
+  const own = { ...said, server_info: serverInfo }
+  // Where it was spoken to in the older era on purpose, its words say nothing of the other one.
+  const { era, protocol, capabilities, server_info, instructions } = isOlder
+    ? (known ?? { ...own, protocol: '' })
+    : own
   const listing: Listing = {
     key,
     server: server.item.id,
@@ -61,7 +67,7 @@ export async function keepListing(
     era,
     protocol,
     capabilities,
-    server_info: serverInfo,
+    server_info,
     instructions,
   }
   await store.catalog.put(listing, tools)

@@ -70,7 +70,7 @@ export async function serverPart(
     return [said === null ? definition : { ...definition, mark: said }]
   })
   const fetchedAt = listing === null ? null : new Date(listing.listed_at).toISOString()
-  const protocol = listing?.protocol ?? null
+  const protocol = listing === null || listing.protocol === '' ? null : listing.protocol
   return {
     mcp: server.name,
     protocol,

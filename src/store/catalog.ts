@@ -10,6 +10,7 @@ export interface Listing {
   /** Of all its definitions together, in canonical form. */
   readonly hash: string
   readonly era: 'legacy' | 'modern'
+  /** '' where it is not known how it speaks: so far it was only spoken to in the older era, on purpose. */
   readonly protocol: string
   readonly capabilities: JsonObject
   /** Never used as a name: the person's name for it counts. */
