@@ -75,7 +75,8 @@ test('E1: others go on while texts are read, and a query comes between them', as
 })
 
 test('E1: when it is closed what is under way ends, and who asks again is answered again', async () => {
-  const under = reader.embed({ kind: 'document', texts: ['a text'], about: [] })
+  const texts = Array.from({ length: 100 }, (_, at) => `text ${at}`)
+  const under = reader.embed({ kind: 'document', texts, about: [] })
   await Promise.all([expect(under).rejects.toThrow('has ended'), reader.close()])
   expect(await embed('a text')).toHaveLength(1)
 })

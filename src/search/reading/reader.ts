@@ -22,6 +22,7 @@ const KEPT_MS = 120_000
 export function openReader({ file, script }: ReaderMeans): Reader {
   let thread: Thread | null = null
   let timer: NodeJS.Timeout | undefined
+  let closings = 0
   const end = async (): Promise<void> => {
     clearTimeout(timer)
     const ended = thread
@@ -38,15 +39,22 @@ export function openReader({ file, script }: ReaderMeans): Reader {
     // One after the other: a query that comes in between has to wait for one text only.
     async embed({ kind, texts }, signal) {
       const made: Float32Array[] = []
+      const before = closings
       for (const text of texts) {
         signal?.throwIfAborted()
+        if (closings !== before) throw new Error(ENDED)
         made.push(await begun().read({ kind, text }))
       }
       return made
     },
-    close: end,
+    async close() {
+      closings += 1
+      await end()
+    },
   }
 }
+
+const ENDED = 'the thread of the reader has ended'
 
 /** It has no use for what this process was started with, and standard output belongs to the protocol. */
 const APART = { env: {}, argv: [], execArgv: [], stdout: true, stderr: true }
@@ -64,7 +72,7 @@ interface Waiting {
 function begin(worker: Worker, onEnd: () => void): Thread {
   const waiting = new Map<number, Waiting>()
   let last = 0
-  let reason: unknown = new Error('the thread of the reader has ended')
+  let reason: unknown = new Error(ENDED)
   /** It keeps the process only while somebody waits for it. */
   const hold = (): void => (waiting.size > 0 ? worker.ref() : worker.unref())
   worker.on('message', ({ id, vector }: ThreadAnswer) => {
