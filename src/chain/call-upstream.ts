@@ -7,6 +7,8 @@ import type { Wire } from '../upstream/wire.ts'
 import { KiwiError } from '../shared/errors.ts'
 import type { JsonObject, JsonValue } from '../shared/json.ts'
 import { isJsonObject } from '../shared/json.ts'
+import type { Maybe } from '../shared/maybe.ts'
+import { after } from '../shared/maybe.ts'
 import type { Watch } from '../shared/progress.ts'
 import { addressRequired } from './address-required.ts'
 import type { Draft } from './draft.ts'
@@ -141,7 +143,7 @@ async function speak(
   const { method, params, talk } = request
   const isCall = method === 'tools/call'
   const { signal, waiter, relist, listed } = watch
-  const sent: UpstreamRequest = {
+  const sentOver = (list: string | undefined): UpstreamRequest => ({
     method,
     params,
     headers: headersFor(draft, request),
@@ -156,13 +158,15 @@ async function speak(
     capabilities: talk.capabilities,
     tell: talk.tell,
     progress: talk.progress,
-  }
+    listed: list,
+  })
   const tool = isCall ? draft.plan.item.id : null
   const send = (): Promise<JsonObject> =>
-    cleanly(draft, { effect, tool }, means, async () => {
-      const upstream = upstreamOf(effect, means, watch)
-      return means.upstreams.request(upstream, isCall ? { ...sent, listed: await listed?.() } : sent)
-    })
+    cleanly(draft, { effect, tool }, means, () =>
+      after(isCall ? listed?.() : undefined, (list) =>
+        means.upstreams.request(upstreamOf(effect, means, watch), sentOver(list)),
+      ),
+    )
   for (let tries = 0; tries < MOST_LISTINGS; tries++) {
     try {
       return await send()
@@ -261,7 +265,7 @@ async function cleanly<T extends object>(
   { redact }: Draft,
   failing: Failing,
   means: PerformMeans,
-  say: () => Promise<T>,
+  say: () => Maybe<T>,
 ): Promise<T> {
   try {
     return redacted(await say(), redact)

@@ -21,8 +21,6 @@ interface AskMeans {
   readonly pending: Pending
   /** Sends what is only told. */
   readonly reply: (message: JsonObject) => void
-  /** How long after a question another one may still be of the same call. */
-  readonly settledMs?: number
 }
 
 const ASKED: ReadonlySet<string> = new Set(['elicitation/create', 'sampling/createMessage', 'roots/list'])
@@ -33,10 +31,8 @@ const INTERNAL = -32603
 const MOST_OPEN = 16
 /** Of one call in all: what asks on and on gets no more time by it. */
 const MOST_QUESTIONS = 64
-/** Some ask for several things in one go. */
-const SETTLED_MS = 1000
 
-export function openAsks({ id, pending, reply, settledMs = SETTLED_MS }: AskMeans): Asks {
+export function openAsks({ id, pending, reply }: AskMeans): Asks {
   const open = new Map<string | number, AbortController>()
 
   const refuse = (asked: Asked, code: number, message: string): void =>
@@ -71,8 +67,7 @@ export function openAsks({ id, pending, reply, settledMs = SETTLED_MS }: AskMean
       if (asked.method === 'ping') return reply({ id: asked.id, result: {} })
       if (!ASKED.has(asked.method))
         return refuse(asked, METHOD_NOT_FOUND, `Kiwi does not answer ${JSON.stringify(asked.method)}`)
-      const to =
-        namedBy(asked, pending) ?? askedIn(pending, ({ request }) => request.ask !== undefined, settledMs)
+      const to = namedBy(asked, pending) ?? askedIn(pending, ({ request }) => request.ask !== undefined)
       const among = to.asked === null ? to.among : [to.asked]
       if (open.size >= MOST_OPEN || open.has(asked.id))
         return turnDown(asked, among, 'Too many questions are open, or two have the same id')

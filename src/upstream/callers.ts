@@ -17,16 +17,15 @@ export function addresseeIn(pending: Pending, can: (inFlight: InFlight) => boole
  * The same for a question. While the client of a call has one to answer, the upstream waits for that: where others are
  * under way, it is one of those that asks anew, and a form that somebody has left open is in nobody's way.
  */
-export function askedIn(
-  pending: Pending,
-  can: (inFlight: InFlight) => boolean,
-  settledMs: number,
-): Addressee {
+export function askedIn(pending: Pending, can: (inFlight: InFlight) => boolean): Addressee {
   const calls = callsIn(pending)
   const now = performance.now()
-  const going = calls.filter(({ asking, askedAt }) => asking === 0 || now - askedAt < settledMs)
+  const going = calls.filter(({ asking, askedAt }) => asking === 0 || now - askedAt < SETTLED_MS)
   return addresseeAmong(going.length === 0 ? calls : going, can)
 }
+
+/** Some ask for several things in one go. */
+const SETTLED_MS = 1000
 
 function callsIn(pending: Pending): readonly InFlight[] {
   return Array.from(pending.all()).filter((inFlight) => callerOf(inFlight) !== undefined)
