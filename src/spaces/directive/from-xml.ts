@@ -49,8 +49,6 @@ export function fromXml(root: Element, { where, stem, body, process }: XmlOrigin
   const sections = [...metadata.flatMap(({ children }) => children), ...root.children]
   const all = (...names: readonly string[]): readonly Element[] =>
     sections.filter(({ name }) => names.includes(name))
-  const text = (name: string): string =>
-    all(name).slice(0, 1).map(writtenText).join('').replaceAll(/\s+/g, ' ').trim()
   const [permissions = null, second] = all('permissions')
   if (second !== undefined)
     throw parseFault(
@@ -78,8 +76,8 @@ export function fromXml(root: Element, { where, stem, body, process }: XmlOrigin
   return {
     name: name === '' ? stem : name,
     version,
-    description: text('description'),
-    category: text('category') === '' ? null : text('category'),
+    description: lineOf(all('description')),
+    category: lineOf(all('category').slice(0, 1)) || null,
     dialect: 'xml',
     extends: root.attributes['extends']?.trim() || null,
     inputs,
@@ -94,6 +92,10 @@ export function fromXml(root: Element, { where, stem, body, process }: XmlOrigin
     more: { ...keptOf(sections), ...(unknown.length === 0 ? {} : { unknown }) },
     findings,
   }
+}
+
+function lineOf(elements: readonly Element[]): string {
+  return elements.map(writtenText).join(' ').replaceAll(/\s+/g, ' ').trim()
 }
 
 function noteTexts(sections: readonly Element[], note: Note): void {

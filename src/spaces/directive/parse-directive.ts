@@ -15,6 +15,7 @@ import { passedOver } from './passed-over.ts'
 import type { Position } from './position.ts'
 import { positionsIn } from './position.ts'
 import { readXml } from './read-xml.ts'
+import { relationsOf } from './relations.ts'
 import { proposeMatter } from './repair-matter.ts'
 
 export interface DirectiveOrigin {
@@ -71,7 +72,12 @@ export async function parseDirective(text: string, origin: DirectiveOrigin): Pro
   const directive = fromXml(root, { where, stem, body: below, process })
   const { note, findings } = openNotes()
   noteKeys(given, at, note)
-  const whole = { ...directive, ...overFront(given), findings: [...findings, ...directive.findings] }
+  const wrong = (path: readonly PropertyKey[], reason: string, hint: string): never => {
+    throw parseFault(where, reason, at(path), { hint })
+  }
+  const relations = [...relationsOf(given['relationships'], { at, note, wrong }), ...directive.relations]
+  const own = { ...directive, ...overFront(given), relations }
+  const whole = { ...own, findings: [...findings, ...directive.findings] }
   const { line, column } = given['version'] === undefined ? root : at(['version'])
   return { given, heading, directive: whole, versionAt: { line, column } }
 }

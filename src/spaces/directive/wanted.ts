@@ -98,9 +98,10 @@ function noteStrangers(element: Element, note: Note, around = ''): void {
 function pathsOf(sections: readonly Element[], right: string): readonly string[] {
   return sections
     .flatMap((section) => childrenOf(section, right))
-    .flatMap(
-      (element) => listOf(element, 'paths', 'path') ?? (isGiven(element, 'paths', 'path') ? [] : ['**/*']),
-    )
+    .flatMap((element) => {
+      const paths = listOf(element, 'paths', 'path') ?? wordsIn(element.text)
+      return paths.length > 0 || isGiven(element, 'paths', 'path') ? paths : ['**/*']
+    })
 }
 
 /** A list that is there and empty is a list of nothing. */

@@ -94,6 +94,27 @@ describe('D1: words beside markup', () => {
     })
   })
 
+  test('D2: paths are also read where they stand as a text: no more is wanted than that', async () => {
+    const { wanted } = await read(
+      '<tools><filesystem><read>src/**, docs/*.md</read><write/></filesystem></tools>',
+    )
+    expect(wanted.filesystem).toEqual({ read: ['src/**', 'docs/*.md'], write: ['**/*'] })
+  })
+
+  test('D1: both descriptions count, and so do relations above it', async () => {
+    const text =
+      '---\nrelationships: {requires: [a]}\n---\n<directive name="d" version="1.0.0"><metadata><description>One.</description>' +
+      '<description>Two.</description></metadata><relationships><suggests directive="b"/></relationships></directive>'
+    const { directive } = await parseDirective(text, ORIGIN)
+    expect(directive.description).toBe('One. Two.')
+    expect(directive.relations).toEqual([
+      { kind: 'requires', directive: 'a' },
+      { kind: 'suggests', directive: 'b' },
+    ])
+    const wrong = parseDirective(text.replace('{requires: [a]}', '5'), ORIGIN)
+    await expect(wrong).rejects.toMatchObject({ code: 'PARSE_ERROR', details: { line: 2 } })
+  })
+
   test('D11: a parameter is a text with its markup, or parts where there are no words between them', async () => {
     const { steps } = await read(
       '<process><step><tool_call tool="t"><param name="a">Use <b>x</b> y</param><c>One <b>x</b></c>' +
